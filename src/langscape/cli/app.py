@@ -1,0 +1,33 @@
+"""The command tree. Each file here holds one command or one group, and imports nothing heavy."""
+
+from __future__ import annotations
+
+import typer
+
+from langscape import __version__
+from langscape.cli import models, store, sweep, view, words
+
+app = typer.Typer(
+    help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        typer.echo(f"langscape {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+for part in (words, view, models, store, sweep):
+    part.register(app)

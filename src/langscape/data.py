@@ -1,0 +1,235 @@
+"""The nouns: Items, Capture, Affinities, Map, View. All frozen, all arrays read-only.
+
+`Recipe`, the sixth, lives in `run/` with the store that its digest names results in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from langscape.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scipy.sparse import csr_array
+
+Progress = Callable[["Step"], None]
+"""What every long call may be given; it is called with a `Step` now and then."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a long call has come: `done` of `total` units, and what it is doing.
+
+    `figures` are numbers worth showing beside the bar, the KL of a t-SNE for one.
+    """
+
+    done: int
+    total: int
+    doing: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+def frozen(array: Any, dtype: Any = None) -> np.ndarray:
+    """A read-only array; the one given is copied only if it is writable."""
+    out = np.asarray(array, dtype=dtype)
+    if out.flags.writeable:
+        out = out.copy() if out is array or out.base is not None else out
+        out.flags.writeable = False
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What the rows are: one label each, and named columns (group, position, layer, …).
+
+    >>> Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}).columns["group"][1]
+    'capitals'
+    """
+
+    labels: Sequence[str]
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        labels = tuple(str(label) for label in self.labels)
+        columns = {}
+        for name, values in self.columns.items():
+            column = frozen(_column(values))
+            if column.shape != (len(labels),):
+                raise DataError(
+                    f"column {name!r} has shape {column.shape}, but there are {len(labels)} items; "
+                    "give one value per item"
+                )
+            columns[str(name)] = column
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def numbered(cls, n: int) -> Items:
+        """Items labelled "0", "1", … for data that came without names."""
+        return cls([str(i) for i in range(n)])
+
+    def take(self, rows: Iterable[int] | np.ndarray) -> Items:
+        """The chosen rows, in the order given."""
+        rows = np.asarray(rows, dtype=np.intp)
+        return Items([self.labels[i] for i in rows], {k: v[rows] for k, v in self.columns.items()})
+
+    def with_columns(self, **columns: Any) -> Items:
+        """The same items with columns added or replaced."""
+        return Items(self.labels, {**self.columns, **columns})
+
+
+def _column(values: Any) -> np.ndarray:
+    column = np.asarray(values)
+    if column.dtype.kind in "US":
+        column = column.astype(object)
+    return column
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """One run of a model over text: its tokens, and named arrays with named axes.
+
+    `capture["attention"]` is the array, `capture.axes["attention"]` names its axes, for
+    example `("layer", "head", "query", "key")`. What a model could not give stands in `notes`.
+    """
+
+    tokens: Sequence[str]
+    arrays: Mapping[str, np.ndarray]
+    axes: Mapping[str, tuple[str, ...]]
+    made: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        arrays = {name: frozen(array) for name, array in self.arrays.items()}
+        for name, array in arrays.items():
+            if len(self.axes.get(name, ())) != array.ndim:
+                raise DataError(f"array {name!r} has {array.ndim} axes but {self.axes.get(name)} are named")
+        object.__setattr__(self, "tokens", tuple(self.tokens))
+        object.__setattr__(self, "arrays", MappingProxyType(arrays))
+        object.__setattr__(self, "axes", MappingProxyType(dict(self.axes)))
+        object.__setattr__(self, "made", MappingProxyType(dict(self.made)))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        try:
+            return self.arrays[name]
+        except KeyError:
+            held = ", ".join(sorted(self.arrays)) or "nothing"
+            said = " ".join(self.notes)
+            raise DataError(f"this capture holds {held}, but not {name!r}. {said}".rstrip()) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Affinities:
+    """Who is whose neighbour: a joint P over the items, and how it was made.
+
+    P has shape (n, n), dense or CSR; it is symmetric, has a zero diagonal and sums to 1.
+    `vectors`, shape (n, dim), is the space P came from where there is one; metrics and
+    insertion need it, and `metric` says how distances are taken in it.
+    """
+
+    P: np.ndarray | csr_array
+    items: Items
+    made: Mapping[str, Any] = field(default_factory=dict)
+    vectors: np.ndarray | None = None
+    metric: str = "euclidean"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.P, np.ndarray):
+            object.__setattr__(self, "P", frozen(self.P))
+        else:
+            for array in (self.P.data, self.P.indices, self.P.indptr):
+                array.flags.writeable = False
+        if self.vectors is not None:
+            object.__setattr__(self, "vectors", frozen(self.vectors))
+        object.__setattr__(self, "made", MappingProxyType(dict(self.made)))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Where everything landed, and how far to trust it.
+
+    xy        (n, dims) coordinates
+    kl        KL(P‖Q) of the unexaggerated P in nats, of the restart that was kept
+    kls       the same for every restart
+    history   (checks, 2): step, KL
+    quality   figures of the whole map by name ("local", "global", …)
+    per_point the same figures per item, each (n,)
+    shapes    (n, 2, 2) covariances where items are distributions
+    vectors   (n, dim) the space it was made from, needed to insert new items
+    """
+
+    xy: np.ndarray
+    items: Items
+    kl: float = float("nan")
+    kls: np.ndarray = field(default_factory=lambda: np.empty(0))
+    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    quality: Mapping[str, float] = field(default_factory=dict)
+    per_point: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shapes: np.ndarray | None = None
+    vectors: np.ndarray | None = None
+    metric: str = "euclidean"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.xy) != len(self.items):
+            raise DataError(f"{len(self.xy)} coordinates for {len(self.items)} items")
+        for name in ("xy", "kls", "history"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        for name in ("shapes", "vectors"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name)))
+        points = {name: frozen(values) for name, values in self.per_point.items()}
+        object.__setattr__(self, "per_point", MappingProxyType(points))
+        object.__setattr__(self, "quality", MappingProxyType(dict(self.quality)))
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "notes", tuple(self.notes))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The items' labels, in row order."""
+        return self.items.labels  # type: ignore[return-value]
+
+    def but(self, **changes: Any) -> Map:
+        """A copy with some fields replaced."""
+        return replace(self, **changes)
+
+    def save(self, path: str | Path, *, vectors: bool = True) -> Path:
+        """Write the map as Parquet, whole or not at all; `vectors=False` makes it small."""
+        from langscape.mapfile import save_map
+
+        return save_map(self, path, vectors=vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A picture as data: its kind, plain properties (JSON), and arrays. No drawing in it.
+
+    The same View is drawn by the page, by matplotlib and by the studio.
+    """
+
+    kind: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        arrays = {name: frozen(array) for name, array in self.arrays.items()}
+        object.__setattr__(self, "arrays", MappingProxyType(arrays))
+        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))

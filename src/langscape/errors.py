@@ -1,0 +1,40 @@
+"""Every error a user can meet, one tree.
+
+LangscapeError
+├── SettingsError      a setting is out of range or does not fit the data
+├── DataError          the data given cannot be used (NaN, wrong shape, empty, truncated)
+│   └── FileError      a file is missing, unreadable, cut short or of another format
+├── MissingError       something that must be installed, downloaded or built is not there
+├── StoreError         the store of results cannot be read or written
+└── Cancelled          the user stopped it; says what was kept
+
+A message names the thing, its value, what was expected and the next step.
+"""
+
+
+class LangscapeError(Exception):
+    """Base of every error that langscape raises on purpose."""
+
+
+class SettingsError(LangscapeError, ValueError):
+    """A setting is out of range or does not fit the data."""
+
+
+class DataError(LangscapeError, ValueError):
+    """The data given cannot be used."""
+
+
+class FileError(DataError):
+    """A file is missing, unreadable, cut short or of another format."""
+
+
+class MissingError(LangscapeError, ImportError):
+    """Something that must be installed, downloaded or built is not there."""
+
+
+class StoreError(LangscapeError, OSError):
+    """The store of results cannot be read or written."""
+
+
+class Cancelled(LangscapeError):
+    """The user stopped the work."""
