@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from langscape.metrics.space import Space
@@ -19,32 +16,16 @@ def compare(high: Space, low: Space, rows: np.ndarray, k: int) -> tuple[np.ndarr
     ranks (rows, k): the place in the high space, 0 the nearest, of the t-th nearest point in
     the low one. correlations (rows,): Spearman's, of the distances to all other points.
     """
+    from langscape.kernels.linear import blocks, side_by_side
     from langscape.metrics import kernels
 
     n = high.n
     ranks = np.empty((len(rows), k), np.uint32)
     correlations = np.empty(len(rows))
 
-    def work(first: int, last: int) -> None:
-        some = rows[first:last]
-        kernels.compare_rows(
-            high.squared(some), low.squared(some), some, n, ranks[first:last], correlations[first:last]
-        )
+    def work(part: slice) -> None:
+        some = rows[part]
+        kernels.compare_rows(high.squared(some), low.squared(some), some, n, ranks[part], correlations[part])
 
-    in_blocks(work, len(rows), max(1, min(64, _BLOCK // n)))
+    side_by_side(work, blocks(len(rows), max(1, min(64, _BLOCK // n))))
     return ranks, np.clip(correlations, -1.0, 1.0)
-
-
-def in_blocks(work: Callable[[int, int], None], rows: int, block: int) -> None:
-    """Call work(first, last) for blocks of rows, side by side on the threads numba may use."""
-    import numba
-
-    firsts = range(0, rows, block)
-    threads = min(numba.get_num_threads(), len(firsts))
-    if threads < 2:
-        for first in firsts:
-            work(first, min(first + block, rows))
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda first: work(first, min(first + block, rows)), firsts):
-            pass

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from langscape.errors import DataError
-from langscape.metrics.compare import in_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -19,6 +18,7 @@ def kl(P: np.ndarray | csr_array, xy: Any) -> float:
     P is the unexaggerated joint P, (n, n), dense or CSR, zero on the diagonal, summing to 1;
     xy is (n, dims). Time grows with n², memory does not: the normaliser is summed row by row.
     """
+    from langscape.kernels.linear import blocks, side_by_side
     from langscape.metrics import kernels
 
     xy = np.asarray(xy, dtype=np.float64)
@@ -38,13 +38,13 @@ def kl(P: np.ndarray | csr_array, xy: Any) -> float:
     near = np.empty(n)
     costs = np.empty(n)
 
-    def work(first: int, last: int) -> None:
-        kernels.normaliser_rows(columns, first, last, near)
+    def work(part: slice) -> None:
+        kernels.normaliser_rows(columns, part.start, part.stop, near)
         if isinstance(P, np.ndarray):
-            kernels.dense_rows(P, columns, first, last, costs)
+            kernels.dense_rows(P, columns, part.start, part.stop, costs)
         else:
-            kernels.sparse_rows(P.data, P.indices, P.indptr, columns, first, last, costs)
+            kernels.sparse_rows(P.data, P.indices, P.indptr, columns, part.start, part.stop, costs)
 
-    in_blocks(work, n, 256)
+    side_by_side(work, blocks(n))
     # log Z enters once per unit of P: Σ p (log p + log(1 + d²) + log Z).
     return float(costs.sum() + total * np.log(2.0 * near.sum()))

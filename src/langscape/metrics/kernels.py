@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+import langscape.kernels  # noqa: F401  where compiled code is kept is decided there
+
 _TILE = 64
 _DIGITS = 3
 _BITS = 11  # three digits hold the 31 bits of a float32 that is not negative
