@@ -67,8 +67,8 @@ class Schedule:
         if isinstance(self.learning_rate, str):
             if self.learning_rate != "auto":
                 raise SettingsError(f'learning_rate {self.learning_rate!r} must be a number, two, or "auto"')
-            both = max(n / 12.0, 12.5)
-            return both, both
+            # measured on Iris, digits, words and attention: larger early or smaller late costs KL
+            return max(n / 48.0, 1.0), max(n / 4.0, 4.0)
         rates = np.broadcast_to(np.asarray(self.learning_rate, np.float64), (2,))
         return float(rates[0]), float(rates[1])
 
