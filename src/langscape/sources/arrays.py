@@ -30,9 +30,15 @@ def read_npz(path: Path, gather: Gather) -> None:
     """Hand the rows of an `.npz` file to `gather`."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {name.removesuffix(".npy"): _Member(path, archive, name) for name in _npy_names(path, archive)}
-            matrix = _pick(path, {n: m for n, m in members.items() if _is_matrix(m)}, _MATRIX_NAMES, "2-d array")
-            words = _pick(path, {n: m for n, m in members.items() if _is_words(m)}, _WORD_NAMES, "1-d array of strings")
+            members = {
+                name.removesuffix(".npy"): _Member(path, archive, name) for name in _npy_names(path, archive)
+            }
+            matrix = _pick(
+                path, {n: m for n, m in members.items() if _is_matrix(m)}, _MATRIX_NAMES, "2-d array"
+            )
+            words = _pick(
+                path, {n: m for n, m in members.items() if _is_words(m)}, _WORD_NAMES, "1-d array of strings"
+            )
             _same_length(path, words.shape[0], matrix.shape[0])
             gather.expect(matrix.shape[0], matrix.shape[1])
             _send(gather, _decoded(words.blocks(gather.limit), gather), matrix)
@@ -46,9 +52,12 @@ def read_safetensors(path: Path, gather: Gather) -> None:
     metadata = header.pop("__metadata__", None) or {}
     tensors = {name: _Tensor(path, spec, start) for name, spec in header.items()}
     matrix = _pick(
-        path, {n: t for n, t in tensors.items() if len(t.shape) == 2}, _MATRIX_NAMES, "2-d tensor of F16, BF16, F32 or F64"
+        path,
+        {n: t for n, t in tensors.items() if len(t.shape) == 2},
+        _MATRIX_NAMES,
+        "2-d tensor of F16, BF16, F32 or F64",
     )
-    if matrix.dtype is None:
+    if matrix.kind not in _TENSOR_TYPES:
         raise FileError(f"{path}: the vectors are {matrix.kind}; save them as F16, BF16, F32 or F64")
     if "words" in tensors and tensors["words"].kind == "U8":
         words = _lines(tensors["words"])
@@ -71,7 +80,11 @@ class _Member:
         with archive.open(name) as file:
             try:
                 version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
                 self.shape, self.fortran, self.dtype = read(file)
             except ValueError as error:
                 raise FileError(f"{path}: array {name!r} has a bad header ({error})") from None
@@ -99,7 +112,9 @@ class _Member:
             file.read(self.offset)
             for at in range(0, rows, step):
                 count = min(step, rows - at)
-                yield np.frombuffer(_exactly(file, count * row_bytes), self.dtype).reshape(count, *self.shape[1:])
+                yield np.frombuffer(_exactly(file, count * row_bytes), self.dtype).reshape(
+                    count, *self.shape[1:]
+                )
 
     def rows(self, chosen: np.ndarray) -> np.ndarray | None:
         """Chosen rows without touching the others, where the file allows it."""
@@ -125,7 +140,7 @@ class _Tensor:
 
     def __init__(self, path: Path, spec: dict[str, Any], start: int) -> None:
         self.path, self.kind, self.shape = path, spec["dtype"], tuple(spec["shape"])
-        self.dtype = _TENSOR_TYPES.get(self.kind)
+        self.dtype = np.dtype(_TENSOR_TYPES.get(self.kind, np.uint8))
         self.start, self.end = (start + at for at in spec["data_offsets"])
 
     def blocks(self, limit: int | None = None) -> Iterator[np.ndarray]:
@@ -190,7 +205,9 @@ def _send(gather: Gather, words: Iterator[list[str]], matrix: _Member | _Tensor)
 def _npy_names(path: Path, archive: zipfile.ZipFile) -> list[str]:
     names = archive.namelist()
     if not any(name.endswith(".npy") for name in names):
-        raise FileError(f"{path} is a zip archive of {', '.join(names[:3]) or 'nothing'}; unpack it and open a file of it")
+        raise FileError(
+            f"{path} is a zip archive of {', '.join(names[:3]) or 'nothing'}; unpack it and open a file of it"
+        )
     return [name for name in names if name.endswith(".npy")]
 
 
@@ -201,8 +218,8 @@ def _is_matrix(member: _Member) -> bool:
 def _is_words(member: _Member) -> bool:
     if member.dtype.hasobject:
         raise FileError(
-            f"{member.path}: array {member.info.filename!r} holds Python objects, a pickle, which langscape never "
-            "opens; save the words as strings, for example numpy.array(words, dtype=str)"
+            f"{member.path}: array {member.info.filename!r} holds Python objects, a pickle, which langscape "
+            "never opens; save the words as strings, for example numpy.array(words, dtype=str)"
         )
     return len(member.shape) == 1 and member.dtype.kind in "US"
 
@@ -214,12 +231,16 @@ def _pick(path: Path, found: dict[str, Any], names: tuple[str, ...], what: str) 
     if len(found) == 1:
         return next(iter(found.values()))
     held = ", ".join(sorted(found)) or "none"
-    raise FileError(f"{path} must hold one {what}, or one named {names[0]!r}; it holds {held}. langscape reads {KNOWN}")
+    raise FileError(
+        f"{path} must hold one {what}, or one named {names[0]!r}; it holds {held}. langscape reads {KNOWN}"
+    )
 
 
 def _same_length(path: Path, words: int, rows: int) -> None:
     if words != rows:
-        raise FileError(f"{path} holds {words:,} words for {rows:,} vectors; there must be one word per vector")
+        raise FileError(
+            f"{path} holds {words:,} words for {rows:,} vectors; there must be one word per vector"
+        )
 
 
 def _decoded(blocks: Iterator[np.ndarray], gather: Gather) -> Iterator[list[str]]:

@@ -26,7 +26,9 @@ def read(path: Path, gather: Gather) -> None:
         opening = stream.read(PIECE)
         header = header_of(opening)
         if header is None:
-            raise FileError(f"{path}: the first line of a word2vec binary file gives rows and dimension; this has none")
+            raise FileError(
+                f"{path}: the first line of a word2vec binary file gives rows and dimension; this has none"
+            )
         rows, dim, start = header
         check_header(path, rows, dim, least_row=4 * dim + 1, room=stream.most - start)
         gather.expect(rows, dim)
@@ -36,11 +38,14 @@ def read(path: Path, gather: Gather) -> None:
 def check_header(path: Path, rows: int, dim: int, *, least_row: int, room: int) -> None:
     """Refuse a header whose sizes cannot be true of the file, before any memory is taken."""
     if rows < 1 or dim < 1:
-        raise FileError(f"{path}, line 1: the header promises {rows} rows of {dim} numbers; both must be 1 or more")
+        raise FileError(
+            f"{path}, line 1: the header promises {rows} rows of {dim} numbers; both must be 1 or more"
+        )
     if rows * least_row > room:
         raise FileError(
-            f"{path}, line 1: the header promises {rows:,} rows of {dim:,} numbers, which take at least "
-            f"{rows * least_row:,} bytes, but only {room:,} can follow; the file is cut short or its header lies"
+            f"{path}, line 1: the header promises {rows:,} rows of {dim:,} numbers, which take "
+            f"at least {rows * least_row:,} bytes, but only {room:,} can follow; the file is cut short, "
+            "or its header lies"
         )
 
 
@@ -66,14 +71,16 @@ class _Walk:
             start, more = start + used, self.stream.read(PIECE)
             if not more:
                 raise FileError(
-                    f"{self.path} is cut short: row {self.seen + 1:,} of {self.promised:,} begins at byte {start:,} "
-                    "and does not end; fetch the file again"
+                    f"{self.path} is cut short: row {self.seen + 1:,} of {self.promised:,} begins at byte "
+                    f"{start:,} and does not end; fetch the file again"
                 )
             piece = piece[used:] + more
         if self.seen == self.promised:
             beyond = len(piece[used:].strip(b"\n")) or len(self.stream.read(PIECE).strip(b"\n"))
             if beyond:
-                self.gather.notes.append(f"the file goes on after the {self.promised:,} rows its header promises")
+                self.gather.notes.append(
+                    f"the file goes on after the {self.promised:,} rows its header promises"
+                )
 
     def _walk(self, piece: bytes, start: int) -> int:
         """Take the whole rows of a piece; how many bytes they took."""
@@ -88,7 +95,8 @@ class _Walk:
                 if space < 0 and length - at >= _LONGEST_WORD:
                     raise FileError(
                         f"{self.path}: no word ends within {_LONGEST_WORD} bytes of byte {start + at:,} "
-                        f"(row {self.rows - left + 1:,}); the file is damaged or its header's dimension {self.dim} is wrong"
+                        f"(row {self.rows - left + 1:,}); the file is damaged, or its header's "
+                        f"dimension {self.dim} is wrong"
                     )
                 break
             # the original word2vec program ends each row with a line break, others do not
@@ -108,7 +116,7 @@ class _Walk:
     def _keep(self, piece: bytes, raws: list[bytes], begins: list[int], numbers: list[int]) -> None:
         width, view = self.row_bytes, memoryview(piece)
         block = np.empty((len(raws), self.dim), "<f4")
-        out = memoryview(block).cast("B")
+        out = block.data.cast("B")
         for i, begin in enumerate(begins):
             out[i * width : (i + 1) * width] = view[begin : begin + width]
         words = [self.gather.word(raw, number) for raw, number in zip(raws, numbers, strict=True)]
@@ -118,6 +126,6 @@ class _Walk:
         """Words full of control bytes mean that the walk is out of step with the rows."""
         if self.odd > 2 and self.odd > 0.02 * self.seen:
             raise FileError(
-                f"{self.path}: {self.odd:,} of the first {self.seen:,} words hold control bytes (near byte {start:,}); "
-                f"the file is damaged or its header's dimension {self.dim} is wrong"
+                f"{self.path}: {self.odd:,} of the first {self.seen:,} words hold control bytes "
+                f"(near byte {start:,}); the file is damaged, or its header's dimension {self.dim} is wrong"
             )

@@ -26,7 +26,7 @@ def parse_lines(text: np.ndarray, tab: bool, values: np.ndarray, bounds: np.ndar
 
 
 @njit(cache=True, nogil=True)
-def _parse_lines(text, separator, values, bounds, powers):  # noqa: ANN001, ANN202
+def _parse_lines(text, separator, values, bounds, powers):
     lines, dim = values.shape
     at = 0
     for line in range(lines):
@@ -72,7 +72,11 @@ def _parse_lines(text, separator, values, bounds, powers):  # noqa: ANN001, ANN2
                     good = False
                     break
                 exponent += -power if down else power
-            if exponent < -22 or exponent > 22 or (text[at] != 32 and text[at] != 9 and text[at] != 13 and text[at] != 10):
+            if (
+                exponent < -22
+                or exponent > 22
+                or (text[at] != 32 and text[at] != 9 and text[at] != 13 and text[at] != 10)
+            ):
                 good = False
                 break
             number = np.float64(mantissa)

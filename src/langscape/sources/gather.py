@@ -58,13 +58,13 @@ class Gather:
         needed, memory = rows * dim * 4, _memory()
         if memory and needed > 0.9 * memory:
             raise FileError(
-                f"{self.path}: {rows:,} × {dim} vectors need {needed / 1e9:.1f} GB, but this machine has "
-                f"{memory / 1e9:.1f} GB; choose words, or give a limit"
+                f"{self.path}: {rows:,} × {dim} vectors need {needed / 1e9:.1f} GB, but this machine "
+                f"has {memory / 1e9:.1f} GB; choose words, or give a limit"
             )
         self._matrix = np.empty((max(rows, 1), dim), np.float32)
 
     def word(self, raw: bytes, number: int) -> str:
-        """The word these bytes of a row or line spell; bytes that are not UTF-8 are shown as `\\xff` and counted."""
+        """The word these bytes spell; bytes that are not UTF-8 are shown as `\\xff` and counted."""
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -75,9 +75,9 @@ class Gather:
         """Keep these rows, but for repeated words and rows with NaN or infinity, which are counted."""
         with np.errstate(over="ignore"):
             rows = np.asarray(rows, np.float32)
-        finite = np.isfinite(rows).all(axis=1)
+        finite: list[bool] = np.isfinite(rows).all(axis=1).tolist()  # type: ignore[assignment]
         start, index, keep = len(self._row), self._row, []
-        for i, (word, usable) in enumerate(zip(words, finite.tolist(), strict=True)):
+        for i, (word, usable) in enumerate(zip(words, finite, strict=True)):
             if word in index:
                 self._repeated.add(word)
             elif not usable:
@@ -97,7 +97,8 @@ class Gather:
         """What was read, as `Vectors`, with the counted reports in its notes."""
         if not self._row and self._unfinished.count:
             raise FileError(
-                f"{self.path}: every row that was read holds NaN or infinity; the file is damaged or of another format"
+                f"{self.path}: every row that was read holds NaN or infinity; "
+                "the file is damaged or of another format"
             )
         if not self._row and self._chosen is None:
             raise FileError(f"{self.path} holds no words")
@@ -118,12 +119,12 @@ class Gather:
 
     def _choose(self, chosen: Sequence[str], matrix: np.ndarray, notes: list[str]) -> Vectors:
         matches = match_words(chosen, self._row)
-        if not len(matches.rows):
+        if not matches.rows:
             raise DataError(
                 f"none of the {len(chosen)} chosen words is in {self.path} ({some(chosen, 5)}); "
                 "is the list in the language and the spelling of the vectors?"
             )
-        matrix = matrix[matches.rows]
+        matrix = matrix[list(matches.rows)]
         matrix.flags.writeable = False
         groups = None if self._groups is None else tuple(self._groups[i] for i in matches.kept)
         words = tuple(chosen[i] for i in matches.kept)

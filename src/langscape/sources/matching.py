@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 _JOINT = re.compile(r"[ _\-\u00a0]+")
 _JOINTS = (" ", "_", "-")
 
@@ -16,14 +14,14 @@ _JOINTS = (" ", "_", "-")
 class Matches:
     """Where listed words were found.
 
-    rows      (found,) row of the vectors for each listed word that was found
-    kept      (found,) its place in the list, so that a word listed twice counts twice
+    rows      row of the vectors for each listed word that was found
+    kept      its place in the list, so that a word listed twice counts twice
     missing   the listed words that were not found, in list order
     respelled listed word → the spelling it was found under, where that differs
     """
 
-    rows: np.ndarray
-    kept: np.ndarray
+    rows: tuple[int, ...]
+    kept: tuple[int, ...]
     missing: tuple[str, ...]
     respelled: Mapping[str, str]
 
@@ -55,7 +53,7 @@ def match_words(listed: Sequence[str], rows: Mapping[str, int]) -> Matches:
         kept.append(place)
         if spelling != word:
             respelled[word] = spelling
-    return Matches(np.asarray(found, np.intp), np.asarray(kept, np.intp), tuple(missing), respelled)
+    return Matches(tuple(found), tuple(kept), tuple(missing), respelled)
 
 
 def spellings(word: str) -> tuple[str, ...]:

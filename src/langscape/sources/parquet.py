@@ -1,4 +1,4 @@
-"""Vectors in a Parquet table: a column of words beside a column of lists, or beside one column per dimension."""
+"""Vectors in a Parquet table: a column of words, and a column of lists or one column per dimension."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def read(path: Path, gather: Gather) -> None:
 
 def _read(connection: DuckDBPyConnection, path: Path, gather: Gather) -> None:
     source = f"read_parquet({_quoted(_literal(path))}, file_row_number=true)"
-    columns = {name: str(kind) for name, kind, *_ in connection.execute(f"describe select * from {source}").fetchall()}
+    columns = {
+        name: str(kind)
+        for name, kind, *_ in connection.execute(f"describe select * from {source}").fetchall()
+    }
     columns.pop("file_row_number")
     word, vector, dim = _columns(connection, path, source, columns)
     limit = "" if gather.limit is None else f"where file_row_number < {int(gather.limit)}"
@@ -86,7 +89,9 @@ def _dimension(connection: DuckDBPyConnection, path: Path, source: str, vector: 
         raise FileError(f"{path} holds no words")
     dim = counts[0][0]
     if len(counts) > 1:
-        raise FileError(f"{path}: row {counts[1][2] + 1:,} has {counts[1][0]} numbers where most rows have {dim}")
+        raise FileError(
+            f"{path}: row {counts[1][2] + 1:,} has {counts[1][0]} numbers where most rows have {dim}"
+        )
     if dim < 1:
         raise FileError(f"{path}: the vectors in column {vector} are empty")
     return dim

@@ -20,8 +20,8 @@ from langscape.sources.gather import Gather
 from langscape.sources.kinds import KNOWN, header_of
 from langscape.sources.stream import Stream, whole_lines
 
-# Below this the compiled parser would take longer to load than the plain one to finish.
-COMPILED_FROM = 1 << 20
+# Loading the compiled parser takes as long as the plain one needs for about this many bytes.
+COMPILED_FROM = 16 << 20
 _BOM = b"\xef\xbb\xbf"
 _DECIMAL = re.compile(rb"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _SAMPLE = 200
@@ -85,14 +85,18 @@ class _Lines:
         if self.firsts is not None:
             take = self._take_chosen
         else:
-            take = self._take_compiled if self.stream.most > COMPILED_FROM else self._take_plain
+            take = self._take_compiled if self.stream.likely > COMPILED_FROM else self._take_plain
         for piece in pieces:
             cut = len(piece) if self.rows is None else _end_of_rows(piece, self.rows - self.seen)
             take(piece[:cut])
             self.gather.tell(self.stream.position, self.stream.size)
             if self.seen == self.rows:
-                if self.seen == self.promised and (piece[cut:].strip() or any(more.strip() for more in pieces)):
-                    self.gather.notes.append(f"the file goes on after the {self.promised:,} rows its header promises")
+                if self.seen == self.promised and (
+                    piece[cut:].strip() or any(more.strip() for more in pieces)
+                ):
+                    self.gather.notes.append(
+                        f"the file goes on after the {self.promised:,} rows its header promises"
+                    )
                 return
         if self.promised is not None:
             raise FileError(
@@ -118,6 +122,7 @@ class _Lines:
         self._add(rows)
 
     def _take_compiled(self, piece: bytes) -> None:
+        import langscape.kernels  # noqa: F401  chooses the folder for compiled code before numba loads
         from langscape.sources.decimals import parse_lines
 
         count = piece.count(b"\n")
@@ -150,7 +155,8 @@ class _Lines:
             return parse_line(line, self.dim)
         except ValueError as error:
             raise FileError(
-                f"{self.stream.path}, line {number:,}: {error}; the file is cut short or damaged there, or no vectors"
+                f"{self.stream.path}, line {number:,}: {error}; the file is cut short or damaged there, "
+                "or holds no vectors"
             ) from None
 
     def _add(self, rows: list[tuple[int, bytes, list[float]]]) -> None:
@@ -183,15 +189,16 @@ def _dimension(path: Path, body: bytes) -> int:
             raise ValueError("no numbers")
         parse_line(next(line for line in sample if len(line.split()) == dim + 1), dim)
     except ValueError as error:
-        raise FileError(f"{path} is not a file of word vectors that langscape knows ({error}): {KNOWN}") from None
+        raise FileError(
+            f"{path} is not a file of word vectors that langscape knows ({error}): {KNOWN}"
+        ) from None
     return dim
 
 
 def _guess_rows(body: bytes, stream: Stream) -> int:
     """About how many rows there are; `gather` grows if this is too few."""
     a_row = max(len(body) // max(body.count(b"\n"), 1), 1)
-    inside = stream.size * (4 if stream.compressed else 1)
-    return max(inside // a_row * 51 // 50, 1)
+    return max(stream.likely // a_row * 51 // 50, 1)
 
 
 def _is_number(field: bytes) -> bool:

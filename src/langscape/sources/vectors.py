@@ -64,7 +64,7 @@ class Vectors:
 
     def rows(self, rows: Iterable[int] | np.ndarray) -> Vectors:
         """The chosen rows, in the order given."""
-        rows = np.asarray(rows, np.intp)
+        rows = [int(i) for i in rows]
         groups = None if self.groups is None else [self.groups[i] for i in rows]
         return Vectors([self.words[i] for i in rows], self.matrix[rows], groups, self.notes)
 
@@ -78,7 +78,7 @@ class Vectors:
         for row, word in enumerate(self.words):
             index.setdefault(word, row)
         matches = match_words(listed, index)
-        if not len(matches.rows):
+        if not matches.rows:
             raise DataError(f"none of the {len(listed)} chosen words is among the vectors: {some(listed, 5)}")
         if groups is not None:
             groups = [groups[i] for i in matches.kept]
@@ -86,7 +86,7 @@ class Vectors:
             groups = [self.groups[i] for i in matches.rows]
         chosen = [listed[i] for i in matches.kept]
         notes = (*self.notes, *matches.notes())
-        return Vectors(chosen, self.matrix[matches.rows], groups, notes, matches.missing)
+        return Vectors(chosen, self.matrix[list(matches.rows)], groups, notes, matches.missing)
 
 
 def read_vectors(

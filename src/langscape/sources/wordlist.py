@@ -130,7 +130,7 @@ def _columns(
         raise FileError(f"{path} has {width} columns; name the one with the words 'word' in the first line")
     kinds = [len({cells[i] for _, cells in rows}) for i in range(2)]
     if kinds[0] == kinds[1]:
-        note = "both columns have as many different values: the first was read as the word, the second as its group"
+        note = "both columns have as many different values; the first was read as word, the second as group"
         return 0, 1, [note], rows
     return (1, 0, [], rows) if kinds[0] < kinds[1] else (0, 1, [], rows)
 

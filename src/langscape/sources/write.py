@@ -25,7 +25,9 @@ def write_vectors(
     """
     path = Path(path)
     if path.suffix not in _WRITERS:
-        raise SettingsError(f"{path} must end in one of {', '.join(_WRITERS)}, which says how to write the vectors")
+        raise SettingsError(
+            f"{path} must end in one of {', '.join(_WRITERS)}, which says how to write the vectors"
+        )
     if dtype not in ("float32", "float16"):
         raise SettingsError(f"dtype {dtype!r} must be 'float32' or 'float16'")
     if len(set(vectors.words)) < len(vectors):
@@ -96,13 +98,17 @@ def _parquet(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:
     vector = ", ".join(f"d{d}" for d in range(matrix.shape[1]))
     with duckdb.connect() as connection:
         connection.register("vectors", table)
-        connection.execute(f"copy (select word, [{vector}] as vector from vectors) to '{target}' (format parquet)")
+        connection.execute(
+            f"copy (select word, [{vector}] as vector from vectors) to '{target}' (format parquet)"
+        )
 
 
 def _refuse(words: tuple[str, ...], separators: str) -> None:
     for word in words:
         if any(c in word for c in separators):
-            raise DataError(f"the word {word!r} holds a space or line break that this format cannot keep; use .npz")
+            raise DataError(
+                f"the word {word!r} holds a space or line break that this format cannot keep; use .npz"
+            )
 
 
 def _settle(path: Path) -> None:
