@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# chores must be importable by name, here and in worker processes.
+sys.path.insert(0, os.path.dirname(__file__))
+
+import chores  # noqa: E402, F401
+
+from langscape.run.store import Store  # noqa: E402
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Counter[str]]]:
+    """Counts of what was really computed, by line."""
+    path = tmp_path / "log"
+    monkeypatch.setenv("CHORES_LOG", str(path))
+    yield lambda: Counter(path.read_text().splitlines() if path.exists() else [])
