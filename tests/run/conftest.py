@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,9 @@ import pytest
 # chores must be importable by name, here and in worker processes.
 sys.path.insert(0, os.path.dirname(__file__))
 
-import chores  # noqa: E402, F401
+import chores  # noqa: F401
 
-from langscape.run.store import Store  # noqa: E402
+from langscape.run.store import Store
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Counter[str]]]:
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Counter[str]]:
     """Counts of what was really computed, by line."""
     path = tmp_path / "log"
     monkeypatch.setenv("CHORES_LOG", str(path))
-    yield lambda: Counter(path.read_text().splitlines() if path.exists() else [])
+    return lambda: Counter(path.read_text().splitlines() if path.exists() else [])

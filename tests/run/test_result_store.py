@@ -321,8 +321,10 @@ def test_what_another_process_computes_is_busy_or_waited_for(store: Store, log: 
 
 def test_many_processes_asking_at_once_compute_each_result_once(store: Store, log: Log) -> None:
     code = (
-        "import chores, random, sys; from langscape.run.store import Store; from langscape.run.recipe import Recipe\n"
-        f"store = Store({str(store.root)!r}); order = list(range(30)); random.Random(int(sys.argv[1])).shuffle(order)\n"
+        "import chores, random, sys\n"
+        "from langscape.run.store import Store; from langscape.run.recipe import Recipe\n"
+        f"store = Store({str(store.root)!r})\n"
+        "order = list(range(30)); random.Random(int(sys.argv[1])).shuffle(order)\n"
         "for n in order: store.run(Recipe('chores.square', {'n': n, 'pause': 0.005}))"
     )
     path = os.pathsep.join(p for p in sys.path if p)

@@ -46,8 +46,8 @@ def writing(what: str, root: Path) -> Iterator[None]:
         if _is_full(error, root):
             raise StoreError(
                 f"no space left for {what} in {root}; nothing partial was left there, and all earlier "
-                "results are kept. Free space (`langscape store prune --keep 1GB`), or set LANGSCAPE_HOME to another "
-                "disk, and run again"
+                "results are kept. Free space (`langscape store prune --keep 1GB`), or set LANGSCAPE_HOME to "
+                "another disk, and run again"
             ) from None
         if isinstance(error, OSError) and not isinstance(error, LangscapeError):
             raise StoreError(

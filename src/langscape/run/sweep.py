@@ -207,6 +207,8 @@ class _Run:
         out: dict[str, dict[str, Any]] = {}
         busy: list[tuple[float, dict[str, Any]]] = []
         alone: set[str] = set()
+        if counts:
+            self._pace.begin()
         while waiting or out or busy:
             while waiting and backend.free():
                 batch = [waiting.popleft()]
@@ -286,8 +288,8 @@ class _Run:
             return
         self._next_word = now + 0.2
         figures: dict[str, float] = {}
-        if self._pace.rate:
-            figures = {"per second": self._pace.rate, "seconds left": (total - done) / self._pace.rate}
+        if rate := self._pace.rate:
+            figures = {"per second": rate, "seconds left": (total - done) / rate}
         if self._failed:
             figures["failed"] = len(self._failed)
         self._progress(Step(done, total, doing, figures))
@@ -306,6 +308,9 @@ class _Pace:
         self._mean = 0.0
         self._times: deque[float] = deque(maxlen=2000)
 
+    def begin(self) -> None:
+        self._times.append(time.monotonic())
+
     def took(self, seconds: float) -> None:
         self._mean = seconds if not self._mean else 0.8 * self._mean + 0.2 * seconds
 
@@ -314,7 +319,7 @@ class _Pace:
 
     @property
     def rate(self) -> float:
-        """Tasks a second over the last two thousand, or since the first."""
+        """Tasks a second over the last two thousand, or since the beginning."""
         if len(self._times) < 2:
             return 0.0
         return (len(self._times) - 1) / max(time.monotonic() - self._times[0], 1e-9)
