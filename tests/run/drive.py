@@ -1,10 +1,11 @@
 """Runs a sweep of squares as a process of its own, so that tests can kill it.
 
-python drive.py STORE TASKS PAUSE WORKERS [CLUSTER] [--limit BYTES]
+python drive.py STORE TASKS PAUSE WORKERS [CLUSTER] [--rows N] [--limit BYTES]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import sys
@@ -19,10 +20,10 @@ from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 
 
-def tasks(count: int, pause: float) -> dict[str, Recipe]:
+def tasks(count: int, pause: float, rows: int = 500) -> dict[str, Recipe]:
     """Figures, and every tenth task arrays, so that both ways of storing are hit."""
     return {
-        f"{i}": Recipe("chores.noise", {"seed": i, "rows": 500})
+        f"{i}": Recipe("chores.noise", {"seed": i, "rows": rows})
         if i % 10 == 0
         else Recipe("chores.square", {"n": i, "pause": pause})
         for i in range(count)
@@ -30,16 +31,18 @@ def tasks(count: int, pause: float) -> dict[str, Recipe]:
 
 
 def main() -> None:
-    args = sys.argv[1:]
-    if "--limit" in args:
-        place = args.index("--limit")
-        bytes_ = int(args[place + 1])
-        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
-        del args[place : place + 2]
-    root, count, pause, workers, *cluster = args
-    sweep = Sweep(tasks(int(count), float(pause)), store=Store(root))
+    read = argparse.ArgumentParser()
+    for name, kind in (("root", str), ("count", int), ("pause", float), ("workers", int)):
+        read.add_argument(name, type=kind)
+    read.add_argument("cluster", nargs="?")
+    read.add_argument("--rows", type=int, default=500)
+    read.add_argument("--limit", type=int)
+    args = read.parse_args()
+    if args.limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (args.limit, args.limit))
+    sweep = Sweep(tasks(args.count, args.pause, args.rows), store=Store(args.root))
     try:
-        report = sweep.run(workers=int(workers), cluster=cluster[0] if cluster else None)
+        report = sweep.run(workers=args.workers, cluster=args.cluster)
         print(f"done {report.done} failed {len(report.failed)}")
     except LangscapeError as error:
         print(f"{type(error).__name__}: {error}")

@@ -5,90 +5,21 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import drive
-import psutil
 import pytest
+from watching import alive, assert_clean, content, labels, start, wait_until, workers_of
 
-from langscape.run.store import STRAY_AGE, Store
+from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 
 Log = Callable[[], Counter]
 KILLS = int(os.environ.get("LANGSCAPE_KILLS", "50"))
 """`make soak` sets 200."""
-
-
-def start(root: Path, count: int, pause: float, workers: int, *more: str) -> subprocess.Popen:
-    path = os.pathsep.join(p for p in sys.path if p)
-    return subprocess.Popen(
-        [sys.executable, drive.__file__, str(root), str(count), str(pause), str(workers), *more],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-
-def workers_of(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.005)
-
-
-def alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def labels(store: Store) -> dict[str, tuple[int, int]]:
-    """Every stored result, by the identity of its label: computing one again would change it."""
-    found = {}
-    for path in (store.root / "results").glob("??/*.json"):
-        status = path.stat()
-        found[path.stem] = (status.st_ino, status.st_mtime_ns)
-    return found
-
-
-def content(sweep: Sweep) -> list:
-    return [value if isinstance(value, dict) else value["x"].tobytes() for _, value in sweep.results()]
-
-
-@pytest.fixture
-def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list]:
-    """The results of the same tasks computed in peace, in this process, without their pauses."""
-
-    def run(count: int) -> list:
-        monkeypatch.delenv("CHORES_LOG")
-        sweep = Sweep(drive.tasks(count, 0.0), store=Store(tmp_path / "peace"))
-        sweep.run(workers=0)
-        return content(sweep)
-
-    return run
-
-
-def assert_clean(store: Store) -> None:
-    """Nothing aside but what an hour will remove, and that is really removed."""
-    for path in (store.root / "aside").iterdir():
-        os.utime(path, (time.time() - STRAY_AGE - 60,) * 2)
-    for path in (store.root / "locks").iterdir():
-        os.utime(path, (time.time() - STRAY_AGE - 60,) * 2)
-    Store(store.root)
-    assert not list((store.root / "aside").iterdir())
-    assert not list((store.root / "locks").iterdir())
 
 
 def test_a_killed_worker_costs_its_task_not_the_sweep(store: Store, log: Log, undisturbed: Callable) -> None:
@@ -137,7 +68,9 @@ def test_a_worker_busy_in_a_long_task_dies_with_its_parent(store: Store, log: Lo
     wait_until(lambda: not any(alive(process) for process in orphans), 10)
 
 
-def test_two_processes_sweeping_the_same_share_the_work(store: Store, log: Log, undisturbed: Callable) -> None:
+def test_two_processes_sweeping_the_same_share_the_work(
+    store: Store, log: Log, undisturbed: Callable
+) -> None:
     both = [start(store.root, 80, 0.01, 1) for _ in range(2)]
     assert [process.communicate(timeout=60)[0] for process in both] == ["done 80 failed 0\n"] * 2
     assert max(log().values()) == 1
@@ -146,7 +79,9 @@ def test_two_processes_sweeping_the_same_share_the_work(store: Store, log: Log, 
 
 
 @pytest.mark.slow
-def test_random_kills_of_workers_and_parents_lose_nothing(store: Store, log: Log, undisturbed: Callable) -> None:
+def test_random_kills_of_workers_and_parents_lose_nothing(
+    store: Store, log: Log, undisturbed: Callable
+) -> None:
     """Kill by kill: one in five hits the parent, the others a worker, at random moments."""
     chance = random.Random(KILLS)
     count, pause = 40 * KILLS, 0.005

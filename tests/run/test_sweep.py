@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from watching import alive, wait_until, workers_of
 
 from langscape.data import Step
 from langscape.errors import Cancelled, DataError, MissingError, SettingsError
@@ -25,13 +25,6 @@ Log = Callable[[], Counter]
 
 def squares(n: int, pause: float = 0.0) -> dict[str, Recipe]:
     return {f"task {i}": Recipe("chores.square", {"n": i, "pause": pause}) for i in range(n)}
-
-
-def until(true: Callable[[], object], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
@@ -139,7 +132,7 @@ def test_a_worker_refuses_what_it_cannot_import_or_see(store: Store) -> None:
     pool = LocalPool(store, ["no_such_module"], 1)
     try:
         with pytest.raises(MissingError, match="'no_such_module', which registers steps"):
-            until(lambda: pool.wait(0.1))
+            wait_until(lambda: pool.wait(0.1))
     finally:
         pool.stop()
 
@@ -163,7 +156,7 @@ def test_cancel_from_another_process_stops_the_workers_and_says_how_to_go_on(sto
         code = f"from langscape.run.store import Store; Store({str(store.root)!r}).cancel({sweep.id!r})"
 
         def cancel(before: int = before, code: str = code) -> None:
-            until(lambda: log().total() > before)
+            wait_until(lambda: log().total() > before)
             subprocess.run([sys.executable, "-c", code], check=True)
 
         thread = threading.Thread(target=cancel)
@@ -172,19 +165,15 @@ def test_cancel_from_another_process_stops_the_workers_and_says_how_to_go_on(sto
             sweep.run(workers=workers)
         thread.join()
         assert find_sweep(store, sweep.id)["state"] == "cancelled"
-        assert not children()
+        assert not [child for child in workers_of(os.getpid()) if alive(child)]
     assert not list((store.root / "aside").iterdir())
-
-
-def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if child.status() != "zombie"]
 
 
 def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(store: Store, log: Log) -> None:
     sweep = Sweep(squares(200, pause=0.01), store=store)
 
     def interrupt() -> None:
-        until(lambda: log().total() > 20)
+        wait_until(lambda: log().total() > 20)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -194,7 +183,7 @@ def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(store: Store, log: Log) -> No
     ):
         sweep.run(workers=2)
     thread.join()
-    assert not children()
+    assert not [child for child in workers_of(os.getpid()) if alive(child)]
     assert find_sweep(store, sweep.id)["state"] == "stopped"
     kept = store.size()[0]
     assert 20 <= kept < 200

@@ -8,6 +8,7 @@ here listens on loopback only.
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -18,9 +19,13 @@ from contextlib import suppress
 from typing import Any
 
 from langscape.errors import MissingError, SettingsError, StoreError
+from langscape.run import disk
 from langscape.run.backends import Outcome, Task, outcome
 from langscape.run.store import Store
 from langscape.run.worker import run_batch, start_worker
+
+CONNECT_SECONDS = 10
+"""Seconds that a scheduler may take to answer."""
 
 WAIT_FOR_WORKERS = 30.0
 """Seconds that a cluster may take to show its first worker."""
@@ -47,7 +52,7 @@ class DaskCluster:
         try:
             if address == "local":
                 self._local = distributed.LocalCluster(
-                    n_workers=0, processes=False, host="127.0.0.1", dashboard_address=None, silence_logs=50
+                    n_workers=0, protocol="tcp://", host="127.0.0.1", dashboard_address=None, silence_logs=50
                 )
                 address = self._local.scheduler_address
                 self._processes = [self._start(address) for _ in range(workers)]
@@ -90,6 +95,8 @@ class DaskCluster:
             process.kill()
         for process in self._processes:
             self._bury(process)
+        if self._processes:
+            self._store.remove_aside(os.getpid())
         self._processes = []
         # A scheduler that is gone must not hold up the end: closing gets a few seconds, no more.
         closing = threading.Thread(target=self._close, daemon=True)
@@ -113,7 +120,8 @@ class DaskCluster:
         error = future.exception() if future.status == "error" else None
         name = type(error).__name__
         if name == "KilledWorker" and len(batch) == 1:
-            return [outcome(batch[0], "lost", "its Dask workers died one after the other while at it")]
+            # Dask itself has given it to several workers, one after the other.
+            return [outcome(batch[0], "failed", f"its Dask workers died while at it ({error})")]
         if error is None or name == "KilledWorker":
             # Which task of a batch killed its workers is not known: each is tried again, alone.
             return [outcome(task, "back", "alone" if error else "") for task in batch]
@@ -146,7 +154,8 @@ class DaskCluster:
             self.workers = max(1, self._count())
 
     def _start(self, address: str) -> subprocess.Popen[bytes]:
-        return start_worker("dask_main", {"scheduler": address}, answers=False)
+        folder = self._store.root / "aside" / f"dask.{disk.machine()}-{os.getpid()}.{self._run}"
+        return start_worker("dask_main", {"scheduler": address, "folder": str(folder)}, answers=False)
 
     def _bury(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()
@@ -157,7 +166,7 @@ class DaskCluster:
 
     def _connect(self, distributed: Any, address: str) -> Any:
         try:
-            return distributed.Client(address, timeout=10, set_as_default=False)
+            return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise SettingsError(
                 f"no Dask scheduler answers at {address!r} ({error or 'timed out'}); start one with "

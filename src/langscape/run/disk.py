@@ -65,6 +65,14 @@ def size_of(path: Path) -> int:
         return 0
 
 
+def remove(path: Path) -> None:
+    """Remove a file or a folder; nothing is fine too."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def machine() -> str:
     """This machine's name, fit for file names."""
     return "".join(c for c in os.uname().nodename if c.isalnum())[:24]

@@ -223,9 +223,9 @@ class Store:
         return Checked(good, tuple(damaged), self._remove_strays() + self._remove_unlabelled())
 
     def remove_aside(self, pid: int) -> None:
-        """Remove what a dead worker of this machine left aside."""
+        """Remove what a process of this machine, now dead or at its end, left aside."""
         for path in (self.root / "aside").glob(f"*.{disk.machine()}-{pid}.*"):
-            path.unlink(missing_ok=True)
+            disk.remove(path)
 
     def cancel(self, id: str) -> None:
         """Ask every process that works on the sweep of that id to stop."""
@@ -368,7 +368,7 @@ class Store:
                     if folder == "locks":
                         locks.is_free(path)  # taking a free lock removes its file
                     elif folder == "aside" or "." in path.name:
-                        path.unlink()
+                        disk.remove(path)
                         count += folder == "aside"
         return count
 

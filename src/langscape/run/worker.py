@@ -114,6 +114,7 @@ def dask_main() -> None:
     """A Dask worker of a cluster started for one sweep: no nanny, no dashboard, one thread, loopback only."""
     lines, _ = _take_over_pipes()
     hello = json.loads(lines.get())
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"
     import asyncio
 
     from distributed import Worker
@@ -125,6 +126,7 @@ def dask_main() -> None:
             host="127.0.0.1",
             dashboard=False,
             memory_limit=0,
+            local_directory=hello["folder"],
             name=str(os.getpid()),
         ) as worker:
             await worker.finished()
