@@ -124,7 +124,7 @@ def sklearn_barnes_hut(P: Any, start: np.ndarray, schedule: Schedule) -> tuple[n
 def opentsne_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """openTSNE's affinities with its own choice of neighbour search."""
 
-    return PerplexityBasedNN(X, perplexity, method="auto", n_jobs=1, random_state=0).P
+    return PerplexityBasedNN(X, perplexity=int(perplexity), method="auto", n_jobs=1, random_state=0).P
 
 
 def opentsne(P: Any, start: np.ndarray, schedule: Schedule, method: str) -> tuple[np.ndarray, int]:
@@ -153,9 +153,8 @@ def opentsne(P: Any, start: np.ndarray, schedule: Schedule, method: str) -> tupl
 
 def intelex_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """The sparse joint P with scikit-learn-intelex's neighbour search."""
-    from daal4py.sklearn.neighbors import NearestNeighbors
-
-    return _joint_over(NearestNeighbors, X, perplexity)
+    search = importlib.import_module("daal4py.sklearn.neighbors").NearestNeighbors
+    return _joint_over(search, X, perplexity)
 
 
 def intelex(daal4py: Any, P: Any, start: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
@@ -195,7 +194,7 @@ def torchdr(
         device="cpu",
         random_state=0,
     )
-    return np.asarray(model.fit_transform(torch.tensor(X, dtype=torch.float32)))
+    return model.fit_transform(torch.tensor(X, dtype=torch.float32)).detach().numpy()
 
 
 def umap(X: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -212,7 +211,7 @@ def _joint_over(search: Any, X: np.ndarray, perplexity: float) -> Any:
     return _joint_probabilities_nn(graph, perplexity, 0)
 
 
-def _copied(P: Any, dtype: Any) -> csr_matrix:
+def _copied(P: Any, dtype: Any) -> Any:
     """A CSR copy that may be written to, as the peers' compiled code demands."""
     return csr_matrix(P).astype(dtype, copy=True)
 
