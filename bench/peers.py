@@ -106,7 +106,7 @@ def sklearn_barnes_hut(P: Any, start: np.ndarray, schedule: Schedule) -> tuple[n
     """scikit-learn's Barnes–Hut descent, one degree of freedom in any dimension, as everywhere here."""
 
     n, dims = start.shape
-    P = csr_matrix(P, dtype=np.float64)
+    P = _copied(P, np.float64)
 
     def phase(p: np.ndarray, exaggeration: float, **how: Any) -> tuple[np.ndarray, int]:
         return _sklearn_descent(
@@ -124,13 +124,13 @@ def sklearn_barnes_hut(P: Any, start: np.ndarray, schedule: Schedule) -> tuple[n
 def opentsne_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """openTSNE's affinities with its own choice of neighbour search."""
 
-    return PerplexityBasedNN(X, perplexity, method="auto", n_jobs=1, random_state=0).P
+    return PerplexityBasedNN(X, perplexity=int(perplexity), method="auto", n_jobs=1, random_state=0).P
 
 
 def opentsne(P: Any, start: np.ndarray, schedule: Schedule, method: str) -> tuple[np.ndarray, int]:
     """openTSNE's descent; method "bh" (Barnes–Hut) or "fft" (interpolation)."""
 
-    affinities = PrecomputedAffinities(csr_matrix(P, dtype=np.float64), normalize=False)
+    affinities = PrecomputedAffinities(_copied(P, np.float64), normalize=False)
     embedding = TSNEEmbedding(
         np.array(start, np.float64), affinities, negative_gradient_method=method, n_jobs=1, random_state=0
     )
@@ -153,9 +153,8 @@ def opentsne(P: Any, start: np.ndarray, schedule: Schedule, method: str) -> tupl
 
 def intelex_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """The sparse joint P with scikit-learn-intelex's neighbour search."""
-    from daal4py.sklearn.neighbors import NearestNeighbors
-
-    return _joint_over(NearestNeighbors, X, perplexity)
+    search = importlib.import_module("daal4py.sklearn.neighbors").NearestNeighbors
+    return _joint_over(search, X, perplexity)
 
 
 def intelex(daal4py: Any, P: Any, start: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
@@ -163,7 +162,7 @@ def intelex(daal4py: Any, P: Any, start: np.ndarray, schedule: Schedule) -> tupl
 
     daal4py.daalinit(1)
     n = len(start)
-    P = csr_matrix(P, dtype=np.float32)
+    P = _copied(P, np.float32)
     xy = np.array(start, np.float32)
     rate, _ = schedule.rates(n)
     sizes = [n, P.nnz, schedule.steps, schedule.steps, schedule.early_steps, 50]
@@ -195,7 +194,7 @@ def torchdr(
         device="cpu",
         random_state=0,
     )
-    return np.asarray(model.fit_transform(torch.tensor(X, dtype=torch.float32)))
+    return model.fit_transform(torch.tensor(X, dtype=torch.float32)).detach().numpy()
 
 
 def umap(X: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -210,6 +209,11 @@ def _joint_over(search: Any, X: np.ndarray, perplexity: float) -> Any:
     graph = search(n_neighbors=k, n_jobs=1).fit(X).kneighbors_graph(mode="distance")
     graph.data **= 2
     return _joint_probabilities_nn(graph, perplexity, 0)
+
+
+def _copied(P: Any, dtype: Any) -> Any:
+    """A CSR copy that may be written to, as the peers' compiled code demands."""
+    return csr_matrix(P).astype(dtype, copy=True)
 
 
 def _look_aside() -> None:

@@ -32,7 +32,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Landed:
-    """What a contender gives back: coordinates, and how many steps it took (None: does not count in steps)."""
+    """What a contender gives back: coordinates, and how many steps it took, if it counts in steps."""
 
     xy: np.ndarray | None
     steps: int | None
