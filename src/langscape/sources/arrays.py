@@ -6,6 +6,7 @@ strings; in safetensors the tensor "words" (UTF-8, one word a line) or "words" i
 
 from __future__ import annotations
 
+import bisect
 import json
 import struct
 import zipfile
@@ -23,6 +24,17 @@ from langscape.sources.kinds import KNOWN
 _MATRIX_NAMES = ("vectors", "matrix", "embeddings", "embedding", "weight")
 _WORD_NAMES = ("words", "labels", "vocab", "tokens", "keys")
 _BLOCK_BYTES = 8 << 20
+# what zipfile raises, by where the damage lies
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
 _TENSOR_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
 
 
@@ -39,10 +51,11 @@ def read_npz(path: Path, gather: Gather) -> None:
             words = _pick(
                 path, {n: m for n, m in members.items() if _is_words(m)}, _WORD_NAMES, "1-d array of strings"
             )
-            _same_length(path, words.shape[0], matrix.shape[0])
             gather.expect(matrix.shape[0], matrix.shape[1])
-            _send(gather, _decoded(words.blocks(gather.limit), gather), matrix)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            _send(gather, _decoded(words.blocks(), gather), matrix)
+    except FileError:
+        raise
+    except _DAMAGED as error:
         raise FileError(f"{path} is cut short or damaged: {error}; fetch or write it again") from None
 
 
@@ -171,35 +184,45 @@ class _Tensor:
 
 
 def _send(gather: Gather, words: Iterator[list[str]], matrix: _Member | _Tensor) -> None:
-    """Hand over rows whose words come in blocks of any size, chosen rows by their number."""
+    """Hand over the rows, or the chosen ones; words come in blocks of their own size."""
     if gather.keys is None:
-        pending: list[str] = []
-        sent = 0
-        for block in matrix.blocks(gather.limit):
-            while len(pending) < len(block):
-                pending += next(words)
-            gather.add(pending[: len(block)], block)
-            pending, sent = pending[len(block) :], sent + len(block)
-            gather.tell(sent, matrix.shape[0])
+        _send_all(gather, words, matrix)
         return
     numbers, names, at = [], [], 0
     for block in words:
-        if gather.limit is not None:
-            block = block[: gather.limit - at]
         for row, word in enumerate(block, at):
             if word.encode("utf-8", "surrogatepass") in gather.keys:
                 numbers.append(row)
                 names.append(word)
         at += len(block)
-    chosen = matrix.rows(np.asarray(numbers, np.intp))
+    _same_length(gather, at, matrix.shape[0])
+    kept = len(numbers) if gather.limit is None else bisect.bisect_left(numbers, gather.limit)
+    names, wanted = names[:kept], np.asarray(numbers[:kept], np.intp)
+    chosen = matrix.rows(wanted)
     if chosen is not None:
         gather.add(names, chosen)
         return
-    wanted, at = np.asarray(numbers, np.intp), 0
+    at = 0
     for block in matrix.blocks(gather.limit):
         lo, hi = np.searchsorted(wanted, [at, at + len(block)])
         gather.add(names[lo:hi], block[wanted[lo:hi] - at])
         at += len(block)
+
+
+def _send_all(gather: Gather, words: Iterator[list[str]], matrix: _Member | _Tensor) -> None:
+    pending: list[str] = []
+    sent, rows = 0, matrix.shape[0]
+    for block in matrix.blocks(gather.limit):
+        while len(pending) < len(block):
+            more = next(words, None)
+            if more is None:
+                _same_length(gather, sent + len(pending), rows)
+            pending += more or []
+        gather.add(pending[: len(block)], block)
+        pending, sent = pending[len(block) :], sent + len(block)
+        gather.tell(sent, rows)
+    if gather.limit is None:
+        _same_length(gather, sent + len(pending) + sum(map(len, words)), rows)
 
 
 def _npy_names(path: Path, archive: zipfile.ZipFile) -> list[str]:
@@ -236,10 +259,10 @@ def _pick(path: Path, found: dict[str, Any], names: tuple[str, ...], what: str) 
     )
 
 
-def _same_length(path: Path, words: int, rows: int) -> None:
+def _same_length(gather: Gather, words: int, rows: int) -> None:
     if words != rows:
         raise FileError(
-            f"{path} holds {words:,} words for {rows:,} vectors; there must be one word per vector"
+            f"{gather.path} holds {words:,} words for {rows:,} vectors; there must be one word per vector"
         )
 
 
