@@ -47,9 +47,8 @@ def main() -> None:
     asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         files = make(Path(folder), asked.rows, asked.dim)
-        print(
-            f"{asked.rows:,} × {asked.dim}; medians of {asked.repeats}; wall s, CPU s, peak MB, × gensim (CPU)"
-        )
+        print(f"{asked.rows:,} × {asked.dim}, medians of {asked.repeats}")
+        print(f"  {'':10} wall s   CPU s peak MB  times gensim's speed, by CPU")
         for path in files:
             compare(path, asked.rows, asked.repeats)
 

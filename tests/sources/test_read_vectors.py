@@ -223,7 +223,10 @@ def test_half_precision_and_metadata_words_are_read_from_safetensors(tmp_path: P
     raw = json.dumps(header).encode()
     path.write_bytes(len(raw).to_bytes(8, "little") + raw + upper.tobytes())
     save_file({"vectors": rows.astype(np.float16)}, tmp_path / "half.safetensors", {"words": '["é", "b c"]'})
-    for file in tmp_path.iterdir():
+    many = [f"w{i}" * 30 for i in range(2000)]  # a header longer than what is looked at first
+    save_file({"vectors": np.zeros((2000, 2))}, tmp_path / "long", {"words": json.dumps(many)})
+    assert read_vectors(tmp_path / "long").words == tuple(many)
+    for file in tmp_path.glob("*.safetensors"):
         found = read_vectors(file)
         assert found.words == ("é", "b c")
         assert np.array_equal(found.matrix, rows)
@@ -247,7 +250,7 @@ def test_other_peoples_parquet_is_read(tmp_path: Path) -> None:
 def peak_growth(path: Path) -> float:
     """Megabytes by which a process grows at most while it opens two chosen words."""
     code = (
-        "import resource, sys; from langscape.sources import read_vectors, arrays, binary\n"
+        "import resource, sys; from langscape.sources import read_vectors, binary, npz, tensors\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3\n"
         "before = peak(); found = read_vectors(sys.argv[1], ['w7', 'w59999'])\n"
         "assert len(found) == 2; print(peak() - before)"

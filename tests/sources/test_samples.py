@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -51,3 +54,13 @@ def test_texts_are_there_for_what_they_are_for() -> None:
     assert phrases[("lamp", "hung", "over")] == 3
     with pytest.raises(SettingsError, match="there are harbour, orchard, pattern"):
         samples.text("novel")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("npm") is None, reason="npm, which fetches the source of the vectors, is not here"
+)
+def test_the_script_builds_the_file_again_bit_for_bit() -> None:
+    script = Path(__file__).parents[2] / "scripts" / "build_samples.py"
+    made = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
