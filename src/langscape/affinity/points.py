@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from langscape.affinity.joint import joint_from_dense, joint_from_neighbours
 from langscape.data import Affinities, Items
@@ -57,7 +58,8 @@ def points(
         P = joint_from_dense(conditional(space, wanted))
         made["neighbours"] = "all"
     else:
-        P, reached = _over_neighbours(space, wanted, recall, seed)
+        near, index, reached = _near(space, wanted, recall, seed)
+        P: Any = joint_from_neighbours(near, index)
         made["neighbours"] = int(min(n - 1, np.ceil(3 * wanted.max())))
         made["recall"] = round(reached, 4)
     return Affinities(P, items, made, vectors=X, metric=metric)
@@ -95,7 +97,15 @@ def conditional(X: np.ndarray, perplexity: np.ndarray) -> np.ndarray:
     return P
 
 
-def _over_neighbours(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> tuple[Any, float]:
+def neighbour_rows(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> tuple[csr_array, float]:
+    """The conditional matrix over each point's 3·perplexity nearest, as CSR, and the recall reached."""
+    P, index, reached = _near(X, perplexity, recall, seed)
+    n, k = index.shape
+    starts = np.arange(0, n * k + 1, k)
+    return csr_array((P.ravel(), index.ravel(), starts), shape=(n, n)), reached
+
+
+def _near(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     from langscape.kernels.neighbours import nearest
     from langscape.kernels.perplexity import conditional_rows
 
@@ -103,8 +113,8 @@ def _over_neighbours(X: np.ndarray, perplexity: np.ndarray, recall: float, seed:
     k = int(min(n - 1, np.ceil(3 * perplexity.max())))
     found = nearest(X, k, recall=recall, seed=seed)
     P = np.empty((n, k), np.float32)
-    conditional_rows(found.squared, 0, np.log(perplexity), False, P, np.empty(n))
-    return joint_from_neighbours(P, found.index), found.recall
+    conditional_rows(found.squared, 0, np.log(np.minimum(perplexity, k)), False, P, np.empty(n))
+    return P, found.index, found.recall
 
 
 def checked_matrix(X: Any) -> np.ndarray:

@@ -1,0 +1,25 @@
+"""The colours and shapes of every picture; a test holds them equal to `web/src/lib/colour.ts`."""
+
+from __future__ import annotations
+
+# Chosen so that the closest two stay 0.13 apart in OKLab under full protanopia and
+# deuteranopia as well; Okabe–Ito's closest pair comes to 0.07.
+CATEGORIES = ("#315ed7", "#e35c00", "#23d0cf", "#860d76", "#e0ae04", "#48540a", "#9d86fd", "#9a6489")
+
+# Even steps of OKLab lightness, more is darker.
+RAMP = ("#e5d67f", "#aecc77", "#6ebe80", "#1eac90", "#00959c", "#007aa2", "#035b9e", "#29408c", "#322474")
+
+NEUTRAL = "#9aa0a8"
+"""For points without a value, and for categories beyond the last one with a mark of its own."""
+
+SHAPES = ("circle", "square", "diamond", "triangle")
+"""After eight categories the colours come again with the next shape."""
+
+DISTINCT = len(CATEGORIES) * len(SHAPES)
+
+
+def category_mark(rank: int) -> tuple[str, str]:
+    """The colour and the shape of the category of this rank; grey circles from `DISTINCT` on and below 0."""
+    if not 0 <= rank < DISTINCT:
+        return NEUTRAL, SHAPES[0]
+    return CATEGORIES[rank % len(CATEGORIES)], SHAPES[rank // len(CATEGORIES)]

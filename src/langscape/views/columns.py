@@ -1,0 +1,71 @@
+"""Columns of items as a view carries them: numbers as float32, everything else as codes into categories."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Map
+from langscape.errors import DataError
+from langscape.views.colours import DISTINCT
+
+
+def columns_of(map: Map) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """What every column is (name, type, array, categories), and the arrays they name.
+
+    The items' own columns come first, then the figures per point; a figure whose name is taken
+    by a column gets " (figure)" added.
+    """
+    described: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {}
+    for name, values in _named(map).items():
+        if np.shape(values) != (len(map),):
+            raise DataError(f"column {name!r} has shape {np.shape(values)}, but there are {len(map)} items")
+        array = f"column{len(described)}"
+        categories, arrays[array] = packed(np.asarray(values))
+        kind = {"type": "number"} if categories is None else {"type": "category", "categories": categories}
+        described.append({"name": name, "array": array, **kind})
+    return described, arrays
+
+
+def packed(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
+    """Numbers as (None, float32 with NaN for none); others as (categories, int32 codes with -1 for none).
+
+    Categories stand in the order in which they get their marks: of first appearance, or by
+    size when there are more than have a mark of their own.
+    """
+    cells = values.tolist() if values.dtype.kind == "O" else None
+    if values.dtype.kind in "iuf" or (cells and all(_is_number(cell) for cell in cells)):
+        with np.errstate(over="ignore"):
+            out = np.array(cells if cells is not None else values, dtype=np.float64).astype(np.float32)
+        out[~np.isfinite(out)] = np.nan
+        return None, out
+    texts = [_text(cell) for cell in (cells if cells is not None else values.tolist())]
+    counts = Counter(text for text in texts if text is not None)
+    ordered = list(counts) if len(counts) <= DISTINCT else [text for text, _ in counts.most_common()]
+    codes = {text: code for code, text in enumerate(ordered)}
+    return ordered, np.array([-1 if text is None else codes[text] for text in texts], dtype=np.int32)
+
+
+def _named(map: Map) -> Mapping[str, np.ndarray]:
+    columns = dict(map.items.columns)
+    for name, values in map.per_point.items():
+        columns[name if name not in columns else f"{name} (figure)"] = values
+    return columns
+
+
+def _is_number(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_))
+
+
+def _text(cell: Any) -> str | None:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    if isinstance(cell, bool | np.bool_):
+        return "yes" if cell else "no"
+    return str(cell)

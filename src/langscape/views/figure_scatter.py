@@ -1,0 +1,248 @@
+"""The scatter view drawn with matplotlib: no label over another, legend outside, figures of trust above."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import matplotlib.patheffects as effects
+import numpy as np
+import textalloc
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from langscape.data import View
+from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, RAMP, category_mark
+
+MOST_LABELS = 250
+"""Labels tried at most; of these, the ones for which there is room are drawn."""
+
+_INK, _SOFT = "#1b1d21", "#5b626c"
+_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
+_FONTS = ["DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "Arial Unicode MS"]
+# Labels are text, never formulas: "$" is a letter like any other.
+_PLAIN: dict[str, Any] = {"parse_math": False, "family": _FONTS}
+# Beyond this many points a vector file is slow to open; the points are then an image inside it.
+_RASTER = 20_000
+
+
+def draw(view: View) -> Figure:
+    """The view as a matplotlib figure, 10 × 8 inches."""
+    properties, plane = view.properties, _plane(view.arrays["xy"])
+    figure = Figure(figsize=(10, 8), facecolor="white")
+    side = _points_side(properties)
+    caption = _Caption(figure, properties)
+    axes = figure.add_axes((0.03, 0.03, 0.94 - side, caption.bottom - 0.045))
+    axes.set_axis_off()
+    axes.set_aspect("equal", adjustable="datalim")
+    _limits(axes, plane)
+    _draw_points(figure, axes, view, plane, 0.97 - side)
+    drawn = _draw_labels(axes, view, plane)
+    caption.say(_sentences(view, drawn))
+    return figure
+
+
+class _Caption:
+    """Title and lines under it; how many lines is known before the axes are placed."""
+
+    _LINE = 0.022
+
+    def __init__(self, figure: Figure, properties: Any) -> None:
+        self._figure = figure
+        title = _short(str(properties.get("title") or ""), 80)
+        figure.text(0.03, 0.965, title, size=14, weight="bold", color=_INK, va="top", **_PLAIN)
+        trust = " · ".join(f"{one['label']} {one['shown']}" for one in properties.get("quality", ()))
+        self._lines = textwrap.wrap(trust, 130)
+        # One line is kept for what is only known once the labels stand.
+        self.bottom = 0.925 - self._LINE * (len(self._lines) + 1)
+
+    def say(self, sentence: str) -> None:
+        for at, line in enumerate([*self._lines, sentence]):
+            self._figure.text(0.03, 0.925 - self._LINE * at, line, size=8.5, color=_SOFT, va="top", **_PLAIN)
+
+
+def _sentences(view: View, drawn: int) -> str:
+    n, dims = view.arrays["xy"].shape
+    parts = [f"{n:,} {'item' if n == 1 else 'items'}, {drawn:,} labelled"]
+    if view.properties.get("subtitle"):
+        parts.append(view.properties["subtitle"])
+    if dims == 3:
+        parts.append("three dimensions seen from one side")
+    if dims > 3:
+        parts.append(f"axes 0 and 1 of {dims}")
+    return " · ".join(parts)
+
+
+def _plane(xy: np.ndarray) -> np.ndarray:
+    """What is drawn, shape (n, 2): the page's first sight of a 3-D map, else the first two axes."""
+    if xy.shape[1] == 1:
+        return np.column_stack([xy[:, 0], np.zeros(len(xy))])
+    if xy.shape[1] != 3:
+        return xy[:, :2]
+    yaw, pitch = 0.6, 0.4
+    turn_yaw = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
+    turn_pitch = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
+    centred = xy - xy.mean(axis=0) if len(xy) else xy
+    return (centred @ (turn_pitch @ turn_yaw).T)[:, :2]
+
+
+def _limits(axes: Axes, plane: np.ndarray) -> None:
+    low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
+    pad = np.where(high > low, 0.05 * (high - low), 0.5)
+    axes.set_xlim(low[0] - pad[0], high[0] + pad[0])
+    axes.set_ylim(low[1] - pad[1], high[1] + pad[1])
+
+
+def _column(properties: Any) -> dict[str, Any] | None:
+    return next((c for c in properties.get("columns", ()) if c["name"] == properties.get("color")), None)
+
+
+def _points_side(properties: Any) -> float:
+    """The share of the width that the legend takes."""
+    column = _column(properties)
+    return 0.2 if column is not None or properties.get("ring_meaning") else 0.0
+
+
+def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, right: float) -> None:
+    column = _column(view.properties)
+    n = len(plane)
+    look: dict[str, Any] = {
+        "s": float(np.clip(3000 / max(n, 1), 1.5, 34)),
+        "linewidths": 0.3 if n <= 4000 else 0,
+        "edgecolors": "white",
+        "alpha": 0.92 if n <= 4000 else 0.6,
+        "rasterized": n > _RASTER,
+        "zorder": 2,
+    }
+    handles: list[Line2D] = []
+    if column is None:
+        axes.scatter(plane[:, 0], plane[:, 1], color=CATEGORIES[0], **look)
+    elif column["type"] == "number":
+        _draw_numbers(figure, axes, plane, view.arrays[column["array"]], column["name"], look, right)
+    else:
+        handles = _draw_categories(axes, plane, view.arrays[column["array"]], column["categories"], look)
+    rings = view.arrays.get("rings")
+    if rings is not None:
+        ringed = plane[rings.astype(bool)]
+        wide = {"s": look["s"] * 2.6 + 12, "linewidths": 0.9, "zorder": 3}
+        axes.scatter(ringed[:, 0], ringed[:, 1], facecolors="none", edgecolors=_INK, **wide)
+        handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=_INK))
+    if handles:
+        legend = figure.legend(
+            handles=handles,
+            title=None if column is None or column["type"] == "number" else column["name"],
+            loc="lower left" if column is not None and column["type"] == "number" else "upper left",
+            bbox_to_anchor=(right, 0.05 if column is not None and column["type"] == "number" else 0.87),
+            frameon=False,
+            fontsize=8.5 if len(handles) <= 24 else 7,
+            alignment="left",
+            handletextpad=0.3,
+        )
+        for text in (*legend.get_texts(), legend.get_title()):
+            text.set_parse_math(False)
+            text.set_fontfamily(_FONTS)
+            text.set_color(_INK)
+        legend.get_title().set_fontweight("bold")
+
+
+def _draw_categories(
+    axes: Axes, plane: np.ndarray, codes: np.ndarray, categories: list[str], look: dict[str, Any]
+) -> list[Line2D]:
+    handles = []
+    shown = min(len(categories), DISTINCT)
+    for code in range(shown):
+        colour, shape = category_mark(code)
+        rows = codes == code
+        axes.scatter(plane[rows, 0], plane[rows, 1], color=colour, marker=_MARKERS[shape], **look)
+        handles.append(_handle(categories[code], _MARKERS[shape], colour))
+    for name, rows in ((f"{len(categories) - shown} others", codes >= shown), ("no value", codes < 0)):
+        if rows.any():
+            axes.scatter(plane[rows, 0], plane[rows, 1], color=NEUTRAL, **{**look, "zorder": 1})
+            handles.append(_handle(name, "o", NEUTRAL))
+    return handles
+
+
+def _draw_numbers(
+    figure: Figure,
+    axes: Axes,
+    plane: np.ndarray,
+    values: np.ndarray,
+    name: str,
+    look: dict[str, Any],
+    right: float,
+) -> None:
+    known = np.isfinite(values)
+    axes.scatter(plane[~known, 0], plane[~known, 1], color=NEUTRAL, **{**look, "zorder": 1})
+    if not known.any():
+        return
+    ramp = LinearSegmentedColormap.from_list("langscape", RAMP)
+    low, high = float(values[known].min()), float(values[known].max())
+    # A column of one value sits in the middle of the ramp, as on the page.
+    span = Normalize(low, high) if high > low else Normalize(low - 1, high + 1)
+    axes.scatter(plane[known, 0], plane[known, 1], c=values[known], cmap=ramp, norm=span, **look)
+    bar = figure.colorbar(ScalarMappable(span, ramp), cax=figure.add_axes((right + 0.02, 0.55, 0.018, 0.28)))
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    bar.ax.tick_params(labelsize=8, length=2, colors=_SOFT)
+    bar.ax.set_title(name, size=9, loc="left", weight="bold", color=_INK, **_PLAIN)
+
+
+def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
+    # A label that begins with "_" would be left out of the legend.
+    text = _short(label, 24) or "(no name)"
+    text = "\u200b" + text if text.startswith("_") else text
+    look = {"markerfacecolor": fill, "markeredgecolor": edge, "markersize": 6}
+    return Line2D([], [], linestyle="none", marker=marker, label=text, **look)
+
+
+def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
+    """Writes the labels for which there is room, the most wanted first, and says how many."""
+    labels = view.properties["labels"]
+    rows = _wanted(view)
+    texts = [_short(labels[row], 32) for row in rows]
+    kept = [(row, text) for row, text in zip(rows, texts, strict=True) if text]
+    if not kept:
+        return 0
+    rows = np.array([row for row, _ in kept])
+    size = 7.5 if len(plane) <= 150 else 6
+    near = plane if len(plane) <= 5000 else plane[rows]
+    _, _, texts, _ = textalloc.allocate(
+        axes,
+        plane[rows, 0],
+        plane[rows, 1],
+        [text for _, text in kept],
+        x_scatter=near[:, 0],
+        y_scatter=near[:, 1],
+        textsize=size,
+        textcolor=_INK,
+        margin=0.002,
+        min_distance=0.006,
+        max_distance=0.05,
+        nbr_candidates=60,
+        linecolor="#b9bfc8",
+        linewidth=0.5,
+        draw_all=False,
+        zorder=4,
+        **_PLAIN,
+        path_effects=[effects.withStroke(linewidth=1.6, foreground="white", alpha=0.85)],
+    )
+    return sum(text is not None for text in texts)
+
+
+def _wanted(view: View) -> np.ndarray:
+    """At most MOST_LABELS rows: ringed ones first, then in the view's order."""
+    n = len(view.properties["labels"])
+    order = view.arrays.get("label_order", np.arange(n))
+    rings = view.arrays.get("rings")
+    if rings is not None:
+        order = np.concatenate([order[rings[order] > 0], order[rings[order] == 0]])
+    return order[:MOST_LABELS]
+
+
+def _short(text: str, most: int) -> str:
+    """One line of at most so many letters, without what no font can draw."""
+    clean = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(clean.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

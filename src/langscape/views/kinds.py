@@ -1,0 +1,31 @@
+"""Every kind of view, one line each; `web/src/registry.ts` has the same names."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from langscape.data import View
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# kind: the function that draws it with matplotlib, loaded when first used.
+KINDS = {
+    "scatter": "langscape.views.figure_scatter:draw",
+}
+
+
+def check_kind(view: View) -> str:
+    """The view's kind, if there is one of that name."""
+    if view.kind not in KINDS:
+        raise SettingsError(f"there is no kind of view {view.kind!r}; there are {', '.join(sorted(KINDS))}")
+    return view.kind
+
+
+def drawer(view: View) -> Callable[[View], Figure]:
+    """The function that makes a matplotlib figure of this view."""
+    module, name = KINDS[check_kind(view)].split(":")
+    return getattr(importlib.import_module(module), name)

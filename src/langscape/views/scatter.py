@@ -1,0 +1,122 @@
+"""The scatter view: every item a point, coloured by a column, with labels, rings and figures of trust."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Map, View
+from langscape.errors import DataError, SettingsError
+from langscape.views.colours import DISTINCT
+from langscape.views.columns import columns_of
+from langscape.views.plain import plain
+from langscape.views.trust import trust
+
+INSERTED = "inserted"
+"""The column of booleans that `insert` adds; its points wear rings unless others are named."""
+
+
+def scatter(
+    map: Map,
+    *,
+    color: str | None = None,
+    title: str | None = None,
+    rings: Sequence[str] | np.ndarray | None = None,
+    labels: Sequence[str] | None = None,
+) -> View:
+    """A map as a picture: points with labels, any column as colour, and how far to trust it.
+
+    color names a column of the items or a figure per point; without it, "group" is taken, or the
+    first column of 2 to 32 categories. rings are labels, or a boolean per item; without it, items
+    inserted later are ringed. labels are those to write first where not all fit.
+
+    >>> from langscape.data import Items, Map
+    >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
+    >>> scatter(map, title="Two words").properties["color"]
+    'group'
+    """
+    xy = np.asarray(map.xy, dtype=np.float32)
+    if xy.ndim != 2 or xy.shape[1] == 0:
+        raise DataError(f"the map's coordinates have shape {xy.shape}; a scatter needs (items, dims)")
+    bad = np.flatnonzero(~np.isfinite(xy).all(axis=1))
+    if len(bad):
+        raise DataError(
+            f"{len(bad)} of {len(map)} items have no finite place, the first is {map.labels[bad[0]]!r} at "
+            f"{map.xy[bad[0]].tolist()}; make the map again"
+        )
+    described, arrays = columns_of(map)
+    arrays["xy"] = xy
+    ringed, ring_meaning = _rings(map, rings)
+    if ringed is not None:
+        arrays["rings"] = ringed.astype(np.uint8)
+    if labels is not None:
+        arrays["label_order"] = _label_order(map, labels)
+    properties = {
+        "title": title if title is not None else str(map.settings.get("title", "Map")),
+        "subtitle": _subtitle(map),
+        "labels": list(map.labels),
+        "columns": described,
+        "color": _color(described, color),
+        "ring_meaning": ring_meaning,
+        "quality": trust(map),
+        "notes": [str(note) for note in map.notes],
+        "settings": plain(map.settings),
+    }
+    return View("scatter", properties, arrays)
+
+
+def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
+    names = [column["name"] for column in described]
+    if wanted is not None:
+        if wanted not in names:
+            held = ", ".join(names) or "no columns"
+            raise SettingsError(
+                f"color {wanted!r} is not a column of this map, which has {held}; name one of these"
+            )
+        return wanted
+    if "group" in names:
+        return "group"
+    few = (c["name"] for c in described if 2 <= len(c.get("categories", ())) <= DISTINCT)
+    return next(few, None)
+
+
+def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndarray | None, str]:
+    if wanted is None:
+        column = map.items.columns.get(INSERTED)
+        if column is None or column.dtype.kind != "b" or not column.any():
+            return None, ""
+        return column, INSERTED
+    given = np.asarray(wanted)
+    if given.dtype.kind == "b":
+        if given.shape != (len(map),):
+            raise DataError(
+                f"rings has shape {given.shape}, but there are {len(map)} items; give one boolean per item"
+            )
+        return given, "marked"
+    chosen = set(_known(map, "rings", wanted))
+    return np.array([label in chosen for label in map.labels], dtype=bool), "marked"
+
+
+def _label_order(map: Map, first: Sequence[str]) -> np.ndarray:
+    wanted = {label: at for at, label in reversed(list(enumerate(_known(map, "labels", first))))}
+    rank = [wanted.get(label, len(wanted)) for label in map.labels]
+    return np.argsort(rank, kind="stable").astype(np.int32)
+
+
+def _known(map: Map, setting: str, wanted: Sequence[str] | np.ndarray) -> list[str]:
+    if isinstance(wanted, str):
+        raise SettingsError(f"{setting} {wanted!r} is one text; give a list of labels")
+    names = [str(label) for label in wanted]
+    held = set(map.labels)
+    missing = [name for name in names if name not in held]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:5]) + (" …" if len(missing) > 5 else "")
+        raise SettingsError(f"{setting} names {len(missing)} labels that are not on the map: {shown}")
+    return names
+
+
+def _subtitle(map: Map) -> str:
+    parts = [f"{name} {map.settings[name]}" for name in ("perplexity", "seed") if name in map.settings]
+    return " · ".join(parts)

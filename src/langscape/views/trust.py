@@ -1,0 +1,82 @@
+"""The figures that say how far to trust a map, each with a sentence on what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Map
+
+Trust = dict[str, str]
+"""One figure: name, label, brief (the value), shown (with its spread), meaning (a plain sentence)."""
+
+# Entries of Map.quality that say how the others were measured.
+_HOW = {"k", "rows", "kl"}
+
+
+def trust(map: Map) -> list[Trust]:
+    """The figures of a map in the order they are shown: KL first, then what was measured."""
+    figures = [_kl(map)] if math.isfinite(map.kl) else []
+    for name, value in map.quality.items():
+        if name in _HOW or name.endswith("_sd") or not math.isfinite(value):
+            continue
+        figures.append(_figure(name, float(value), map.quality, len(map)))
+    return figures
+
+
+def _kl(map: Map) -> Trust:
+    kls = np.asarray(map.kls, dtype=float)
+    kls = kls[np.isfinite(kls)]
+    shown = brief = f"{map.kl:.3f}"
+    meaning = "Information lost about who is near whom, in nats: 0 would be a perfect copy."
+    if len(kls) > 1:
+        median = float(np.median(kls))
+        shown += f" (median {median:.3f})"
+        meaning += f" This is the best of {len(kls)} restarts; their median is {median:.3f}."
+    return {"name": "kl", "label": "KL", "brief": brief, "shown": shown, "meaning": meaning}
+
+
+def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trust:
+    k = f"{quality['k']:g}" if "k" in quality else "nearest"
+    sd = quality.get(f"{name}_sd", math.nan)
+    share = name == "local"
+    shown = brief = f"{100 * value:.1f} %" if share else f"{value:.3f}"
+    if math.isfinite(sd):
+        shown += f" ± {100 * sd:.1f}" if share else f" ± {sd:.3f}"
+    label, meaning = _MEANINGS.get(name, (name.replace("_", " "), ""))
+    meaning = meaning.format(k=k)
+    rows = quality.get("rows", n)
+    if meaning and name in _SAMPLED and rows < n:
+        meaning += f" Judged on {rows:,.0f} of {n:,} items."
+    return {"name": name, "label": label, "brief": brief, "shown": shown, "meaning": meaning}
+
+
+_SAMPLED = {"local", "global", "ndcg", "trustworthiness"}
+
+_MEANINGS = {
+    "local": (
+        "Local",
+        "Of an item’s {k} nearest in the data, the share that is also among its {k} nearest on the map.",
+    ),
+    "global": (
+        "Global",
+        "Rank correlation of an item’s distances in the data and on the map: 1 keeps the order of far and "
+        "near, 0 is chance.",
+    ),
+    "ndcg": (
+        "nDCG",
+        "How well ranking by map distance puts an item’s {k} nearest in the data first; 1 is perfect.",
+    ),
+    "trustworthiness": (
+        "Trustworthiness",
+        "1 if everything close on the map is close in the data; each false neighbour lowers it.",
+    ),
+    "stability": (
+        "Spread over restarts",
+        "How far a point moves from restart to restart, in units of the map’s radius: near 0 is stable, "
+        "near 1 could be anywhere.",
+    ),
+}

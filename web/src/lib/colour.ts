@@ -1,0 +1,55 @@
+/** The colours of every picture. `views/colours.py` holds the same light ones; a test compares them. */
+
+/**
+ * Eight colours chosen so that the closest two stay 0.13 apart in OKLab under full protanopia and
+ * deuteranopia as well (Okabe–Ito's closest pair: 0.07), one set per background.
+ */
+export const CATEGORIES = {
+  light: ['#315ed7', '#e35c00', '#23d0cf', '#860d76', '#e0ae04', '#48540a', '#9d86fd', '#9a6489'],
+  dark: ['#3774e8', '#f69116', '#a5eee9', '#9d6a99', '#fddc58', '#0ec596', '#be98f8', '#d83a29'],
+} as const
+
+/** Even steps of OKLab lightness; more is darker on light ground and brighter on dark ground. */
+export const RAMP = {
+  light: ['#e5d67f', '#aecc77', '#6ebe80', '#1eac90', '#00959c', '#007aa2', '#035b9e', '#29408c', '#322474'],
+  dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb2', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
+} as const
+
+/** For points without a value, and for categories beyond the last one that has its own mark. */
+export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
+
+/** After eight categories the colours come again with the next shape. */
+export const SHAPES = ['circle', 'square', 'diamond', 'triangle'] as const
+export const DISTINCT = CATEGORIES.light.length * SHAPES.length
+
+export type Theme = 'light' | 'dark'
+export type Rgb = readonly [number, number, number]
+
+/** The mark of the category of this rank: its colour, and its shape's place in SHAPES. */
+export function categoryMark(rank: number, theme: Theme): { colour: string; shape: number } {
+  if (rank < 0 || rank >= DISTINCT) return { colour: NEUTRAL[theme], shape: 0 }
+  const colours = CATEGORIES[theme]
+  return { colour: colours[rank % colours.length], shape: Math.floor(rank / colours.length) }
+}
+
+/** The ramp's colour at a share from 0 to 1, linear between its stops. */
+export function rampColour(share: number, theme: Theme): Rgb {
+  const stops = RAMP_RGB[theme]
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1)
+  const low = Math.min(Math.floor(at), stops.length - 2)
+  const rest = at - low
+  return [0, 1, 2].map((c) => Math.round(stops[low][c] * (1 - rest) + stops[low + 1][c] * rest)) as unknown as Rgb
+}
+
+/** Of #rrggbb or #rgb, to which sheets are shortened when built. */
+export function rgb(hex: string): Rgb {
+  const digits = hex.length === 4 ? hex.slice(1).replace(/./g, '$&$&') : hex.slice(1)
+  const number = parseInt(digits, 16)
+  return [(number >> 16) & 255, (number >> 8) & 255, number & 255]
+}
+
+export function hex(colour: Rgb): string {
+  return '#' + colour.map((channel) => channel.toString(16).padStart(2, '0')).join('')
+}
+
+const RAMP_RGB: Record<Theme, Rgb[]> = { light: RAMP.light.map(rgb), dark: RAMP.dark.map(rgb) }

@@ -1,0 +1,15 @@
+/** A number as a reader wants it: three significant figures, thin grouping, no exponent in the usual range. */
+export function formatNumber(value: number): string {
+  if (Number.isNaN(value)) return '–'
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞'
+  const size = Math.abs(value)
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replace('-', '−')
+  if (Number.isInteger(value)) return formatCount(value)
+  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3
+  return value.toFixed(digits).replace('-', '−')
+}
+
+export function formatCount(value: number): string {
+  const [sign, digits] = value < 0 ? ['−', String(-value)] : ['', String(value)]
+  return sign + digits.replace(/\B(?=(\d{3})+$)/g, ',')
+}

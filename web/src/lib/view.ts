@@ -1,0 +1,67 @@
+/** A picture as data, as Python's `View` writes it; arrays are typed arrays here. */
+export interface View {
+  kind: string
+  properties: Record<string, unknown>
+  arrays: Record<string, NamedArray>
+}
+
+export type Numbers = Float32Array | Int32Array | Uint8Array
+
+export interface NamedArray {
+  shape: number[]
+  data: Numbers
+}
+
+/** How an array stands in a page: little-endian bytes, gzipped, in base64. */
+export interface PackedArray {
+  dtype: string
+  shape: number[]
+  gzip: string
+}
+
+export interface PackedView {
+  kind: string
+  properties: Record<string, unknown>
+  arrays: Record<string, PackedArray>
+}
+
+const TYPES: Record<string, new (buffer: ArrayBuffer) => Numbers> = {
+  float32: Float32Array,
+  int32: Int32Array,
+  uint8: Uint8Array,
+}
+
+/** The view of a page's data block, its arrays unpacked. */
+export async function unpackView(packed: PackedView): Promise<View> {
+  const entries = await Promise.all(
+    Object.entries(packed.arrays).map(async ([name, array]) => [name, await unpackArray(name, array)] as const),
+  )
+  return { kind: packed.kind, properties: packed.properties, arrays: Object.fromEntries(entries) }
+}
+
+export async function unpackArray(name: string, packed: PackedArray): Promise<NamedArray> {
+  const type = TYPES[packed.dtype]
+  if (!type) throw new Error(`array ${name} has type ${packed.dtype}; this page reads ${Object.keys(TYPES).join(', ')}`)
+  const data = new type(await gunzip(fromBase64(packed.gzip)))
+  const expected = packed.shape.reduce((product, size) => product * size, 1)
+  if (data.length !== expected)
+    throw new Error(`array ${name} holds ${data.length} numbers, but its shape ${packed.shape.join('×')} needs ${expected}`)
+  return { shape: packed.shape, data }
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = atob(text)
+  const out = new Uint8Array(bytes.length)
+  for (let i = 0; i < bytes.length; i++) out[i] = bytes.charCodeAt(i)
+  return out
+}
+
+async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      controller.enqueue(bytes)
+      controller.close()
+    },
+  }).pipeThrough(new DecompressionStream('gzip'))
+  return new Response(stream).arrayBuffer()
+}

@@ -1,0 +1,110 @@
+/** Which labels fit on screen without touching one another, the most wanted first. */
+
+export interface PlacedLabel {
+  row: number
+  text: string
+  /** Left end and vertical middle of the text, in pixels. */
+  x: number
+  y: number
+  width: number
+}
+
+export interface LabelSpace {
+  width: number
+  height: number
+  /** Pixels from a point's middle to where its label may begin. */
+  gap: number
+  lineHeight: number
+  /** Free pixels kept around every label: more of it, fewer labels. */
+  air: number
+  /** Stop after this many labels, and after looking at this many points on screen. */
+  most: number
+  budget: number
+  /** How many points a rectangle would cover; of the free places, the one with the fewest is taken. */
+  covered?: (box: Rectangle) => number
+}
+
+const LONGEST = 32
+const BIN = 64
+
+export function placeLabels(
+  wanted: Iterable<number>,
+  screen: (row: number) => readonly [number, number],
+  labels: string[],
+  measure: (text: string) => number,
+  space: LabelSpace,
+): PlacedLabel[] {
+  const taken = new Bins(space.width, space.height)
+  const placed: PlacedLabel[] = []
+  let looked = 0
+  for (const row of wanted) {
+    const [px, py] = screen(row)
+    if (px < 0 || py < 0 || px > space.width || py > space.height) continue
+    if (++looked > space.budget || placed.length >= space.most) break
+    const text = shorten(labels[row])
+    if (!text) continue
+    const width = measure(text)
+    const half = space.lineHeight / 2
+    const spots: [number, number][] = [
+      [px + space.gap, py],
+      [px - space.gap - width, py],
+      [px - width / 2, py - space.gap - half],
+      [px - width / 2, py + space.gap + half],
+    ]
+    let best: { label: PlacedLabel; box: Rectangle; covered: number } | null = null
+    for (const [x, y] of spots) {
+      if (x < 2 || x + width > space.width - 2 || y < half || y > space.height - half) continue
+      const box = [x - space.air, y - half - space.air / 3, x + width + space.air, y + half + space.air / 3] as const
+      if (!taken.isFree(box)) continue
+      const covered = space.covered?.([x, y - half, x + width, y + half]) ?? 0
+      if (!best || covered < best.covered) best = { label: { row, text, x, y, width }, box, covered }
+      if (!covered) break
+    }
+    if (!best) continue
+    taken.take(best.box)
+    placed.push(best.label)
+  }
+  return placed
+}
+
+/** One line, at most 32 characters. */
+export function shorten(label: string): string {
+  const line = label.replace(/\s+/g, ' ').trim()
+  const characters = Array.from(line)
+  return characters.length > LONGEST ? characters.slice(0, LONGEST - 1).join('') + '…' : line
+}
+
+export type Rectangle = readonly [left: number, top: number, right: number, bottom: number]
+
+/** Rectangles kept by screen squares, so that a new one is compared with the near ones only. */
+class Bins {
+  readonly #columns: number
+  readonly #rows: number
+  readonly #bins: Rectangle[][]
+
+  constructor(width: number, height: number) {
+    this.#columns = Math.floor(width / BIN) + 1
+    this.#rows = Math.floor(height / BIN) + 1
+    this.#bins = Array.from({ length: this.#columns * this.#rows }, () => [])
+  }
+
+  isFree(box: Rectangle): boolean {
+    for (const bin of this.#touched(box))
+      for (const other of bin)
+        if (box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]) return false
+    return true
+  }
+
+  take(box: Rectangle): void {
+    for (const bin of this.#touched(box)) bin.push(box)
+  }
+
+  #touched(box: Rectangle): Rectangle[][] {
+    const bins: Rectangle[][] = []
+    const clamp = (value: number, most: number) => Math.min(Math.max(Math.floor(value / BIN), 0), most)
+    for (let r = clamp(box[1], this.#rows - 1); r <= clamp(box[3], this.#rows - 1); r++)
+      for (let c = clamp(box[0], this.#columns - 1); c <= clamp(box[2], this.#columns - 1); c++)
+        bins.push(this.#bins[r * this.#columns + c])
+    return bins
+  }
+}

@@ -1,0 +1,120 @@
+import type { Numbers, View } from '../../lib/view'
+
+/** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
+export interface Scatter {
+  title: string
+  subtitle: string
+  count: number
+  dims: number
+  at: Float32Array
+  labels: string[]
+  columns: Column[]
+  /** The column coloured by at first, or null. */
+  colour: string | null
+  /** 1 where the point wears a ring, and what a ring means. */
+  rings: Uint8Array | null
+  ringMeaning: string
+  /** Rows by how much their label is wanted, the most wanted first. */
+  labelOrder: Int32Array
+  quality: Figure[]
+  notes: string[]
+  settings: [string, string][]
+}
+
+export type Column = CategoryColumn | NumberColumn
+
+/** `codes` points into `categories`, -1 where there is no value; categories stand in the order of their marks. */
+export interface CategoryColumn {
+  type: 'category'
+  name: string
+  codes: Int32Array
+  categories: string[]
+  counts: number[]
+}
+
+export interface NumberColumn {
+  type: 'number'
+  name: string
+  values: Float32Array
+  low: number
+  high: number
+}
+
+/** A figure of trust: what it is called, how it is shown, and a plain sentence on what it means. */
+export interface Figure {
+  name: string
+  label: string
+  /** The value alone, for where there is little room. */
+  brief: string
+  shown: string
+  meaning: string
+}
+
+interface Properties {
+  title?: string
+  subtitle?: string
+  labels: string[]
+  columns?: { name: string; type: 'category' | 'number'; array: string; categories?: string[] }[]
+  color?: string | null
+  ring_meaning?: string
+  quality?: Figure[]
+  notes?: string[]
+  settings?: Record<string, unknown>
+}
+
+export function readScatter(view: View): Scatter {
+  const properties = view.properties as unknown as Properties
+  const xy = view.arrays['xy']
+  const [count, dims] = xy.shape
+  const columns = (properties.columns ?? []).map((column): Column => {
+    const data = view.arrays[column.array].data
+    return column.type === 'category'
+      ? categoryColumn(column.name, data, column.categories ?? [])
+      : numberColumn(column.name, data as Float32Array)
+  })
+  return {
+    title: properties.title ?? 'Map',
+    subtitle: properties.subtitle ?? '',
+    count,
+    dims,
+    at: xy.data as Float32Array,
+    labels: properties.labels,
+    columns,
+    colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
+    rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
+    ringMeaning: properties.ring_meaning ?? 'marked',
+    labelOrder: (view.arrays['label_order']?.data as Int32Array | undefined) ?? Int32Array.from({ length: count }, (_, row) => row),
+    quality: properties.quality ?? [],
+    notes: properties.notes ?? [],
+    settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),
+  }
+}
+
+/** The value of a column at a row as text for people; empty where there is none. */
+export function cellText(column: Column, row: number, format: (value: number) => string): string {
+  if (column.type === 'category') return column.categories[column.codes[row]] ?? ''
+  const value = column.values[row]
+  return Number.isNaN(value) ? '' : format(value)
+}
+
+function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {
+  const codes = data as Int32Array
+  const counts = new Array<number>(categories.length).fill(0)
+  for (const code of codes) if (code >= 0) counts[code]++
+  return { type: 'category', name, codes, categories, counts }
+}
+
+function numberColumn(name: string, values: Float32Array): NumberColumn {
+  let low = Infinity
+  let high = -Infinity
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue
+    if (value < low) low = value
+    if (value > high) high = value
+  }
+  return low > high ? { type: 'number', name, values, low: NaN, high: NaN } : { type: 'number', name, values, low, high }
+}
+
+function settingText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,147 @@
+import { RAMP, type Theme } from '../../lib/colour'
+import type { Column, Scatter } from './model'
+import { shapePath } from './shapes'
+import { FONT, LABEL_SIZE, type Paper, type Stage } from './stage'
+import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
+
+const MARGIN = 24
+const LINE = 18
+
+/** Everything a saved picture shows beside the points. */
+export interface Caption {
+  scatter: Scatter
+  column: Column | null
+  entries: LegendEntry[]
+  theme: Theme
+  paper: Paper
+}
+
+/** What is on screen as one SVG that stands alone: title, figures of trust, points, labels, legend. */
+export function svg(stage: Stage, style: Style, caption: Caption): string {
+  const { scatter, paper } = caption
+  const { width, height } = stage.size
+  const head = headLines(scatter, width)
+  const top = MARGIN + 22 + head.length * 16 + 8
+  const legend = legendLines(caption, width)
+  const full = top + height + legend.height + MARGIN
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${full}" viewBox="0 0 ${width} ${full}" font-family="${escape(FONT)}">`,
+    `<title>${escape(scatter.title)}</title>`,
+    `<rect width="${width}" height="${full}" fill="${paper.ground}"/>`,
+    `<text x="${MARGIN}" y="${MARGIN + 10}" font-size="17" font-weight="600" fill="${paper.ink}">${escape(scatter.title)}</text>`,
+    ...head.map((line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`),
+    `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
+    `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
+    ...points(stage, style, scatter, paper),
+    ...labels(stage, paper),
+    '</g>',
+    `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
+    '</svg>',
+  ].join('\n')
+}
+
+/** The same picture as PNG, drawn by the browser from the SVG at twice the size. */
+export async function png(source: string, density = 2): Promise<Blob> {
+  const address = URL.createObjectURL(new Blob([source], { type: 'image/svg+xml' }))
+  try {
+    const image = new Image()
+    image.src = address
+    await image.decode()
+    const canvas = document.createElement('canvas')
+    canvas.width = image.naturalWidth * density
+    canvas.height = image.naturalHeight * density
+    canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height)
+    return await new Promise((resolve, reject) =>
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
+    )
+  } finally {
+    URL.revokeObjectURL(address)
+  }
+}
+
+/** Text that is safe inside SVG; what XML cannot hold at all becomes the replacement character. */
+export function escape(text: string): string {
+  return text
+    .replace(/\p{Surrogate}/gu, '\ufffd')
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
+
+function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {
+  const out: string[] = []
+  for (const row of style.order) {
+    const [x, y] = stage.screen(row)
+    if (x < -20 || y < -20 || x > stage.size.width + 20 || y > stage.size.height + 20) continue
+    const r = stage.radius * style.sizes[row]
+    const paint = `fill="${rowColour(style, row)}" fill-opacity="${(style.colours[4 * row + 3] / 255).toFixed(2)}"`
+    const stroke = stage.edge ? ` stroke="${paper.ground}" stroke-width="${stage.edge}"` : ''
+    out.push(
+      style.shapes[row] === 0
+        ? `<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${r.toFixed(2)}" ${paint}${stroke}/>`
+        : `<path d="${shapePath(style.shapes[row], x, y, r)}" ${paint}${stroke}/>`,
+    )
+    if (scatter.rings?.[row])
+      out.push(`<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${(r + stage.edge + 1.6).toFixed(2)}" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`)
+  }
+  return out
+}
+
+function labels(stage: Stage, paper: Paper): string[] {
+  return stage.shown.map(
+    ({ text, x, y }) =>
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${paper.ink}" stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
+  )
+}
+
+function headLines(scatter: Scatter, width: number): string[] {
+  const figures = scatter.quality.map((figure) => `${figure.label} ${figure.shown}`).join('  ·  ')
+  return [scatter.subtitle, figures].filter(Boolean).flatMap((line) => wrap(line, Math.floor((width - 2 * MARGIN) / 6.3)))
+}
+
+function wrap(text: string, most: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.length - 1
+    if (last >= 0 && lines[last].length + word.length < most) lines[last] += ` ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+function legendLines({ scatter, column, entries, theme, paper }: Caption, width: number): { parts: string[]; height: number } {
+  const parts: string[] = []
+  let x = MARGIN
+  let y = 12
+  const say = (text: string, weight = 400) => {
+    parts.push(`<text x="${x}" y="${y + 4}" font-size="12" font-weight="${weight}" fill="${paper.ink}">${escape(text)}</text>`)
+  }
+  if (column) {
+    say(column.name, 600)
+    y += LINE
+  }
+  const ends = rampEnds(column)
+  if (ends) {
+    const stops = RAMP[theme].map((colour, i) => `<stop offset="${i / (RAMP[theme].length - 1)}" stop-color="${colour}"/>`)
+    parts.push(`<linearGradient id="ramp">${stops.join('')}</linearGradient><rect x="${x}" y="${y - 5}" width="160" height="10" rx="2" fill="url(#ramp)"/>`)
+    x += 170
+    say(`${ends[0]} to ${ends[1]}`)
+    x += 140
+  }
+  const marks = entries.map(({ label, colour, shape }) => ({ label, draw: (): string => (shape ? `<path d="${shapePath(shape, x + 5, y, 5)}" fill="${colour}"/>` : `<circle cx="${x + 5}" cy="${y}" r="5" fill="${colour}"/>`) }))
+  if (scatter.rings) marks.push({ label: scatter.ringMeaning, draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>` })
+  for (const { label, draw } of marks) {
+    const wide = 30 + label.length * 6.6
+    if (x > MARGIN && x + wide > width - MARGIN) {
+      x = MARGIN
+      y += LINE
+    }
+    parts.push(draw())
+    x += 16
+    say(label)
+    x += wide - 16
+  }
+  return { parts, height: parts.length ? y + 12 : 0 }
+}

@@ -1,0 +1,407 @@
+import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, type Size } from './camera'
+import { Grid } from './grid'
+import { placeLabels, shorten, type PlacedLabel, type Rectangle } from './labels'
+import { insideOutline } from './lasso'
+import type { PointLayer } from './layer'
+import type { Scatter } from './model'
+import { pointLayer } from './points'
+import { CanvasPoints } from './points-canvas'
+import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
+import type { Style } from './style'
+
+export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+export const LABEL_SIZE = 12
+/** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
+const CROWD = 4000
+
+/** What stands out on the stage beside the points' own style. */
+export interface Marks {
+  hovered: number | null
+  focus: number | null
+  neighbours: number[]
+  selected: number[]
+  matches: number[]
+}
+
+export interface Paper {
+  ground: string
+  ink: string
+  accent: string
+}
+
+/**
+ * The drawn part of the scatter view: points on one canvas; labels, marks and lasso on another above it.
+ * It knows nothing of Svelte; the component tells it what changed, and it draws at the next frame.
+ */
+export class Stage {
+  camera: Camera = { x: 0, y: 0, scale: 1 }
+  size: Size = { width: 0, height: 0 }
+  plane: Float32Array
+  near: Float32Array | null = null
+  /** Labels of the last frame, for exports and tests. */
+  shown: PlacedLabel[] = []
+  /** Called when the plane itself changed, as when a 3-D map is turned. */
+  onturn: () => void = () => {}
+
+  readonly #scatter: Scatter
+  readonly #host: HTMLElement
+  readonly #overlay = document.createElement('canvas')
+  readonly #text = this.#overlay.getContext('2d')
+  readonly #widths = new Map<string, number>()
+  readonly #resize: ResizeObserver
+  #layer: PointLayer
+  #grid: Grid | null = null
+  #home: Box
+  #turn: Turn = FIRST_TURN
+  #centre = [0, 0, 0]
+  #axes: [number, number] = [0, 1]
+  #style: Style | null = null
+  #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
+  #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
+  #outline: number[] = []
+  #asked = 0
+
+  constructor(host: HTMLElement, scatter: Scatter) {
+    this.#host = host
+    this.#scatter = scatter
+    this.#layer = pointLayer(() => this.#withoutWebgl())
+    this.#layer.canvas.className = 'points'
+    this.#overlay.className = 'overlay'
+    for (const canvas of [this.#layer.canvas, this.#overlay]) canvas.setAttribute('aria-hidden', 'true')
+    host.prepend(this.#layer.canvas, this.#overlay)
+    if (scatter.dims === 3) this.#centre = middle(scatter.at)
+    this.plane = this.#project()
+    this.#home = bounds(this.plane)
+    this.#resize = new ResizeObserver(() => this.#measure())
+    this.#resize.observe(host)
+    this.#measure()
+  }
+
+  get renderer(): 'webgl' | 'canvas' {
+    return this.#layer.kind
+  }
+
+  get turns(): boolean {
+    return this.#scatter.dims === 3
+  }
+
+  /** Zoom relative to the whole map in view. */
+  get zoom(): number {
+    return this.camera.scale / this.#fitted().scale
+  }
+
+  dress(style: Style, paper: Paper): void {
+    this.#style = style
+    this.#paper = paper
+    this.#layer.dress(style, this.#scatter.rings)
+    this.ask()
+  }
+
+  mark(marks: Marks): void {
+    this.#marks = marks
+    this.ask()
+  }
+
+  reset(): void {
+    this.camera = this.#fitted()
+    if (this.turns) {
+      this.#turn = FIRST_TURN
+      this.#placed()
+    }
+    this.ask()
+  }
+
+  panBy(dx: number, dy: number): void {
+    this.camera = pan(this.camera, dx, dy)
+    this.ask()
+  }
+
+  zoomBy(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
+    const whole = this.#fitted().scale
+    this.camera = zoomAt(this.camera, this.size, x, y, factor, [whole / 8, whole * 20_000])
+    this.ask()
+  }
+
+  /** Turn a 3-D map by a drag of so many pixels. */
+  turnBy(dx: number, dy: number): void {
+    this.#turn = turned(this.#turn, dx * 0.008, dy * 0.008)
+    this.#placed()
+  }
+
+  showAxes(first: number, second: number): void {
+    this.#axes = [first, second]
+    this.#placed()
+    this.#home = bounds(this.plane)
+    this.reset()
+  }
+
+  /** Bring a row to the middle if it is not well inside the picture. */
+  reveal(row: number): void {
+    const [x, y] = this.screen(row)
+    const margin = Math.min(60, this.size.width / 4, this.size.height / 4)
+    const inside = x > margin && y > margin && x < this.size.width - margin && y < this.size.height - margin
+    if (!inside) this.camera = { ...this.camera, x: this.plane[2 * row], y: this.plane[2 * row + 1] }
+    this.ask()
+  }
+
+  screen(row: number): [number, number] {
+    return toScreen(this.camera, this.size, this.plane[2 * row], this.plane[2 * row + 1])
+  }
+
+  /** The visible row nearest to a place on screen, or -1. */
+  pick(x: number, y: number): number {
+    const [worldX, worldY] = toWorld(this.camera, this.size, x, y)
+    const reach = (Math.max(this.radius, 4) + 8) / this.camera.scale
+    return this.#indexed().nearest(worldX, worldY, reach, (row) => this.#isVisible(row))
+  }
+
+  lassoTo(x: number, y: number): void {
+    const last = this.#outline.length - 2
+    if (last >= 0 && Math.hypot(this.#outline[last] - x, this.#outline[last + 1] - y) < 2) return
+    this.#outline.push(x, y)
+    this.ask()
+  }
+
+  /** Ends the lasso and gives the visible rows inside it. */
+  lassoEnd(): number[] {
+    const outline = new Float32Array(this.#outline.length)
+    for (let i = 0; i < outline.length; i += 2) {
+      const [x, y] = toWorld(this.camera, this.size, this.#outline[i], this.#outline[i + 1])
+      outline.set([x, y], i)
+    }
+    this.#outline = []
+    this.ask()
+    return insideOutline(outline, this.plane, this.#indexed(), (row) => this.#isVisible(row))
+  }
+
+  /** Points grow slowly with zoom; crowds are drawn small. */
+  get radius(): number {
+    const whole = Math.min(5, Math.max(1.1, 9.5 - 1.75 * Math.log10(Math.max(this.#scatter.count, 1) + 10)))
+    return Math.min(Math.max(whole * Math.max(this.zoom, 0.5) ** 0.3, 0.8), 7)
+  }
+
+  get edge(): number {
+    return this.#scatter.count <= CROWD ? 0.75 : 0
+  }
+
+  ask(): void {
+    if (!this.#asked) this.#asked = requestAnimationFrame(() => this.draw())
+  }
+
+  draw(): void {
+    cancelAnimationFrame(this.#asked)
+    this.#asked = 0
+    if (!this.#style || !this.size.width || !this.size.height) return
+    const { ground, ink } = this.#paper
+    const { camera, size, radius, edge } = this
+    this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    this.#drawOverlay()
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.#asked)
+    this.#resize.disconnect()
+    this.#layer.destroy()
+    this.#layer.canvas.remove()
+    this.#overlay.remove()
+  }
+
+  #drawOverlay(): void {
+    const text = this.#text
+    if (!text) return
+    const density = this.#density()
+    text.setTransform(density, 0, 0, density, 0, 0)
+    text.clearRect(0, 0, this.size.width, this.size.height)
+    this.#drawNeighbours(text)
+    this.shown = this.#labels()
+    this.#drawLabels(text)
+    this.#drawRings(text)
+    this.#drawOutline(text)
+  }
+
+  #drawNeighbours(text: CanvasRenderingContext2D): void {
+    const { focus, neighbours } = this.#marks
+    if (focus === null) return
+    const [x, y] = this.screen(focus)
+    text.strokeStyle = this.#paper.accent
+    text.globalAlpha = 0.55
+    text.lineWidth = 1
+    text.beginPath()
+    for (const row of neighbours) {
+      if (!this.#isVisible(row)) continue
+      text.moveTo(x, y)
+      text.lineTo(...this.screen(row))
+    }
+    text.stroke()
+    text.globalAlpha = 1
+  }
+
+  #drawRings(text: CanvasRenderingContext2D): void {
+    const { hovered, focus, selected } = this.#marks
+    const { ink, accent, ground } = this.#paper
+    const circle = (row: number, radius: number, colour: string, width: number) => {
+      text.beginPath()
+      text.arc(...this.screen(row), radius, 0, 2 * Math.PI)
+      text.strokeStyle = colour
+      text.lineWidth = width
+      text.stroke()
+    }
+    if (selected.length <= 300) for (const row of selected) circle(row, this.radius + 2.5, ink, 1)
+    for (const [row, colour] of [[focus, accent], [hovered, ink]] as const) {
+      if (row === null || !this.#isVisible(row)) continue
+      circle(row, this.radius + 4, ground, 4)
+      circle(row, this.radius + 4, colour, 2)
+    }
+  }
+
+  #drawLabels(text: CanvasRenderingContext2D): void {
+    const { ground, ink, accent } = this.#paper
+    const { focus, hovered } = this.#marks
+    text.font = `${LABEL_SIZE}px ${FONT}`
+    text.textBaseline = 'middle'
+    text.lineJoin = 'round'
+    text.lineWidth = 3
+    text.strokeStyle = ground
+    for (const label of this.shown) {
+      text.globalAlpha = 0.8
+      text.strokeText(label.text, label.x, label.y)
+      text.globalAlpha = 1
+      text.fillStyle = label.row === focus || label.row === hovered ? accent : ink
+      text.fillText(label.text, label.x, label.y)
+    }
+  }
+
+  #drawOutline(text: CanvasRenderingContext2D): void {
+    if (this.#outline.length < 4) return
+    text.beginPath()
+    for (let i = 0; i < this.#outline.length; i += 2) text.lineTo(this.#outline[i], this.#outline[i + 1])
+    text.closePath()
+    text.fillStyle = this.#paper.accent
+    text.globalAlpha = 0.1
+    text.fill()
+    text.globalAlpha = 1
+    text.strokeStyle = this.#paper.accent
+    text.lineWidth = 1.5
+    text.setLineDash([5, 4])
+    text.stroke()
+    text.setLineDash([])
+  }
+
+  #labels(): PlacedLabel[] {
+    const { focus, hovered, neighbours, selected, matches } = this.#marks
+    const { labels, labelOrder, rings } = this.#scatter
+    const first = [hovered, focus].filter((row) => row !== null)
+    const seen = new Set<number>()
+    const isVisible = (row: number) => this.#isVisible(row)
+    const someMarked = selected.length > 0 || matches.length > 0
+    function* wanted(): Generator<number> {
+      for (const rows of [first, matches, neighbours, selected])
+        for (const row of rows) {
+          if (seen.has(row) || !isVisible(row)) continue
+          seen.add(row)
+          yield row
+        }
+      // While something is searched or selected, the other labels would only be in the way.
+      if (someMarked && (matches.length > 0 || selected.length > 1)) return
+      if (rings) for (const row of labelOrder) if (rings[row] && !seen.has(row) && isVisible(row)) yield row
+      for (const row of labelOrder) if (!rings?.[row] && !seen.has(row) && isVisible(row)) yield row
+    }
+    return placeLabels(wanted(), (row) => this.screen(row), labels, (text) => this.measure(text), {
+      ...this.size,
+      gap: this.radius + 4,
+      lineHeight: LABEL_SIZE + 3,
+      air: this.#scatter.count > 5000 ? 14 : 8,
+      most: 300,
+      budget: 5000,
+      covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
+    })
+  }
+
+  #covered(box: Rectangle): number {
+    const [left, top] = toWorld(this.camera, this.size, box[0], box[1])
+    const [right, bottom] = toWorld(this.camera, this.size, box[2], box[3])
+    let count = 0
+    this.#indexed().within({ left, right, bottom, top }, (row) => {
+      const [x, y] = [this.plane[2 * row], this.plane[2 * row + 1]]
+      if (x > left && x < right && y > bottom && y < top && this.#isVisible(row)) count++
+    })
+    return count
+  }
+
+  /** Width of a label in pixels; measured once per text. */
+  measure(label: string): number {
+    const text = shorten(label)
+    let width = this.#widths.get(text)
+    if (width === undefined) {
+      if (this.#text) this.#text.font = `${LABEL_SIZE}px ${FONT}`
+      width = this.#text?.measureText(text).width ?? text.length * 6.5
+      this.#widths.set(text, width)
+    }
+    return width
+  }
+
+  #isVisible(row: number): boolean {
+    return this.#style === null || this.#style.visible[row] === 1
+  }
+
+  #indexed(): Grid {
+    return (this.#grid ??= new Grid(this.plane))
+  }
+
+  #project(): Float32Array {
+    const { at, dims } = this.#scatter
+    if (!this.turns) return axes(at, dims, ...this.#axes)
+    const { plane, near } = orbit(at, this.#centre, this.#turn)
+    this.near = near
+    return plane
+  }
+
+  #placed(): void {
+    this.plane = this.#project()
+    this.#grid = null
+    this.#layer.place(this.plane)
+    this.onturn()
+    this.ask()
+  }
+
+  #fitted(): Camera {
+    return fit(this.#home, this.size, Math.min(44, this.size.width / 12))
+  }
+
+  #density(): number {
+    return Math.min(globalThis.devicePixelRatio || 1, 3)
+  }
+
+  #measure(): void {
+    const { clientWidth: width, clientHeight: height } = this.#host
+    const first = this.size.width === 0
+    const before = this.#fitted().scale
+    this.size = { width, height }
+    for (const canvas of [this.#layer.canvas, this.#overlay]) {
+      canvas.width = Math.round(width * this.#density())
+      canvas.height = Math.round(height * this.#density())
+    }
+    if (!width || !height) return
+    if (first) {
+      this.#layer.place(this.plane)
+      this.camera = this.#fitted()
+    } else {
+      this.camera = { ...this.camera, scale: (this.camera.scale * this.#fitted().scale) / before }
+    }
+    this.draw()
+  }
+
+  /** The graphics card went away (sleep, driver reset): go on with painted pixels. */
+  #withoutWebgl(): void {
+    const gone = this.#layer.canvas
+    this.#layer = new CanvasPoints()
+    this.#layer.canvas.className = 'points'
+    this.#layer.canvas.setAttribute('aria-hidden', 'true')
+    this.#layer.canvas.width = gone.width
+    this.#layer.canvas.height = gone.height
+    gone.replaceWith(this.#layer.canvas)
+    this.#layer.place(this.plane)
+    if (this.#style) this.#layer.dress(this.#style, this.#scatter.rings)
+    this.ask()
+  }
+}

@@ -1,0 +1,125 @@
+import { categoryMark, DISTINCT, hex, NEUTRAL, rampColour, rgb, type Rgb, type Theme } from '../../lib/colour'
+import { formatNumber } from '../../lib/format'
+import type { Column, Scatter } from './model'
+
+/** How every point is drawn: colours as RGBA bytes, shapes, sizes, and which are drawn in what order. */
+export interface Style {
+  colours: Uint8Array
+  shapes: Uint8Array
+  /** Factor on the common radius. */
+  sizes: Float32Array
+  /** Rows that are drawn, the ones on top last. */
+  order: Uint32Array
+  visible: Uint8Array
+}
+
+export interface LegendEntry {
+  /** The category's code; -1 stands for "no value", OTHERS for the categories without a mark of their own. */
+  code: number
+  label: string
+  count: number
+  colour: string
+  shape: number
+}
+
+export const NO_VALUE = -1
+export const OTHERS = -2
+
+const QUIET_ALPHA = 38
+
+export interface Wish {
+  column: Column | null
+  theme: Theme
+  /** Legend entries that are switched off. */
+  hidden: ReadonlySet<number>
+  /** 1 where a point is to stand out; null when none is. */
+  emphasis: Uint8Array | null
+  /** 0 far to 1 near, for maps seen in depth. */
+  near: Float32Array | null
+}
+
+export function style(scatter: Scatter, wish: Wish): Style {
+  const { count } = scatter
+  const colours = new Uint8Array(count * 4)
+  const shapes = new Uint8Array(count)
+  const sizes = new Float32Array(count).fill(1)
+  const visible = new Uint8Array(count)
+  const neutral = rgb(NEUTRAL[wish.theme])
+  const alpha = 255 * opacity(count)
+  const mark = marks(wish)
+  const rows: number[] = []
+  for (let i = 0; i < count; i++) {
+    const { colour, shape, code } = mark(i)
+    if (wish.hidden.has(code)) continue
+    visible[i] = 1
+    const quiet = wish.emphasis !== null && !wish.emphasis[i]
+    const depth = wish.near ? 0.45 + 0.55 * wish.near[i] : 1
+    colours.set(quiet ? neutral : colour, 4 * i)
+    colours[4 * i + 3] = (quiet ? QUIET_ALPHA : wish.emphasis ? 255 : alpha) * depth
+    shapes[i] = shape
+    if (wish.near) sizes[i] = 0.7 + 0.5 * wish.near[i]
+    rows.push(i)
+  }
+  if (wish.near) rows.sort((a, b) => wish.near![a] - wish.near![b])
+  const { emphasis } = wish
+  const order = emphasis ? [...rows.filter((i) => !emphasis[i]), ...rows.filter((i) => emphasis[i])] : rows
+  return { colours, shapes, sizes, order: Uint32Array.from(order), visible }
+}
+
+/** What the legend of a column says; empty for a column of numbers, whose ramp speaks for itself. */
+export function legend(column: Column | null, theme: Theme): LegendEntry[] {
+  if (!column) return []
+  if (column.type === 'number') {
+    const missing = column.values.reduce((sum, value) => sum + (Number.isFinite(value) ? 0 : 1), 0)
+    return missing ? [{ code: NO_VALUE, label: 'no value', count: missing, colour: NEUTRAL[theme], shape: 0 }] : []
+  }
+  const entries = column.categories.slice(0, DISTINCT).map((label, code) => {
+    return { code, label, count: column.counts[code], ...categoryMark(code, theme) }
+  })
+  const rest = column.categories.length - DISTINCT
+  if (rest > 0) {
+    const count = column.counts.slice(DISTINCT).reduce((sum, n) => sum + n, 0)
+    entries.push({ code: OTHERS, label: `${rest} others`, count, ...categoryMark(DISTINCT, theme) })
+  }
+  const missing = column.codes.length - column.counts.reduce((sum, n) => sum + n, 0)
+  if (missing) entries.push({ code: NO_VALUE, label: 'no value', count: missing, ...categoryMark(-1, theme) })
+  return entries
+}
+
+export function rampEnds(column: Column | null): [string, string] | null {
+  if (column?.type !== 'number' || Number.isNaN(column.low)) return null
+  return [formatNumber(column.low), formatNumber(column.high)]
+}
+
+/** The colour of one row as text, for exports and lists. */
+export function rowColour(style: Style, row: number): string {
+  return hex([style.colours[4 * row], style.colours[4 * row + 1], style.colours[4 * row + 2]])
+}
+
+/** Few points are drawn solid; many let what lies below shine through. */
+export function opacity(count: number): number {
+  return Math.min(0.92, Math.max(0.55, 1.25 - 0.14 * Math.log10(Math.max(count, 1))))
+}
+
+function marks({ column, theme }: Wish): (row: number) => { colour: Rgb; shape: number; code: number } {
+  if (!column) {
+    const colour = rgb(categoryMark(0, theme).colour)
+    return () => ({ colour, shape: 0, code: NaN })
+  }
+  const neutral = { colour: rgb(NEUTRAL[theme]), shape: 0, code: NO_VALUE }
+  if (column.type === 'number') {
+    const span = column.high - column.low
+    const ramp = Array.from({ length: 256 }, (_, i) => rampColour(i / 255, theme))
+    return (row) => {
+      const value = column.values[row]
+      if (!Number.isFinite(value)) return neutral
+      return { colour: ramp[span > 0 ? Math.round((255 * (value - column.low)) / span) : 128], shape: 0, code: NaN }
+    }
+  }
+  const known = column.categories.slice(0, DISTINCT).map((_, code) => {
+    const { colour, shape } = categoryMark(code, theme)
+    return { colour: rgb(colour), shape, code }
+  })
+  const others = { ...neutral, code: OTHERS }
+  return (row) => (column.codes[row] < 0 ? neutral : (known[column.codes[row]] ?? others))
+}
