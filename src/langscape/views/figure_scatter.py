@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 
 from langscape.data import View
@@ -22,7 +23,12 @@ MOST_LABELS = 250
 
 _INK, _SOFT = "#1b1d21", "#5b626c"
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
-_FONTS = ["DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "Arial Unicode MS"]
+# The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
+_FONTS = ["DejaVu Sans"] + [
+    name
+    for name in ("Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS")
+    if name in fontManager.get_font_names()
+]
 # Labels are text, never formulas: "$" is a letter like any other.
 _PLAIN: dict[str, Any] = {"parse_math": False, "family": _FONTS}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
@@ -37,7 +43,6 @@ def draw(view: View) -> Figure:
     caption = _Caption(figure, properties)
     axes = figure.add_axes((0.03, 0.03, 0.94 - side, caption.bottom - 0.045))
     axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
     _limits(axes, plane)
     _draw_points(figure, axes, view, plane, 0.97 - side)
     drawn = _draw_labels(axes, view, plane)
@@ -56,6 +61,10 @@ class _Caption:
         figure.text(0.03, 0.965, title, size=14, weight="bold", color=_INK, va="top", **_PLAIN)
         trust = " · ".join(f"{one['label']} {one['shown']}" for one in properties.get("quality", ()))
         self._lines = textwrap.wrap(trust, 130)
+        notes = properties.get("notes", ())
+        if notes:
+            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            self._lines += textwrap.wrap(f"Note: {_short(notes[0], 240)}{more}", 130)
         # One line is kept for what is only known once the labels stand.
         self.bottom = 0.925 - self._LINE * (len(self._lines) + 1)
 
@@ -90,10 +99,13 @@ def _plane(xy: np.ndarray) -> np.ndarray:
 
 
 def _limits(axes: Axes, plane: np.ndarray) -> None:
+    """Equal units on both axes, all points inside; by hand, since labels are placed before the first draw."""
     low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
-    pad = np.where(high > low, 0.05 * (high - low), 0.5)
-    axes.set_xlim(low[0] - pad[0], high[0] + pad[0])
-    axes.set_ylim(low[1] - pad[1], high[1] + pad[1])
+    box = axes.get_window_extent()
+    unit = max((high[0] - low[0]) / box.width, (high[1] - low[1]) / box.height) * 1.1 or 1 / box.width
+    middle = (low + high) / 2
+    axes.set_xlim(middle[0] - unit * box.width / 2, middle[0] + unit * box.width / 2)
+    axes.set_ylim(middle[1] - unit * box.height / 2, middle[1] + unit * box.height / 2)
 
 
 def _column(properties: Any) -> dict[str, Any] | None:
@@ -110,7 +122,7 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
     column = _column(view.properties)
     n = len(plane)
     look: dict[str, Any] = {
-        "s": float(np.clip(3000 / max(n, 1), 1.5, 34)),
+        "s": float(np.clip(9000 / max(n, 1), 1.5, 34)),
         "linewidths": 0.3 if n <= 4000 else 0,
         "edgecolors": "white",
         "alpha": 0.92 if n <= 4000 else 0.6,
@@ -134,8 +146,8 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         legend = figure.legend(
             handles=handles,
             title=None if column is None or column["type"] == "number" else column["name"],
-            loc="lower left" if column is not None and column["type"] == "number" else "upper left",
-            bbox_to_anchor=(right, 0.05 if column is not None and column["type"] == "number" else 0.87),
+            loc="upper left",
+            bbox_to_anchor=(right, 0.52 if column is not None and column["type"] == "number" else 0.87),
             frameon=False,
             fontsize=8.5 if len(handles) <= 24 else 7,
             alignment="left",
@@ -151,14 +163,18 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
 def _draw_categories(
     axes: Axes, plane: np.ndarray, codes: np.ndarray, categories: list[str], look: dict[str, Any]
 ) -> list[Line2D]:
-    handles = []
-    shown = min(len(categories), DISTINCT)
-    for code in range(shown):
-        colour, shape = category_mark(code)
-        rows = codes == code
-        axes.scatter(plane[rows, 0], plane[rows, 1], color=colour, marker=_MARKERS[shape], **look)
-        handles.append(_handle(categories[code], _MARKERS[shape], colour))
-    for name, rows in ((f"{len(categories) - shown} others", codes >= shown), ("no value", codes < 0)):
+    known = min(len(categories), DISTINCT)
+    marks = [category_mark(code) for code in range(known)]
+    # By shape and not by category, so that points lie over one another in row order, as on the page.
+    for shape in dict.fromkeys(shape for _, shape in marks):
+        rows = np.flatnonzero([0 <= code < known and marks[code][1] == shape for code in codes])
+        colours = [marks[code][0] for code in codes[rows]]
+        axes.scatter(plane[rows, 0], plane[rows, 1], c=colours, marker=_MARKERS[shape], **look)
+    handles = [
+        _handle(name, _MARKERS[shape], colour)
+        for name, (colour, shape) in zip(categories, marks, strict=False)
+    ]
+    for name, rows in ((f"{len(categories) - known} others", codes >= known), ("no value", codes < 0)):
         if rows.any():
             axes.scatter(plane[rows, 0], plane[rows, 1], color=NEUTRAL, **{**look, "zorder": 1})
             handles.append(_handle(name, "o", NEUTRAL))
