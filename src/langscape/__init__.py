@@ -21,6 +21,7 @@ _HOME = {
     "Schedule": "langscape.engine",
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
+    "insert": "langscape.engine",
     "read_map": "langscape.mapfile",
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "sources", "views")

@@ -11,6 +11,8 @@ LangscapeError
 A message names the thing, its value, what was expected and the next step.
 """
 
+from typing import Any
+
 
 class LangscapeError(Exception):
     """Base of every error that langscape raises on purpose."""
@@ -37,4 +39,8 @@ class StoreError(LangscapeError, OSError):
 
 
 class Cancelled(LangscapeError):
-    """The user stopped the work."""
+    """The user stopped the work; `partial` is what stood by then, where that is of use."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial

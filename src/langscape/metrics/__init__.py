@@ -1,0 +1,30 @@
+"""Figures that say how far to trust a map: how much of one space is still there in another.
+
+Both spaces may be given by vectors or by distances, see `vectors` and `distances`.
+"""
+
+from langscape.metrics.divergence import kl
+from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.ranks import global_, spearman
+from langscape.metrics.space import Space, distances, vectors
+from langscape.metrics.spread import align, stability
+from langscape.metrics.summary import quality
+
+__all__ = [
+    "Correlation",
+    "Figure",
+    "Space",
+    "Stability",
+    "align",
+    "distances",
+    "global_",
+    "kl",
+    "local",
+    "ndcg",
+    "quality",
+    "spearman",
+    "stability",
+    "trustworthiness",
+    "vectors",
+]

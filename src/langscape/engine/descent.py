@@ -1,0 +1,245 @@
+"""Running a plan from given starts: three engines with one shape.
+
+Each is `(problem, starts, plan, settings, watch) → Landing`. `tasks` runs many small dense problems at
+once, whole ones per thread; `rows` splits one exact problem by rows; `grid` is for large 2-D maps.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Progress, Step
+from langscape.engine.schedule import Schedule
+
+_CHECK = 50
+"""Steps between two entries of a history."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landing:
+    """Where one descent ended: coordinates (n, dims), its KL, and the history (checks, 2)."""
+
+    xy: np.ndarray
+    kl: float
+    history: np.ndarray
+
+
+@dataclass(eq=False)
+class Watch:
+    """Tells `progress` how far a run is, at most ten times a second, over all its descents."""
+
+    total: int
+    progress: Progress | None
+    done: int = 0
+    _last: float = field(default=0.0)
+
+    def at(self, done: int, kl: float) -> None:
+        """Report that `done` steps of the whole are behind us."""
+        self.done = done
+        now = time.monotonic()
+        if self.progress is not None and (now - self._last > 0.1 or done >= self.total):
+            self._last = now
+            self.progress(Step(done, self.total, "t-SNE", {"KL": kl} if math.isfinite(kl) else {}))
+
+
+class Stopped(Exception):
+    """Raised through a descent by Ctrl-C; carries what stood at that moment."""
+
+    def __init__(self, landings: list[Landing], step: int) -> None:
+        super().__init__(step)
+        self.landings = landings
+        self.step = step
+
+
+def entropy_of(P: Any) -> float:
+    """Σ p log p, with P as float64."""
+    p = np.asarray(P if isinstance(P, np.ndarray) else P.data, np.float64).ravel()
+    p = p[p > 0]
+    return float((p * np.log(p)).sum())
+
+
+def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
+    return schedule.gains, np.float32(schedule.least_gain), np.float32(schedule.largest_step)
+
+
+def tasks(
+    problems: Sequence[np.ndarray],
+    starts: Sequence[Sequence[np.ndarray]],
+    schedule: Schedule,
+    floor: np.ndarray,
+    watch: Watch,
+) -> list[list[Landing]]:
+    """Descend every start of every dense problem; starts[b] are (n_b, dims) arrays."""
+    from langscape.kernels import exact
+
+    dims = len(floor)
+    sizes = np.array([len(P) for P in problems], np.int64)
+    problem = np.repeat(np.arange(len(problems)), [len(group) for group in starts])
+    P = np.concatenate([np.ascontiguousarray(P, np.float32).ravel() for P in problems])
+    P_start = np.concatenate([[0], np.cumsum(sizes * sizes)[:-1]]).astype(np.int64)
+    Y = np.concatenate([np.ascontiguousarray(Y.T, np.float32).ravel() for group in starts for Y in group])
+    Y_start = np.concatenate([[0], np.cumsum(dims * sizes[problem])[:-1]]).astype(np.int64)
+    V, G = np.zeros_like(Y), np.ones_like(Y)
+    plans = np.stack([schedule.plan(int(n)) for n in sizes])
+    entropy = np.array([entropy_of(P) for P in problems])
+    where = (P, P_start, sizes, problem)
+    pairs = float((sizes[problem] ** 2).sum())
+    # a call lasts a few tenths of a second at most, so that Ctrl-C and the bar stay lively
+    stride = max(1, min(_CHECK, int(4e8 / pairs)))
+    checks: list[tuple[int, np.ndarray]] = []
+    step = 0
+
+    def landings() -> list[list[Landing]]:
+        kls = np.empty(problem.size)
+        exact.kl_tasks(*where, Y, Y_start, dims, kls)
+        at = np.array([s for s, _ in checks], np.float64)
+        seen = np.array([k for _, k in checks]).reshape(len(checks), problem.size)
+        out: list[list[Landing]] = [[] for _ in problems]
+        for t, b in enumerate(problem):
+            xy = Y[Y_start[t] : Y_start[t] + dims * sizes[b]].reshape(dims, sizes[b]).T.copy()
+            out[b].append(Landing(xy, float(kls[t]), np.column_stack([at, seen[:, t]])))
+        return out
+
+    try:
+        while step < schedule.steps:
+            last = min(schedule.steps, step + stride, (step // _CHECK + 1) * _CHECK)
+            exact.descend_tasks(*where, Y, V, G, Y_start, dims, plans, step, last, *_scalars(schedule), floor)
+            step = last
+            if step % _CHECK == 0 or step == schedule.steps:
+                kls = np.empty(problem.size)
+                exact.rough_kl_tasks(*where, entropy, Y, Y_start, dims, kls)
+                checks.append((step, kls))
+            watch.at(step * problem.size, float(np.min(checks[-1][1])) if checks else math.nan)
+    except KeyboardInterrupt:
+        raise Stopped([landing for group in landings() for landing in group], step) from None
+    return landings()
+
+
+def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
+    """Descend one exact problem, P dense or sparse, its rows split over threads."""
+    from langscape.kernels import exact
+
+    n = len(start)
+    sparse = not isinstance(P, np.ndarray)
+    entries = _entries(P) if sparse else (np.ascontiguousarray(P, np.float32),)
+    forces = exact.forces_rows_sparse if sparse else exact.forces_rows
+    Y = np.ascontiguousarray(start.T, np.float32)
+    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
+    shares = np.empty((n + exact.ROWS - 1) // exact.ROWS)
+    plan = schedule.plan(n)
+    history: list[tuple[float, float]] = []
+    before = watch.done
+    step = 0
+
+    def kl() -> float:
+        totals, parts = np.empty(n), np.empty(n)
+        (exact.kl_rows_sparse if sparse else exact.kl_rows)(*entries, Y, totals, parts)
+        return math.fsum(totals) + math.log(math.fsum(parts))
+
+    try:
+        for step in range(schedule.steps):
+            if plan[3, step] > 0:
+                V[:], G[:] = 0.0, 1.0
+            Z = forces(*entries, Y, A, R, shares)
+            exact.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), floor)
+            if (step + 1) % (4 * _CHECK) == 0 and step + 1 < schedule.steps:
+                history.append((step + 1, kl()))
+            watch.at(before + step + 1, history[-1][1] if history else math.nan)
+    except KeyboardInterrupt:
+        raise Stopped([Landing(Y.T.copy(), kl(), np.array(history).reshape(-1, 2))], step) from None
+    final = kl()
+    return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
+
+
+def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing:
+    """Descend one large 2-D problem with repulsion on a grid; P is sparse."""
+    import numba
+
+    from langscape.kernels import grid as kernel
+
+    n = len(start)
+    sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
+    repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
+    Y = np.ascontiguousarray(start, np.float32)
+    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
+    sums = np.empty(((n + kernel._CHUNK - 1) // kernel._CHUNK, 2))
+    plan = schedule.plan(n)
+    entropy = entropy_of(P)
+    early = schedule.early_steps
+    sorts = {0, early // 2, early, early + 50, early + 150}
+    history: list[tuple[float, float]] = []
+    before = watch.done
+    step = 0
+
+    def kl() -> float:
+        Z = repulsion(Y, R)
+        totals = np.empty(len(sparse.cuts) - 1)
+        kernel.log_terms(*sparse.csr, Y, totals, sparse.cuts)
+        return entropy + math.fsum(totals) + math.log(Z)
+
+    try:
+        for step in range(schedule.steps):
+            if plan[3, step] > 0:
+                V[:], G[:] = 0.0, 1.0
+            if step in sorts:
+                order = sparse.sort(Y)
+                Y, V, G = Y[order], V[order], G[order]
+            Z = repulsion(Y, R)
+            kernel.attraction(*sparse.csr, Y, A, sparse.cuts)
+            kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), sums)
+            if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
+                history.append((step + 1, kl()))
+            watch.at(before + step + 1, history[-1][1] if history else math.nan)
+    except KeyboardInterrupt:
+        raise Stopped([Landing(sparse.restored(Y), kl(), np.array(history).reshape(-1, 2))], step) from None
+    final = kl()
+    return Landing(sparse.restored(Y), final, np.array([*history, (schedule.steps, final)], np.float64))
+
+
+def _entries(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """CSR parts with unsigned indices: signed ones make Numba check for wrap-around, 3.5 times slower."""
+    wide = np.uint32 if P.nnz < 2**32 else np.uint64
+    return P.indptr.astype(wide), P.indices.astype(np.uint32), P.data.astype(np.float32)
+
+
+class _Reordered:
+    """A sparse P whose rows follow the map's own neighbourhoods, and the way back."""
+
+    def __init__(self, P: Any, start: np.ndarray, parts: int) -> None:
+        self.csr = _entries(P)
+        self.order = np.arange(len(start))
+        self.parts = parts
+        self._cut()
+
+    def _cut(self) -> None:
+        starts = self.csr[0]
+        ends = np.linspace(0, int(starts[-1]), self.parts + 1)
+        self.cuts = np.searchsorted(starts, ends).clip(0, len(starts) - 1).astype(np.int64)
+        self.cuts[-1] = len(starts) - 1
+
+    def sort(self, Y: np.ndarray) -> np.ndarray:
+        from langscape.kernels import grid as kernel
+
+        order = kernel.hilbert_order(Y)
+        place = np.empty(len(order), np.uint32)
+        place[order] = np.arange(len(order), dtype=np.uint32)
+        starts, columns, values = self.csr
+        lengths = np.diff(starts.astype(np.int64))[order]
+        new_starts = np.concatenate([[0], np.cumsum(lengths)]).astype(starts.dtype)
+        new_columns, new_values = np.empty_like(columns), np.empty_like(values)
+        kernel.permute_rows(starts, columns, values, order, place, new_starts, new_columns, new_values)
+        self.csr = (new_starts, new_columns, new_values)
+        self.order = self.order[order]
+        self._cut()
+        return order
+
+    def restored(self, Y: np.ndarray) -> np.ndarray:
+        out = np.empty_like(Y)
+        out[self.order] = Y
+        return out

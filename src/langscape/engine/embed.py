@@ -1,0 +1,235 @@
+"""embed and embed_many: from affinities to a map, by whichever engine fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.data import Affinities, Map, Progress
+from langscape.engine import descent
+from langscape.engine.descent import Landing, Stopped, Watch
+from langscape.engine.initial import start
+from langscape.engine.schedule import Schedule
+from langscape.errors import Cancelled, DataError, SettingsError
+
+GRID_FROM = 2000
+"""Points from which a sparse 2-D problem goes to the grid; below, exact repulsion is as fast."""
+
+ROWS_FROM = 1000
+"""Points from which one dense problem is split over threads by rows."""
+
+EXACT_UP_TO = 20_000
+"""Points up to which 3-D and 4-D maps are made; their repulsion compares all pairs."""
+
+Engine = Literal["auto", "exact", "grid"]
+
+
+def embed(
+    affinities: Affinities,
+    dims: int = 2,
+    initial: str | np.ndarray | Map = "pca",
+    schedule: Schedule | None = None,
+    restarts: int = 1,
+    *,
+    at_least: Sequence[float | None] | None = None,
+    engine: Engine = "auto",
+    quality: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Map:
+    """The t-SNE map of the affinities; of several restarts, the one of lowest KL.
+
+    The first restart begins at `initial`, every further one at random places of its own seed.
+    at_least gives some coordinates a floor, for example (None, None, 0.001, 0.001) in 4-D.
+    Maps made from vectors carry quality figures unless quality=False.
+
+    >>> import numpy as np
+    >>> from langscape import affinity
+    >>> m = embed(affinity.points(np.eye(12), perplexity=3), schedule=Schedule(steps=300))
+    >>> m.xy.shape, len(m.kls)
+    ((12, 2), 1)
+    """
+    return embed_many(
+        [affinities],
+        dims,
+        initial,
+        schedule,
+        restarts,
+        at_least=at_least,
+        engine=engine,
+        quality=quality,
+        seed=seed,
+        progress=progress,
+    )[0]
+
+
+def embed_many(
+    problems: Sequence[Affinities],
+    dims: int = 2,
+    initial: str | np.ndarray | Map = "pca",
+    schedule: Schedule | None = None,
+    restarts: int = 1,
+    *,
+    at_least: Sequence[float | None] | None = None,
+    engine: Engine = "auto",
+    quality: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[Map]:
+    """One map per problem, as `embed` makes it, with small problems run side by side.
+
+    This is how 144 heads × 100 restarts are run: every thread takes whole descents.
+    """
+    schedule = schedule or Schedule()
+    floor = _floor(at_least, dims)
+    if not isinstance(restarts, int) or restarts < 1:
+        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
+    if not problems:
+        return []
+    chosen = [_engine_for(one, dims, floor, engine) for one in problems]
+    starts = [_starts(one, initial, dims, restarts, seed) for one in problems]
+    watch = Watch(schedule.steps * restarts * len(problems), progress)
+    landed: list[list[Landing]] = [[] for _ in problems]
+    running = 0
+    try:
+        small = [b for b, name in enumerate(chosen) if name == "tasks"]
+        if small:
+            results = descent.tasks([problems[b].P for b in small], [starts[b] for b in small], schedule, floor, watch)
+            for b, landings in zip(small, results, strict=True):
+                landed[b] = landings
+        for running, one in enumerate(problems):
+            if chosen[running] == "tasks":
+                continue
+            for place in starts[running]:
+                if chosen[running] == "grid":
+                    landed[running].append(descent.grid(one.P, place, schedule, watch))
+                else:
+                    landed[running].append(descent.rows(one.P, place, schedule, floor, watch))
+    except Stopped as stopped:
+        raise _cancelled(stopped, problems, landed, running, schedule) from None
+    except FloatingPointError:
+        raise _diverged(schedule) from None
+    seeds = [seed + r for r in range(restarts)]
+    return [
+        _map(one, name, landings, schedule, initial, at_least, seeds, quality)
+        for one, name, landings in zip(problems, chosen, landed, strict=True)
+    ]
+
+
+def _floor(at_least: Sequence[float | None] | None, dims: int) -> np.ndarray:
+    if dims not in (2, 3, 4):
+        raise SettingsError(f"dims {dims!r} is not possible; maps have 2, 3 or 4 dimensions")
+    given = [None] * dims if at_least is None else list(at_least)
+    if len(given) != dims:
+        raise SettingsError(f"at_least has {len(given)} entries for {dims} dimensions; give one each, None for free")
+    return np.array([-np.inf if v is None else float(v) for v in given], np.float32)
+
+
+def _engine_for(one: Affinities, dims: int, floor: np.ndarray, engine: Engine) -> str:
+    n = len(one)
+    sparse = not isinstance(one.P, np.ndarray)
+    free = bool(np.isinf(floor).all())
+    if engine not in ("auto", "exact", "grid"):
+        raise SettingsError(f'engine {engine!r} is not known; use "auto", "exact" or "grid"')
+    if engine == "grid" and (dims != 2 or not sparse or not free):
+        raise SettingsError('engine "grid" makes free 2-D maps of sparse affinities; use "exact" here')
+    if engine == "grid" or (engine == "auto" and dims == 2 and sparse and free and n >= GRID_FROM):
+        return "grid"
+    if n > EXACT_UP_TO and engine != "exact":
+        raise SettingsError(
+            f"a {dims}-D map of {n:,} items compares all pairs at every step and is made up to {EXACT_UP_TO:,}; "
+            "make a 2-D map, map a sample and insert the rest, or ask for engine='exact' and wait"
+        )
+    return "tasks" if not sparse and n < ROWS_FROM else "rows"
+
+
+def _starts(
+    one: Affinities, initial: str | np.ndarray | Map, dims: int, restarts: int, seed: int
+) -> list[np.ndarray]:
+    _check(one)
+    first = start(one, initial, dims, seed)
+    return [first, *(start(one, "random", dims, seed + r) for r in range(1, restarts))]
+
+
+def _check(one: Affinities) -> None:
+    """A joint P is square, finite, sums to 1: what every engine relies on, checked once."""
+    P = one.P
+    n = len(one)
+    if P.shape != (n, n):
+        raise DataError(f"P has shape {P.shape} for {n} items; it must be square, one row per item")
+    if n < 2:
+        raise DataError("a map needs at least 2 items")
+    total = float(P.sum(dtype=np.float64)) if isinstance(P, np.ndarray) else float(P.data.sum(dtype=np.float64))
+    if not np.isfinite(total):
+        raise DataError("P holds NaN or infinity")
+    if abs(total - 1.0) > 1e-3:
+        raise DataError(f"P sums to {total:.6g}, not 1; make it with affinity.precomputed, which normalises")
+
+
+def _diverged(schedule: Schedule) -> SettingsError:
+    return SettingsError(
+        f"the descent left the range of numbers at learning rate {schedule.learning_rate}; lower it, "
+        "or leave it at \"auto\""
+    )
+
+
+def _map(
+    one: Affinities,
+    engine: str,
+    landings: list[Landing],
+    schedule: Schedule,
+    initial: str | np.ndarray | Map,
+    at_least: Sequence[float | None] | None,
+    seeds: list[int],
+    quality: bool,
+    notes: tuple[str, ...] = (),
+) -> Map:
+    kls = np.array([landing.kl for landing in landings])
+    if not np.isfinite(kls).any():
+        raise _diverged(schedule)
+    best = landings[int(np.nanargmin(kls))]
+    figures: dict[str, float] = {}
+    per_point: dict[str, np.ndarray] = {}
+    if quality and one.vectors is not None:
+        from langscape.metrics import quality as measure
+
+        figures, per_point = measure(one.vectors, best.xy, metric=one.metric)
+    settings: dict[str, Any] = {
+        **one.made,
+        "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
+        "initial": initial if isinstance(initial, str) else "map" if isinstance(initial, Map) else "array",
+        "schedule": schedule.settings(),
+        "seed": seeds[0],
+        "restarts": len(seeds),
+        "kept": seeds[int(np.nanargmin(kls))],
+    }
+    if at_least is not None:
+        settings["at_least"] = list(at_least)
+    return Map(
+        best.xy,
+        one.items,
+        kl=best.kl,
+        kls=kls,
+        history=best.history,
+        settings=settings,
+        quality=figures,
+        per_point=per_point,
+        vectors=one.vectors,
+        metric=one.metric,
+        notes=(*one.notes, *notes),
+    )
+
+
+def _cancelled(
+    stopped: Stopped, problems: Sequence[Affinities], landed: list[list[Landing]], running: int, schedule: Schedule
+) -> Cancelled:
+    """What a user gets for Ctrl-C: for a single map, the coordinates as they stood."""
+    said = f"stopped after {stopped.step} of {schedule.steps} steps"
+    if len(problems) > 1:
+        return Cancelled(f"{said} of {len(problems)} maps; nothing was kept")
+    landings = [*landed[running], *stopped.landings]
+    best = min(landings, key=lambda landing: landing.kl)
+    partial = Map(best.xy, problems[0].items, kl=best.kl, history=best.history, settings={**problems[0].made}, notes=(said,))
+    return Cancelled(f"{said} at KL {best.kl:.4f}", partial=partial)

@@ -1,0 +1,412 @@
+"""New items on a finished map: document 002's similarity-weighted geometric median, many at once.
+
+Old points do not move by a bit. A new point lies where its most similar items lie, weighted so that
+the least similar of them counts θ times the most similar one (eq. 4.5–4.11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.data import Items, Map, Progress, Step
+from langscape.errors import DataError, SettingsError
+from langscape.kernels.linear import one_blas_thread
+
+Weighting = Literal["power", "exponential"]
+Method = Literal["median", "optimise"]
+
+CHUNK = 4096
+"""New items placed at a time: memory stays bounded however many there are."""
+
+SHOWN = 5
+_LOCAL_K = 25
+_GLOBAL_AGAINST = 1000
+_DISSIMILAR = 5.0
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """The settings of an insertion.
+
+    neighbours   how many most similar items pull; "score" takes those above mean + k·deviation of
+                 the new item's similarities (eq. 4.2–4.3); None is the document's: all whose weight is
+                 above the mean weight
+    p            exponent or base of the weighting; None finds it from theta
+    theta        what the least similar effective neighbour weighs, the most similar being 1
+    method       "optimise" refines the medians by gradient steps on KL, the old points fixed
+    """
+
+    weighting: Weighting = "power"
+    p: float | None = None
+    theta: float = 0.05
+    neighbours: int | Literal["score"] | None = 10
+    k: float = 3.0
+    method: Method = "median"
+    perplexity: float = 10.0
+    rounds: int = 50
+
+    def __post_init__(self) -> None:
+        if self.weighting not in ("power", "exponential"):
+            raise SettingsError(f'weighting {self.weighting!r} is not known; use "power" or "exponential"')
+        if self.method not in ("median", "optimise"):
+            raise SettingsError(f'method {self.method!r} is not known; use "median" or "optimise"')
+        if self.p is not None and not (np.isfinite(self.p) and self.p >= 0):
+            raise SettingsError(f"p {self.p} must be at least 0 (0 weighs all alike)")
+        if not 0 < self.theta < 1:
+            raise SettingsError(f"theta {self.theta} must lie between 0 and 1")
+        whole = isinstance(self.neighbours, int | np.integer) and not isinstance(self.neighbours, bool)
+        if not (self.neighbours in (None, "score") or (whole and int(self.neighbours) >= 1)):  # type: ignore[arg-type]
+            raise SettingsError(f'neighbours {self.neighbours!r} must be at least 1, "score" or None')
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Where new items landed: xy (m, 2), their most similar items and how similar, and warnings."""
+
+    xy: np.ndarray
+    nearest: np.ndarray
+    similarity: np.ndarray
+    dissimilar: np.ndarray
+    capped: np.ndarray
+    local: np.ndarray
+    global_: np.ndarray
+
+
+def insert(
+    base: Map,
+    vectors: Any,
+    labels: Sequence[str] | None = None,
+    *,
+    base_vectors: Any = None,
+    weighting: Weighting = "power",
+    p: float | None = None,
+    theta: float = 0.05,
+    neighbours: int | Literal["score"] | None = 10,
+    method: Method = "median",
+    keep_vectors: bool = True,
+    progress: Progress | None = None,
+) -> Map:
+    """Place new items on a finished map; every old point stays where it is.
+
+    vectors has shape (new, dim), the space the map was made from. The result holds old and new
+    items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
+    to, and `per_point` has its local and global quality. An item unlike everything on
+    the map is still placed, marked `dissimilar`, and named in `Map.notes`.
+
+    >>> import numpy as np
+    >>> from langscape import affinity, embed
+    >>> old = embed(affinity.points(np.eye(12), perplexity=3))
+    >>> new = insert(old, np.eye(12)[:1] + 0.1, ["new"])
+    >>> len(new), bool((new.xy[:12] == old.xy).all()), new.items.columns["nearest"][12].split(", ")[0]
+    (13, True, '0')
+    """
+    settings = Insertion(weighting, p, theta, neighbours, method=method)
+    known = _base_vectors(base, base_vectors)
+    new = _new_vectors(vectors, known.shape[1])
+    names = [str(i) for i in range(len(base), len(base) + len(new))] if labels is None else [str(v) for v in labels]
+    if len(names) != len(new):
+        raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
+    placed = place(base.xy, known, new, settings, progress=progress)
+    return _grown(base, known if keep_vectors else None, new, names, placed, settings)
+
+
+def place(
+    xy: np.ndarray, known: np.ndarray, new: np.ndarray, settings: Insertion, *, progress: Progress | None = None
+) -> Placed:
+    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded."""
+    from langscape.kernels.neighbours import nearest
+
+    n, m = len(xy), len(new)
+    Y = np.ascontiguousarray(xy, np.float64)
+    unit = _unit(known, "map item")
+    threshold = -1.0
+    if n > 2:  # the map's own words' highest similarities say what is normal here
+        highest = 1.0 - nearest(unit, 1).squared[:, 0] / 2.0
+        threshold = float(np.percentile(highest, _DISSIMILAR))
+    measure = _Measure(xy, known)
+    parts: list[Placed] = []
+    for start in range(0, m, CHUNK):
+        chunk = new[start : start + CHUNK]
+        parts.append(_place_chunk(Y, unit, chunk, start, settings, threshold, measure))
+        if progress is not None:
+            progress(Step(min(m, start + CHUNK), m, "insert"))
+    if not parts:
+        return Placed(*(np.empty((0, *shape)) for shape in ((2,), (0,), (0,), (), (), (), ())))
+    fields = ("xy", "nearest", "similarity", "dissimilar", "capped", "local", "global_")
+    return Placed(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+
+
+def _place_chunk(
+    Y: np.ndarray,
+    unit: np.ndarray,
+    new: np.ndarray,
+    offset: int,
+    settings: Insertion,
+    threshold: float,
+    measure: _Measure,
+) -> Placed:
+    from langscape.kernels.median import STEPS, medians
+
+    n = len(Y)
+    directions = _unit(new, "new item", offset)
+    index, similarity, weights = _weighted(unit, directions, settings)
+    xy = np.empty((len(new), Y.shape[1]))
+    steps = np.empty(len(new), np.int64)
+    medians(Y, index, weights, xy, steps)
+    if settings.method == "optimise":
+        _refine(Y, unit, directions, xy, settings)
+    shown = min(SHOWN, n)
+    first, close = index[:, :shown], similarity[:, :shown]
+    if first.shape[1] < shown:
+        close, first = _most_similar(unit, directions, shown)
+    local, global_ = measure(new, xy)
+    highest = similarity[:, 0]
+    return Placed(
+        xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_
+    )
+
+
+def _weighted(
+    unit: np.ndarray, directions: np.ndarray, settings: Insertion
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Effective neighbours, most similar first: index, raw similarity, weight, each (m, k)."""
+    n = len(unit)
+    if isinstance(settings.neighbours, int | np.integer):
+        similarity, index = _most_similar(unit, directions, min(int(settings.neighbours), n))
+        counts = np.full(len(directions), similarity.shape[1])
+    else:
+        with one_blas_thread():
+            full = np.clip(directions @ unit.T, -1.0, 1.0).astype(np.float64)
+        index = np.argsort(-full, axis=1, kind="stable")
+        similarity = np.take_along_axis(full, index, 1)
+        if settings.neighbours == "score":
+            bar = full.mean(1) + settings.k * full.std(1)
+            counts = np.maximum((full >= bar[:, None]).sum(1), 1)
+            most = int(counts.max())
+            index, similarity = index[:, :most], similarity[:, :most]
+        else:
+            counts = np.full(len(directions), n)
+    rescaled = (1.0 + similarity) / 2.0
+    rescaled = rescaled / np.maximum(rescaled[:, :1], 1e-12)
+    beyond = np.arange(index.shape[1])[None, :] >= counts[:, None]
+    weights = transformed(rescaled, counts, settings)
+    weights[beyond] = 0.0
+    if settings.neighbours is None:
+        # the document's: what weighs no more than the mean is dropped
+        kept = weights > weights.mean(1, keepdims=True)
+        kept[:, 0] = True
+        weights *= kept
+        most = int(kept.sum(1).max())
+        order = np.argsort(~kept, axis=1, kind="stable")[:, :most]
+        index, similarity, weights = (np.take_along_axis(a, order, 1) for a in (index, similarity, weights))
+    return np.ascontiguousarray(index), similarity, np.ascontiguousarray(weights)
+
+
+def transformed(rescaled: np.ndarray, counts: np.ndarray, settings: Insertion) -> np.ndarray:
+    """f(s, p) of eq. 4.8 or 4.9; without p, the last counted neighbour of each row weighs theta."""
+    rows = np.arange(len(rescaled))
+    target = np.clip(rescaled[rows, counts - 1], 1e-12, 1.0)
+    power = settings.weighting == "power"
+    if settings.p is not None:
+        p = np.full(len(rescaled), float(settings.p))
+    else:
+        p = power_for(target, settings.theta) if power else base_for(target, settings.theta)
+    s = np.clip(rescaled, 1e-12, 1.0)
+    if power:
+        return s ** p[:, None]
+    # p = 1 is the limit s; p = 0 weighs all alike, as the document has it
+    log = np.log(np.where(p > 0, p, 1.0))[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # (p^s − 1)/(p − 1), from the right end so that a large p does not overflow
+        shifted = np.exp((s - 1.0) * log) * -np.expm1(-s * log) / -np.expm1(-log)
+    return np.where(p[:, None] == 0, 1.0, np.where(np.abs(log) < 1e-9, s, shifted))
+
+
+def power_for(target: np.ndarray, theta: float) -> np.ndarray:
+    """Eq. 4.10: the power at which similarity `target` weighs theta; 1 where all are equally similar."""
+    log = np.log(target)
+    return np.where(log < -1e-9, np.log(theta) / np.where(log < -1e-9, log, -1.0), 1.0)
+
+
+def base_for(target: np.ndarray, theta: float) -> np.ndarray:
+    """The base of eq. 4.9 at which similarity `target` weighs theta, by bisection on its logarithm."""
+    low = np.full(len(target), -50.0)
+    high = np.full(len(target), 690.0)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        small = np.abs(middle) < 1e-9
+        log = np.where(small, 1.0, middle)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = np.where(
+                small, target, np.exp((target - 1.0) * log) * np.expm1(-target * log) / np.expm1(-log)
+            )
+        too_heavy = weight > theta
+        low, high = np.where(too_heavy, middle, low), np.where(too_heavy, high, middle)
+    return np.exp(0.5 * (low + high))
+
+
+def _most_similar(unit: np.ndarray, directions: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raw cosine similarities and indices of the k most similar, most similar first."""
+    from langscape.kernels.neighbours import nearest_to
+
+    squared, index = nearest_to(unit, directions, k)
+    return np.clip(1.0 - squared.astype(np.float64) / 2.0, -1.0, 1.0), index
+
+
+def _refine(Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
+    from langscape.kernels.median import refine
+    from langscape.kernels.perplexity import conditional_rows
+
+    if Y.shape[1] != 2:
+        raise SettingsError(f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"')
+    k = int(min(len(unit), np.ceil(3 * settings.perplexity)))
+    wanted = min(settings.perplexity, max(1.0, k / 3))
+    similarity, index = _most_similar(unit, directions, k)
+    p = np.empty((len(directions), k))
+    conditional_rows(
+        2.0 - 2.0 * similarity, 0, np.full(len(directions), np.log(wanted)), False, p, np.empty(len(directions))
+    )
+    refine(Y, index, p, xy, settings.rounds)
+
+
+class _Measure:
+    """Local and global quality of inserted points, against the map's items (document 002, section 4.3).
+
+    Global quality ranks distances to at most a thousand of them, spread evenly over the map's rows.
+    """
+
+    def __init__(self, xy: np.ndarray, known: np.ndarray) -> None:
+        self.xy = np.asarray(xy, np.float64)
+        self.known = np.asarray(known)
+        n = len(xy)
+        self.k = min(_LOCAL_K, n - 1)
+        self.against = np.unique(np.linspace(0, n - 1, min(n, _GLOBAL_AGAINST)).astype(int))
+
+    def __call__(self, new: np.ndarray, placed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from scipy.spatial import cKDTree
+        from scipy.stats import rankdata
+
+        from langscape.kernels.linear import squared_distances
+        from langscape.kernels.neighbours import nearest_to
+
+        if self.k < 1:
+            return np.full(len(new), np.nan), np.full(len(new), np.nan)
+        _, high = nearest_to(self.known, new, self.k)
+        _, low = cKDTree(self.xy).query(placed, self.k)
+        low = np.asarray(low).reshape(len(new), self.k)
+        both = (high[:, :, None] == low[:, None, :]).any(2).sum(1) / self.k
+        with one_blas_thread():
+            far = squared_distances(new.astype(np.float64), self.known[self.against].astype(np.float64))
+        near = squared_distances(placed, self.xy[self.against])
+        a, b = rankdata(far, axis=1), rankdata(near, axis=1)
+        a -= a.mean(1, keepdims=True)
+        b -= b.mean(1, keepdims=True)
+        scale = np.sqrt((a * a).sum(1) * (b * b).sum(1))
+        return both, np.where(scale > 0, (a * b).sum(1) / np.where(scale > 0, scale, 1.0), np.nan)
+
+
+def _base_vectors(base: Map, given: Any) -> np.ndarray:
+    known = base.vectors if given is None else np.asarray(given)
+    if known is None:
+        raise DataError("this map was saved without its vectors; give them back as base_vectors=…")
+    if known.ndim != 2 or len(known) != len(base):
+        raise DataError(f"base_vectors have shape {known.shape}, but the map has {len(base)} items")
+    return known
+
+
+def _new_vectors(vectors: Any, dim: int) -> np.ndarray:
+    try:
+        new = np.asarray(vectors)
+        new = new if new.dtype in (np.float32, np.float64) else new.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the new vectors are not numbers: {error}") from None
+    new = new[None, :] if new.ndim == 1 else new
+    if new.ndim != 2 or new.shape[1] != dim:
+        raise DataError(f"new vectors have shape {new.shape}, but the map's have {dim} dimensions")
+    bad = np.flatnonzero(~np.isfinite(new).all(1))
+    if len(bad):
+        raise DataError(f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them")
+    return new
+
+
+def _unit(X: np.ndarray, what: str, offset: int = 0) -> np.ndarray:
+    lengths = np.linalg.norm(X, axis=1)
+    if (lengths == 0).any():
+        row = int(np.flatnonzero(lengths == 0)[0]) + offset
+        raise DataError(f"{what} {row} is all zeros and is similar to nothing; leave it out")
+    return np.ascontiguousarray(X / lengths[:, None], np.float32)
+
+
+def _grown(
+    base: Map, known: np.ndarray | None, new: np.ndarray, names: list[str], placed: Placed, settings: Insertion
+) -> Map:
+    n, m = len(base), len(new)
+    labels = np.array(base.labels, dtype=object)
+    nearest = [""] * n + [", ".join(labels[row]) for row in placed.nearest]
+    columns = {name: _extended(values, m) for name, values in base.items.columns.items()}
+    was = base.items.columns.get("inserted", np.zeros(n, bool))
+    columns["inserted"] = np.concatenate([was, np.ones(m, bool)])
+    columns["dissimilar"] = np.concatenate(
+        [base.items.columns.get("dissimilar", np.zeros(n, bool)), placed.dissimilar.astype(bool)]
+    )
+    if "nearest" in base.items.columns:
+        nearest[:n] = list(base.items.columns["nearest"])
+    columns["nearest"] = np.array(nearest, dtype=object)
+    per_point = {name: _extended(values, m) for name, values in base.per_point.items()}
+    blank = np.full(n, np.nan)
+    per_point["local"] = np.concatenate([base.per_point.get("local", blank), placed.local])
+    per_point["global"] = np.concatenate([base.per_point.get("global", blank), placed.global_])
+    vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
+    return Map(
+        np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
+        Items([*base.labels, *names], columns),
+        kl=base.kl,
+        kls=base.kls,
+        history=base.history,
+        settings={**base.settings, "insertion": _plain(settings)},
+        quality={
+            **base.quality,
+            "inserted": float(m),
+            "inserted_local": float(np.nanmean(placed.local)) if m else float("nan"),
+            "inserted_global": float(np.nanmean(placed.global_)) if m else float("nan"),
+        },
+        per_point=per_point,
+        vectors=vectors,
+        metric=base.metric,
+        notes=(*base.notes, *_warnings(names, placed)),
+    )
+
+
+def _plain(settings: Insertion) -> dict[str, Any]:
+    names = ["weighting", "p", "theta", "neighbours", "method"]
+    if settings.neighbours == "score":
+        names.append("k")
+    if settings.method == "optimise":
+        names += ["perplexity", "rounds"]
+    return {name: getattr(settings, name) for name in names}
+
+
+def _warnings(names: list[str], placed: Placed) -> list[str]:
+    said = []
+    odd = np.flatnonzero(placed.dissimilar)
+    if len(odd):
+        shown = ", ".join(names[i] for i in odd[:10]) + (f" and {len(odd) - 10} more" if len(odd) > 10 else "")
+        said.append(f"unlike everything on the map, placed all the same: {shown}")
+    if placed.capped.any():
+        said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
+    return said
+
+
+def _extended(values: np.ndarray, m: int) -> np.ndarray:
+    """A column with m empty entries added: NaN, "", False or 0 by its kind."""
+    if values.dtype.kind == "f":
+        tail: Any = np.full(m, np.nan, values.dtype)
+    elif values.dtype == object:
+        tail = np.full(m, "", dtype=object)
+    else:
+        tail = np.zeros(m, values.dtype)
+    return np.concatenate([values, tail])

@@ -1,0 +1,99 @@
+"""How a t-SNE descends: steps, rates, momentum, exaggeration. One frozen object, turned into a plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The settings of a descent.
+
+    steps             all steps, the exaggerated ones included
+    learning_rate     "auto", a number, or two (during early exaggeration, and after), for the
+                      gradient 4 Σ (p−q)(y_i−y_j)/(1+d²); programs that leave out the 4 need four times it
+    momentum          during early exaggeration (at least `switch` steps), and after
+    early_exaggeration, early_steps     P times this, for so many steps at the start
+    late_exaggeration, late_steps       the same at the end; 12 destroys a map, 1.5 is harmless
+    gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
+    largest_step      no point moves farther than this in one step; 0 for no limit
+    reset             velocity and gains start afresh when early exaggeration ends
+
+    >>> Schedule(steps=500).early_steps
+    250
+    """
+
+    steps: int = 1000
+    learning_rate: float | tuple[float, float] | Literal["auto"] = "auto"
+    momentum: tuple[float, float] = (0.5, 0.8)
+    early_exaggeration: float = 12.0
+    early_steps: int = 250
+    late_exaggeration: float = 1.0
+    late_steps: int = 0
+    switch: int = 0
+    gains: bool = True
+    least_gain: float = 0.01
+    largest_step: float = 5.0
+    reset: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
+        _whole("steps", self.steps, 1)
+        _whole("early_steps", self.early_steps, 0)
+        _whole("late_steps", self.late_steps, 0)
+        _whole("switch", self.switch, 0)
+        if self.early_steps + self.late_steps > self.steps:
+            raise SettingsError(
+                f"{self.early_steps} early and {self.late_steps} late steps do not fit into {self.steps} steps; "
+                "raise steps or lower the others"
+            )
+        if not all(0 < rate < 1e12 for rate in self.rates(1)):
+            raise SettingsError(f'learning_rate {self.learning_rate} must be above 0, or "auto"')
+        if len(self.momentum) != 2 or not all(0 <= m < 1 for m in self.momentum):
+            raise SettingsError(f"momentum {self.momentum} must be two numbers from 0 to below 1")
+        for name in ("early_exaggeration", "late_exaggeration"):
+            if not 1 <= getattr(self, name) < 1e6:
+                raise SettingsError(f"{name} {getattr(self, name)} must be at least 1 (1 is none)")
+        if self.least_gain <= 0 or self.largest_step < 0:
+            raise SettingsError("least_gain must be above 0 and largest_step at least 0 (0 is no limit)")
+
+    def rates(self, n: int) -> tuple[float, float]:
+        """The learning rates for n points: during early exaggeration, and after."""
+        if isinstance(self.learning_rate, str):
+            if self.learning_rate != "auto":
+                raise SettingsError(f'learning_rate {self.learning_rate!r} must be a number, two, or "auto"')
+            # measured on Iris, digits, words and attention: larger early or smaller late costs KL
+            return max(n / 48.0, 1.0), max(n / 4.0, 4.0)
+        rates = np.broadcast_to(np.asarray(self.learning_rate, np.float64), (2,))
+        return float(rates[0]), float(rates[1])
+
+    def plan(self, n: int) -> np.ndarray:
+        """(4, steps) float32: exaggeration, learning rate, momentum, and 1 where state is reset."""
+        plan = np.zeros((4, self.steps), np.float32)
+        plan[0] = 1.0
+        plan[0, : self.early_steps] = self.early_exaggeration
+        if self.late_steps:
+            plan[0, self.steps - self.late_steps :] = self.late_exaggeration
+        early, after = self.rates(n)
+        plan[1] = after
+        plan[1, : self.early_steps] = early
+        calm = max(self.early_steps, self.switch)
+        plan[2, :calm] = self.momentum[0]
+        plan[2, calm:] = self.momentum[1]
+        if self.reset and 0 < self.early_steps < self.steps:
+            plan[3, self.early_steps] = 1.0
+        return plan
+
+    def settings(self) -> dict[str, Any]:
+        """Plain values for a map's settings."""
+        return {**asdict(self), "momentum": list(self.momentum)}
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least or value > 10**7:
+        raise SettingsError(f"{name} {value!r} must be a whole number from {least} to ten million")

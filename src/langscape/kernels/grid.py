@@ -1,0 +1,393 @@
+"""Repulsion of large 2-D maps on a grid: one charge, one kernel, one convolution per step.
+
+With φ(y) = Σ_j 1/(1+‖y−y_j‖²) the repulsive force on point i is −½∇φ(y_i), and Z = Σ_i φ(y_i) − n.
+So one particle–mesh pass gives all: spread unit charges by quartic B-splines, convolve with the
+kernel by FFT (divided by the squared spline transform, which undoes the smearing of spreading and
+gathering), gather value and derivative. The usual method convolves four charges with two kernels.
+
+The kernel is taken relative to its value at the box's diagonal, c: near the start, when the map is
+tiny, 1/(1+r²) is 1 everywhere and float32 would drown its slope; the constant adds c·n to φ and
+nothing to the force.
+
+A point also feels its own smeared charge, which on a loose map is most of the error. What it feels
+depends only on where it lies within its cell, so it is tabulated and taken away again.
+
+Points are (n, 2) here, since attraction reads both coordinates of scattered points.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.fft
+from numba import float32 as f32
+from numba import njit, prange
+
+from langscape.kernels.maths import FAST
+
+SPACING = 0.5
+CELLS = 32
+"""The grid's spacing is SPACING, or the box over CELLS when the map is small; coarser costs KL."""
+
+_ORDER = 5
+_MARGIN = _ORDER + 2
+_OWN = 64  # entries along a cell's side in the table of what a point feels of itself
+_PARTS = 4  # partial grids, added in order: a fixed number, so that bits do not depend on threads
+_CHUNK = 2048
+# the quartic B-spline at the integers: its transform is what spreading and gathering multiply by
+_AT_0, _AT_1, _AT_2 = 115 / 192, 19 / 96, 1 / 384
+
+
+@njit(**FAST, inline="always")
+def _weights(u, w):
+    """Values of the quartic B-spline at the five nodes around a point u ∈ [−½, ½) off the middle one."""
+    lo = f32(0.5) - u
+    hi = f32(0.5) + u
+    lo2 = lo * lo
+    hi2 = hi * hi
+    u2 = u * u
+    w[0] = lo2 * lo2 * f32(1 / 24)
+    w[4] = hi2 * hi2 * f32(1 / 24)
+    even = f32(19 / 96) + u2 * (f32(1 / 4) - u2 * f32(1 / 6))
+    odd = u * (f32(11 / 24) - u2 * f32(1 / 6))
+    w[1] = even - odd
+    w[3] = even + odd
+    w[2] = f32(115 / 192) + u2 * (u2 * f32(1 / 4) - f32(5 / 8))
+
+
+@njit(**FAST, inline="always")
+def _slopes(u, w):
+    """Derivatives of the same."""
+    lo = f32(0.5) - u
+    hi = f32(0.5) + u
+    u2 = u * u
+    w[0] = -lo * lo * lo * f32(1 / 6)
+    w[4] = hi * hi * hi * f32(1 / 6)
+    even = u * (f32(1 / 2) - u2 * f32(2 / 3))
+    odd = f32(11 / 24) - u2 * f32(1 / 2)
+    w[1] = even - odd
+    w[3] = even + odd
+    w[2] = u * (u2 - f32(5 / 4))
+
+
+@njit(parallel=True, **FAST)
+def _spread(Y, left, bottom, per_unit, grids):
+    n = Y.shape[0]
+    parts = grids.shape[0]
+    for t in prange(parts):
+        grid = grids[t]
+        grid[:] = f32(0)
+        w = np.empty(5, np.float32)
+        v = np.empty(5, np.float32)
+        for i in range(t * n // parts, (t + 1) * n // parts):
+            x = (Y[i, 0] - left) * per_unit
+            y = (Y[i, 1] - bottom) * per_unit
+            cx = int(x + f32(0.5))
+            cy = int(y + f32(0.5))
+            _weights(x - f32(cx), w)
+            _weights(y - f32(cy), v)
+            for a in range(5):
+                row = grid[cx - 2 + a]
+                for b in range(5):
+                    row[cy - 2 + b] += w[a] * v[b]
+
+
+@njit(parallel=True, **FAST)
+def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
+    """Fill R = −½∇φ; shares[b] is the sum of φ over chunk b, both without each point's own part."""
+    n = Y.shape[0]
+    for chunk in prange(shares.size):
+        w = np.empty(5, np.float32)
+        v = np.empty(5, np.float32)
+        dw = np.empty(5, np.float32)
+        dv = np.empty(5, np.float32)
+        share = 0.0
+        for i in range(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)):
+            x = (Y[i, 0] - left) * per_unit
+            y = (Y[i, 1] - bottom) * per_unit
+            cx = int(x + f32(0.5))
+            cy = int(y + f32(0.5))
+            ux = x - f32(cx)
+            uy = y - f32(cy)
+            _weights(ux, w)
+            _weights(uy, v)
+            _slopes(ux, dw)
+            _slopes(uy, dv)
+            value = f32(0)
+            gx = f32(0)
+            gy = f32(0)
+            for a in range(5):
+                row = phi[cx - 2 + a]
+                s = f32(0)
+                r = f32(0)
+                for b in range(5):
+                    g = row[cy - 2 + b]
+                    s += g * v[b]
+                    r += g * dv[b]
+                value += w[a] * s
+                gx += dw[a] * s
+                gy += w[a] * r
+            at = own[min(int((ux + f32(0.5)) * _OWN), _OWN - 1), min(int((uy + f32(0.5)) * _OWN), _OWN - 1)]
+            share += value - at[0]
+            R[i, 0] = f32(-0.5) * (gx - at[1]) * per_unit
+            R[i, 1] = f32(-0.5) * (gy - at[2]) * per_unit
+        shares[chunk] = share
+
+
+@njit(parallel=True, **FAST)
+def _add_parts(grids, out):
+    for i in prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = grids[0, i, j]
+            for t in range(1, grids.shape[0]):
+                s += grids[t, i, j]
+            out[i, j] = s
+
+
+@njit(parallel=True, **FAST)
+def _multiply(F, K):
+    for i in prange(F.shape[0]):
+        for j in range(F.shape[1]):
+            F[i, j] *= K[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _box(Y):
+    x0 = x1 = Y[0, 0]
+    y0 = y1 = Y[0, 1]
+    for i in range(Y.shape[0]):
+        x0 = min(x0, Y[i, 0])
+        x1 = max(x1, Y[i, 0])
+        y0 = min(y0, Y[i, 1])
+        y1 = max(y1, Y[i, 1])
+    return x0, x1, y0, y1
+
+
+class Repulsion:
+    """Repulsive forces of a 2-D map; keeps the grid and the kernel's transform between steps."""
+
+    def __init__(self, n: int, threads: int = 1) -> None:
+        self.threads = threads
+        self._shares = np.empty((n + _CHUNK - 1) // _CHUNK)
+        self._size = (0, 0)
+        self._spacing = 0.0
+
+    def __call__(self, Y: np.ndarray, R: np.ndarray) -> float:
+        """Fill R, (n, 2), with Σ_j (y_i−y_j)/(1+d²)²; return Z."""
+        left, bottom = self._fit(Y)
+        per_unit = f32(1.0 / self._spacing)
+        _spread(Y, left, bottom, per_unit, self._grids)
+        _add_parts(self._grids, self._charge)
+        phi = self._convolve(self._charge)
+        _gather(Y, left, bottom, per_unit, phi, self._own, R, self._shares)
+        n = len(Y)
+        return math.fsum(self._shares) + self._constant * n * (n - 1)
+
+    def _fit(self, Y: np.ndarray) -> tuple[np.float32, np.float32]:
+        """Make the grid cover every point; rebuild it only when the box has changed much."""
+        x0, x1, y0, y1 = (float(v) for v in _box(Y))
+        if not math.isfinite(x0 + x1 + y0 + y1):
+            raise FloatingPointError("a coordinate is not finite")
+        width, height = x1 - x0, y1 - y0
+        extent = max(width, height, 1e-20)
+        spacing = max(min(SPACING, extent / CELLS), extent / _LARGEST)
+        need = tuple(math.ceil(side / spacing) + 2 * _MARGIN + 1 for side in (width, height))
+        old = self._spacing
+        if (
+            any(a > b for a, b in zip(need, self._size, strict=True))
+            or any(a < 0.8 * b for a, b in zip(need, self._size, strict=True))
+            or not 0.8 * old <= spacing <= 1.25 * old
+        ):
+            self._rebuild(need, spacing)
+        elif any((s / old) + 2 * _MARGIN + 1 > m for s, m in zip((width, height), self._size, strict=True)):
+            self._rebuild(need, spacing)  # the kept spacing is finer than needed and the box outgrew it
+        return (
+            f32((x0 + x1) / 2 - self._spacing * (self._size[0] - 1) / 2),
+            f32((y0 + y1) / 2 - self._spacing * (self._size[1] - 1) / 2),
+        )
+
+    def _rebuild(self, need: tuple[int, ...], spacing: float) -> None:
+        # 4 % of slack, so that a growing map does not rebuild at every step
+        padded = tuple(scipy.fft.next_fast_len(2 * math.ceil(1.04 * side), real=True) for side in need)
+        self._padded = padded
+        self._size = tuple(side // 2 for side in padded)
+        self._spacing = spacing
+        self._grids = np.zeros((_PARTS, *self._size), np.float32)
+        self._charge = np.zeros(self._size, np.float32)
+        far = spacing * math.hypot(*self._size)
+        self._constant = 1.0 / (1.0 + far * far)
+        self._kernel = self._transform(far * far)
+        self._own = _own_field(scipy.fft.irfft2(self._kernel, s=self._padded)[:5, :5])
+
+    def _transform(self, far2: float) -> np.ndarray:
+        """The kernel's transform over the squared spline transform, real and float32."""
+        sides = []
+        for side in self._padded:
+            steps = np.arange(side)
+            sides.append(np.minimum(steps, side - steps) * self._spacing)
+        r2 = sides[0][:, None] ** 2 + sides[1][None, :] ** 2
+        # 1/(1+r²) − 1/(1+far²), written so that nothing cancels when both are near 1
+        kernel = (far2 - r2) / ((1.0 + r2) * (1.0 + far2))
+        transform = scipy.fft.rfft2(kernel).real
+        across = _spline_transform(np.arange(self._padded[0]) / self._padded[0])
+        along = _spline_transform(np.arange(self._padded[1] // 2 + 1) / self._padded[1])
+        return np.ascontiguousarray(transform / (across[:, None] * along[None, :]) ** 2, np.float32)
+
+    def _convolve(self, charge: np.ndarray) -> np.ndarray:
+        """Only the nonzero rows are transformed forward, only the needed ones back."""
+        rows, columns = self._padded
+        workers = self.threads
+        F = scipy.fft.rfft(charge, n=columns, axis=1, workers=workers)
+        F = scipy.fft.fft(F, n=rows, axis=0, workers=workers, overwrite_x=True)
+        _multiply(F, self._kernel)
+        F = scipy.fft.ifft(F, axis=0, workers=workers, overwrite_x=True)
+        return scipy.fft.irfft(F[: self._size[0]], n=columns, axis=1, workers=workers)
+
+
+_LARGEST = 4000
+"""Cells along a side at most: a map that wide gets a coarser grid rather than all the memory."""
+
+
+def _own_field(response: np.ndarray) -> np.ndarray:
+    """(_OWN, _OWN, 3) float32: value and two slopes (per cell) of a unit charge's field at the charge itself.
+
+    response[p, q] is what a unit at one node makes p and q nodes away. With w the five weights,
+    the value is Σ_pq C_p C_q response[p, q] where C_p sums w_a·w_b over pairs of nodes p apart.
+    """
+    u = (np.arange(_OWN) + 0.5) / _OWN - 0.5
+    w, dw = np.empty((5, _OWN), np.float32), np.empty((5, _OWN), np.float32)
+    _weights_of(u.astype(np.float32), w, dw)
+    apart = [[(a, b) for a in range(5) for b in range(5) if abs(a - b) == p] for p in range(5)]
+    C = np.array([sum(w[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
+    D = np.array([sum(dw[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
+    response = response.astype(np.float64)
+    return np.stack([C.T @ response @ C, D.T @ response @ C, C.T @ response @ D], -1).astype(np.float32)
+
+
+@njit(**FAST)
+def _weights_of(u, w, dw):
+    for i in range(u.size):
+        _weights(u[i], w[:, i])
+        _slopes(u[i], dw[:, i])
+
+
+def _spline_transform(frequency: np.ndarray) -> np.ndarray:
+    angle = 2.0 * np.pi * frequency
+    return _AT_0 + 2.0 * _AT_1 * np.cos(angle) + 2.0 * _AT_2 * np.cos(2.0 * angle)
+
+
+@njit(parallel=True, **FAST)
+def attraction(starts, columns, values, Y, A, cuts):
+    """A_i = Σ_j p_ij (y_i−y_j)/(1+d²) over a sparse P; cuts split the rows by entries, since hubs exist."""
+    for t in prange(cuts.size - 1):
+        for i in range(cuts[t], cuts[t + 1]):
+            x = Y[i, 0]
+            y = Y[i, 1]
+            ax = f32(0)
+            ay = f32(0)
+            for k in range(starts[i], starts[i + 1]):
+                j = columns[k]
+                u = x - Y[j, 0]
+                v = y - Y[j, 1]
+                q = values[k] / (f32(1) + u * u + v * v)
+                ax += q * u
+                ay += q * v
+            A[i, 0] = ax
+            A[i, 1] = ay
+
+
+@njit(parallel=True, **FAST)
+def log_terms(starts, columns, values, Y, totals, cuts):
+    """totals[t] = Σ p log(1+d²) over block t: with Z, all that the KL needs beside Σ p log p."""
+    for t in prange(cuts.size - 1):
+        total = 0.0
+        for i in range(cuts[t], cuts[t + 1]):
+            for k in range(starts[i], starts[i + 1]):
+                j = columns[k]
+                u = float(Y[i, 0]) - float(Y[j, 0])
+                v = float(Y[i, 1]) - float(Y[j, 1])
+                total += values[k] * math.log(1.0 + u * u + v * v)
+        totals[t] = total
+
+
+@njit(parallel=True, **FAST)
+def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, largest_step, sums):
+    """One step of momentum with gains, as in the exact engine; sums (chunks, 2) hold partial means."""
+    n = Y.shape[0]
+    inverse = f32(1.0 / Z)
+    for chunk in prange(sums.shape[0]):
+        sx = 0.0
+        sy = 0.0
+        for i in range(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)):
+            length = f32(0)
+            for d in range(2):
+                g = f32(4) * (exaggeration * A[i, d] - R[i, d] * inverse)
+                k = f32(1)
+                if gains:
+                    k = G[i, d] + f32(0.2) if V[i, d] * g < f32(0) else G[i, d] * f32(0.8)
+                    k = max(k, least_gain)
+                    G[i, d] = k
+                V[i, d] = momentum * V[i, d] - rate * k * g
+                length += V[i, d] * V[i, d]
+            if largest_step > 0 and length > largest_step * largest_step:
+                k = largest_step / math.sqrt(length)
+                V[i, 0] *= k
+                V[i, 1] *= k
+            Y[i, 0] += V[i, 0]
+            Y[i, 1] += V[i, 1]
+            sx += Y[i, 0]
+            sy += Y[i, 1]
+        sums[chunk, 0] = sx
+        sums[chunk, 1] = sy
+    mx = 0.0
+    my = 0.0
+    for chunk in range(sums.shape[0]):
+        mx += sums[chunk, 0]
+        my += sums[chunk, 1]
+    cx = f32(mx / n)
+    cy = f32(my / n)
+    for i in prange(n):
+        Y[i, 0] -= cx
+        Y[i, 1] -= cy
+
+
+@njit(**FAST)
+def hilbert_keys(Y, x0, y0, scale, bits):
+    """Each point's place along a Hilbert curve: points near on the map get near in memory."""
+    keys = np.empty(Y.shape[0], np.int64)
+    top = (1 << bits) - 1
+    for i in range(Y.shape[0]):
+        x = min(max(int((Y[i, 0] - x0) * scale), 0), top)
+        y = min(max(int((Y[i, 1] - y0) * scale), 0), top)
+        key = 0
+        s = 1 << (bits - 1)
+        while s > 0:
+            rx = 1 if (x & s) else 0
+            ry = 1 if (y & s) else 0
+            key += s * s * ((3 * rx) ^ ry)
+            if ry == 0:
+                if rx == 1:
+                    x = top - x
+                    y = top - y
+                x, y = y, x
+            s >>= 1
+        keys[i] = key
+    return keys
+
+
+def hilbert_order(Y: np.ndarray) -> np.ndarray:
+    """The points' order along a Hilbert curve through the map."""
+    x0, x1, y0, y1 = (float(v) for v in _box(Y))
+    return np.argsort(hilbert_keys(Y, x0, y0, 4095.0 / max(x1 - x0, y1 - y0, 1e-30), 12), kind="stable")
+
+
+@njit(parallel=True, **FAST)
+def permute_rows(starts, columns, values, order, place, new_starts, new_columns, new_values):
+    """The same sparse matrix with rows and columns renamed; new_starts is already summed up."""
+    for i in prange(order.size):
+        k = new_starts[i]
+        for q in range(starts[order[i]], starts[order[i] + 1]):
+            new_columns[k] = place[columns[q]]
+            new_values[k] = values[q]
+            k += 1

@@ -1,0 +1,201 @@
+"""Weighted geometric medians, many at once: where Σ w_i ‖y_i − z‖ is least.
+
+Weiszfeld's step, and Newton's where it does better. A median that lies on a data point is found by
+its own test (the pull of the others is no stronger than the point's weight), since iterations
+only creep towards it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from langscape.kernels.maths import FAST
+
+TOLERANCE = 1e-6
+STEPS = 1000
+
+
+@njit(**FAST)
+def _cost(Y, w, z):
+    total = 0.0
+    for i in range(w.size):
+        s = 0.0
+        for d in range(z.size):
+            s += (Y[i, d] - z[d]) ** 2
+        total += w[i] * math.sqrt(s)
+    return total
+
+
+@njit(**FAST)
+def _is_median(Y, w, k, scale):
+    """True if data point k (with all that coincide with it) is the median: Vardi and Zhang's test."""
+    dims = Y.shape[1]
+    pull = np.zeros(dims)
+    own = 0.0
+    for i in range(w.size):
+        s = 0.0
+        for d in range(dims):
+            s += (Y[i, d] - Y[k, d]) ** 2
+        s = math.sqrt(s)
+        if s <= 1e-12 * scale:
+            own += w[i]
+        else:
+            for d in range(dims):
+                pull[d] += w[i] * (Y[i, d] - Y[k, d]) / s
+    s = 0.0
+    for d in range(dims):
+        s += pull[d] * pull[d]
+    return math.sqrt(s) <= own
+
+
+@njit(**FAST)
+def median(Y, w, z):
+    """Fill z with the weighted median of the rows of Y, shape (k, dims); returns the steps taken.
+
+    STEPS means that it was stopped there before settling.
+    """
+    k, dims = Y.shape
+    total = 0.0
+    z[:] = 0.0
+    for i in range(k):
+        total += w[i]
+        for d in range(dims):
+            z[d] += w[i] * Y[i, d]
+    for d in range(dims):
+        z[d] /= total
+    scale = 0.0
+    for i in range(k):
+        for d in range(dims):
+            scale = max(scale, abs(Y[i, d] - z[d]))
+    if scale == 0.0:
+        return 0
+    tested = -1
+    step = np.empty(dims)
+    newton = np.empty(dims)
+    gradient = np.empty(dims)
+    H = np.empty((dims, dims))
+    for count in range(1, STEPS + 1):
+        near = -1
+        least = np.inf
+        for i in range(k):
+            s = 0.0
+            for d in range(dims):
+                s += (Y[i, d] - z[d]) ** 2
+            if s < least:
+                least = s
+                near = i
+        if near != tested:
+            tested = near
+            if _is_median(Y, w, near, scale):
+                z[:] = Y[near]
+                return count
+        # on a data point that is not the median the pull is undefined: step off it, against its weight
+        guard = 1e-10 * scale
+        weights = 0.0
+        gradient[:] = 0.0
+        H[:] = 0.0
+        step[:] = 0.0
+        for i in range(k):
+            s = 0.0
+            for d in range(dims):
+                s += (Y[i, d] - z[d]) ** 2
+            r = max(math.sqrt(s), guard)
+            a = w[i] / r
+            weights += a
+            for d in range(dims):
+                u = z[d] - Y[i, d]
+                gradient[d] += a * u
+                step[d] += a * Y[i, d]
+                for e in range(dims):
+                    H[d, e] -= a * u * (z[e] - Y[i, e]) / (r * r)
+        for d in range(dims):
+            step[d] /= weights
+            H[d, d] += weights
+        if dims == 2:
+            determinant = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
+            if determinant > 1e-9 * weights * weights:
+                newton[0] = z[0] - (H[1, 1] * gradient[0] - H[0, 1] * gradient[1]) / determinant
+                newton[1] = z[1] - (H[0, 0] * gradient[1] - H[1, 0] * gradient[0]) / determinant
+                if _cost(Y, w, newton) < _cost(Y, w, step):
+                    step[:] = newton
+        moved = 0.0
+        for d in range(dims):
+            moved = max(moved, abs(step[d] - z[d]))
+            z[d] = step[d]
+        if moved <= TOLERANCE * scale:
+            return count
+    return STEPS
+
+
+@njit(parallel=True, **FAST)
+def medians(Y, index, w, out, steps):
+    """The median of Y[index[i]] with weights w[i], for every row i of index, (m, k)."""
+    for i in prange(index.shape[0]):
+        k = index.shape[1]
+        rows = np.empty((k, Y.shape[1]))
+        used = np.empty(k)
+        count = 0
+        for j in range(k):
+            if w[i, j] > 0:
+                for d in range(Y.shape[1]):
+                    rows[count, d] = Y[index[i, j], d]
+                used[count] = w[i, j]
+                count += 1
+        z = np.empty(Y.shape[1])
+        steps[i] = median(rows[:count], used[:count], z)
+        out[i] = z
+
+
+@njit(parallel=True, **FAST)
+def refine(Y, index, p, Z, rounds):
+    """Move each row of Z, (m, 2), to lower KL(p‖q) among the fixed points Y; rows that get worse stay.
+
+    q_j ∝ 1/(1+‖z−y_j‖²) over all of Y. The attraction is majorised by a parabola at each round,
+    the repulsion ½∇log Σ 1/(1+d²) is taken at its slope, and half the step is made.
+    """
+    n = Y.shape[0]
+    for i in prange(Z.shape[0]):
+        x = Z[i, 0]
+        y = Z[i, 1]
+        bx = x
+        by = y
+        best = np.inf
+        for turn in range(rounds + 1):
+            phi = 0.0
+            rx = 0.0
+            ry = 0.0
+            for j in range(n):
+                u = x - Y[j, 0]
+                v = y - Y[j, 1]
+                q = 1.0 / (1.0 + u * u + v * v)
+                phi += q
+                rx += q * q * u
+                ry += q * q * v
+            cost = math.log(phi)
+            weight = 0.0
+            ax = 0.0
+            ay = 0.0
+            for k in range(index.shape[1]):
+                j = index[i, k]
+                u = x - Y[j, 0]
+                v = y - Y[j, 1]
+                s = 1.0 + u * u + v * v
+                cost += p[i, k] * math.log(s)
+                a = p[i, k] / s
+                weight += a
+                ax += a * Y[j, 0]
+                ay += a * Y[j, 1]
+            if cost < best:
+                best = cost
+                bx = x
+                by = y
+            if turn < rounds:
+                tx = ax / weight + rx / (phi * weight)
+                ty = ay / weight + ry / (phi * weight)
+                x += 0.5 * (tx - x)
+                y += 0.5 * (ty - y)
+        Z[i, 0] = bx
+        Z[i, 1] = by

@@ -1,0 +1,47 @@
+"""Is the order of distances kept? Rank correlations, per point and over all pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from langscape.metrics.compare import compare
+from langscape.metrics.figure import Correlation, Figure
+from langscape.metrics.space import chosen_rows, pair
+
+
+def global_(high: Any, low: Any, *, rows: Any = None, most_rows: int | None = None, seed: int = 0) -> Figure:
+    """Per point, the Spearman correlation of its distances to all others in both spaces, −1 to 1.
+
+    A point with all others at one distance has no order to keep and gets 0.
+
+    >>> float(global_([[0.0], [1.0], [3.0]], [[0.0], [10.0], [90.0]]))
+    1.0
+    """
+    high, low = pair(high, low, least=3)
+    rows = chosen_rows(high.n, rows, most_rows, seed)
+    _, correlations = compare(high, low, rows, 1)
+    return Figure("global", correlations, rows, high.n)
+
+
+def spearman(
+    high: Any, low: Any, *, rows: Any = None, most_rows: int | None = 2000, seed: int = 0
+) -> Correlation:
+    """One Spearman correlation over the distances of all pairs (document 004's ρ), −1 to 1.
+
+    Above `most_rows` points, the pairs among a sample of that many are taken. Each pair
+    counts once; distances that are not symmetric are read above the diagonal. All pairs at
+    one distance have no order to keep: 0.
+    """
+    from scipy.stats import rankdata
+
+    high, low = pair(high, low, least=3)
+    rows = chosen_rows(high.n, rows, most_rows, seed)
+    above = np.triu_indices(len(rows), 1)
+    ranked = [rankdata(space.squared(rows)[:, rows][above]) for space in (high, low)]
+    a, b = (ranks - ranks.mean() for ranks in ranked)
+    # einsum, not @: its order of summation does not depend on the number of threads.
+    spread = float(np.sqrt(np.einsum("i,i->", a, a)) * np.sqrt(np.einsum("i,i->", b, b)))
+    value = float(np.einsum("i,i->", a, b)) / spread if spread > 0 else 0.0
+    return Correlation(min(1.0, max(-1.0, value)), rows, high.n)

@@ -1,0 +1,90 @@
+"""Writing so that a crash leaves the old state or the new one, and a full disk is one clear error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from langscape.errors import LangscapeError, StoreError
+
+
+@contextmanager
+def aside(folder: Path, stem: str, ending: str) -> Iterator[Path]:
+    """A name to write to; whatever is still there when the block ends, for any reason, is removed.
+
+    The name holds machine and process, so that the leavings of a killed worker can be told apart.
+    """
+    path = folder / f"{stem}.{machine()}-{os.getpid()}.{secrets.token_hex(4)}{ending}"
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Return when a file's bytes, or a folder's names, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def writing(what: str, root: Path) -> Iterator[None]:
+    """Turn a full or forbidden disk into a StoreError that says what to do."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, StoreError):
+            raise
+        if _is_full(error, root):
+            raise StoreError(
+                f"no space left for {what} in {root}; nothing partial was left there, and all earlier "
+                "results are kept. Free space (`langscape store prune --keep 1GB`), or set LANGSCAPE_HOME to "
+                "another disk, and run again"
+            ) from None
+        if isinstance(error, OSError) and not isinstance(error, LangscapeError):
+            raise StoreError(
+                f"{what} cannot be written to {root} ({error.strerror}); "
+                "set LANGSCAPE_HOME to a folder that can be written"
+            ) from None
+        raise
+
+
+def size_of(path: Path) -> int:
+    """The file's bytes; 0 if it is not there."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder; nothing is fine too."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def machine() -> str:
+    """This machine's name, fit for file names."""
+    return "".join(c for c in os.uname().nodename if c.isalnum())[:24]
+
+
+def _is_full(error: Exception, root: Path) -> bool:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
+    # DuckDB and safetensors raise errors of their own, which say it in words.
+    words = ("no space left", "storagefull", "file too large", "filetoolarge", "disk quota", "quotaexceeded")
+    if any(word in str(error).lower() for word in words):
+        return True
+    with suppress(OSError):
+        return shutil.disk_usage(root).free < 4096 and not isinstance(error, LangscapeError)
+    return False

@@ -1,0 +1,161 @@
+"""What a step may return, and how each is kept: `Map`, `Arrays`, `Table`, or plain figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Map, frozen
+from langscape.errors import DataError
+from langscape.run.recipe import canonical, plain
+
+ENDINGS = {"map": ".parquet", "table": ".parquet", "arrays": ".safetensors", "bytes": ".bin", "figures": ""}
+"""The kinds of results, and the ending of the file of each; figures stand in the label itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Named arrays of numbers, and plain facts about them. Kept as `.safetensors`."""
+
+    arrays: Mapping[str, np.ndarray]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrays", MappingProxyType({k: frozen(v) for k, v in self.arrays.items()}))
+        object.__setattr__(self, "facts", MappingProxyType(dict(self.facts)))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of one length: numbers, truth values or text. Kept as `.parquet`."""
+
+    columns: Mapping[str, np.ndarray]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns = {name: frozen(_column(values)) for name, values in self.columns.items()}
+        lengths = {len(values) for values in columns.values()}
+        if not columns or len(lengths) > 1:
+            raise DataError(f"a table needs columns of one length, but has lengths {sorted(lengths)}")
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+        object.__setattr__(self, "facts", MappingProxyType(dict(self.facts)))
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+
+def kind_of(result: Any, step: str) -> str:
+    """The kind under which a result is kept."""
+    for kind, type_ in (("map", Map), ("arrays", Arrays), ("table", Table), ("figures", Mapping)):
+        if isinstance(result, type_):
+            return kind
+    wrong = type(result).__name__
+    raise DataError(f"step {step} returned a {wrong}; expected Map, Arrays, Table or a mapping")
+
+
+def write(result: Any, path: Path) -> None:
+    """Write a result's file (any kind but figures); the store makes it last."""
+    if isinstance(result, Map):
+        from langscape.mapfile import save_map
+
+        save_map(result, path)
+    elif isinstance(result, Table):
+        _write_table(result, path)
+    elif isinstance(result, Arrays):
+        _write_arrays(result, path)
+    else:
+        raise DataError(f"a {type(result).__name__} has no file of its own")
+
+
+def read(kind: str, path: Path) -> Any:
+    """The result that `write` put there."""
+    if kind == "map":
+        from langscape.mapfile import read_map
+
+        return read_map(path)
+    if kind == "table":
+        return _read_table(path)
+    if kind == "arrays":
+        return _read_arrays(path)
+    return path.read_bytes()
+
+
+def _write_arrays(result: Arrays, path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    arrays = {}
+    for name, array in result.arrays.items():
+        if array.dtype.kind not in "biuf":
+            raise DataError(f"array {name!r} holds {array.dtype}; expected numbers. Put text into a Table")
+        arrays[name] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    save_file(arrays, path, metadata={"langscape": canonical(plain(result.facts, "the facts of a result"))})
+
+
+def _read_arrays(path: Path) -> Arrays:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        facts = json.loads((file.metadata() or {}).get("langscape", "{}"))
+        return Arrays({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118
+
+
+def _write_table(result: Table, path: Path) -> None:
+    import duckdb
+
+    facts = canonical(plain(result.facts, "the facts of a result"))
+    with duckdb.connect(config={"threads": 1}) as db:
+        db.register("result", dict(result.columns))
+        db.execute(
+            f"copy (select * from result) to {_quoted(str(path))} "
+            f"(format parquet, compression zstd, kv_metadata {{langscape: {_quoted(facts)}}})"
+        )
+
+
+def _read_table(path: Path) -> Table:
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as db:
+        asked = "select value from parquet_kv_metadata(?) where key = 'langscape'"
+        found = db.execute(asked, [str(path)]).fetchone()
+        columns = db.execute("select * from read_parquet(?)", [str(path)]).fetchnumpy()
+    facts = json.loads(found[0]) if found else {}
+    return Table({name: _unmasked(values) for name, values in columns.items()}, facts)
+
+
+def _column(values: Any) -> np.ndarray:
+    column = np.asarray(values)
+    if column.dtype.kind in "US":
+        column = column.astype(object)
+    if column.ndim != 1:
+        raise DataError(f"a table's column has shape {column.shape}; expected one value per row")
+    return column
+
+
+def _unmasked(values: Any) -> np.ndarray:
+    """DuckDB masks what is null: NaN in floats, None in text."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    missing = np.ma.getmaskarray(values)
+    if not missing.any():
+        return np.asarray(values.data)
+    out = values.data.astype(object)
+    out[missing] = None
+    return out
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,437 @@
+"""The store: results as files named by digest, whole or not there at all, checked by their hash.
+
+root/
+  store.json                 the store's format and identity
+  results/ab/ab12….json      the label of a result: recipe, kind, bytes, sha256; figures stand in it
+  results/ab/ab12….parquet   its file (or .safetensors, .bin), put there just before the label
+  aside/                     files being written; what is older than an hour goes when the store is opened
+  locks/, cancelled/         who is computing what; which sweeps are to stop
+  index.sqlite               sweeps, and hashes of input files
+
+A result exists when its label does. Both are written aside, fsynced and renamed, the label last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langscape import __version__
+from langscape.data import Progress, Step
+from langscape.errors import DataError, LangscapeError, SettingsError, StoreError
+from langscape.run import disk, locks, results
+from langscape.run.index import Index
+from langscape.run.label import FORMAT, Entry, label_text, read_label
+from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
+from langscape.run.steps import find_step
+
+OLDEST = 1
+"""The oldest format of a store that this langscape reads."""
+
+STRAY_AGE = 3600.0
+"""Seconds after which a file left aside belongs to nobody."""
+
+
+class Busy(LangscapeError):
+    """Another process is computing this result now."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A recipe with its digest, the state of its input files, and the same for each recipe it needs.
+
+    Made once, in the process that starts the work; workers take it as it is and hash no input again.
+    """
+
+    digest: str
+    recipe: Recipe
+    stamps: Mapping[str, list[int]]
+    needs: Mapping[str, Named] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON for a worker."""
+        needs = {name: need.to_json() for name, need in self.needs.items()}
+        recipe = self.recipe.to_json()
+        return {"digest": self.digest, "recipe": recipe, "stamps": dict(self.stamps), "needs": needs}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Named:
+        """What `to_json` wrote."""
+        needs = {name: cls.from_json(need) for name, need in value["needs"].items()}
+        return cls(value["digest"], Recipe.from_json(value["recipe"]), value["stamps"], needs)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of the whole store found: good results, those removed as damaged, strays removed."""
+
+    good: int
+    damaged: tuple[str, ...]
+    strays: int
+
+
+def home() -> Path:
+    """The folder of everything langscape keeps: LANGSCAPE_HOME, or the user's cache folder."""
+    given = os.environ.get("LANGSCAPE_HOME")
+    if given:
+        return Path(given).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("langscape", appauthor=False))
+
+
+class Store:
+    """Results by recipe: computed once, kept, checked, shared between processes.
+
+    >>> import tempfile
+    >>> store = Store(tempfile.mkdtemp())
+    >>> store.size()
+    (0, 0)
+    """
+
+    def __init__(self, root: str | Path | None = None) -> None:
+        self.root = Path(root).expanduser().absolute() if root is not None else home() / "store"
+        self._verified: dict[Path, tuple[int, int, int]] = {}
+        self._hashes: dict[tuple[str, int, int, int], str] = {}
+        self._index: Index | None = None
+        with disk.writing("the store", self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+            self.id = _identity(self.root)
+            for name in ("results", "aside", "locks", "cancelled"):
+                (self.root / name).mkdir(exist_ok=True)
+        self._remove_strays()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    @property
+    def index(self) -> Index:
+        """The SQLite index, opened when first needed. Workers never open it."""
+        if self._index is None:
+            self._index = Index(self.root / "index.sqlite", self.root / "locks" / "index")
+        return self._index
+
+    def name(self, recipe: Recipe) -> Named:
+        """The recipe with its digest; input files are hashed, or remembered if unchanged."""
+        marks = stamps(recipe)
+        inner = {key: value for key, value in recipe.inputs.items() if isinstance(value, Recipe)}
+        needs = {key: self.name(value) for key, value in inner.items()}
+        return Named(digest(recipe, self._file_hash), recipe, marks, needs)
+
+    def get(self, recipe: Recipe) -> Any | None:
+        """The stored result, or None. A damaged one counts as not there."""
+        entry = self.entry(self.name(recipe).digest)
+        return None if entry is None else self.load(entry)
+
+    def run(self, recipe: Recipe, progress: Progress | None = None, *, wait: bool = True) -> Any:
+        """The result: read if it is there, else computed, stored and read back.
+
+        Two processes that ask for the same recipe compute it once; the second waits, or with
+        `wait=False` gets `Busy`.
+        """
+        return self.load(self.make(self.name(recipe), progress, wait=wait))
+
+    def make(self, named: Named, progress: Progress | None = None, *, wait: bool = True) -> Entry:
+        """See that the result is in the store, computing it and what it needs if it is not."""
+        entry = self.entry(named.digest)
+        if entry is not None:
+            return entry
+        inputs = self._inputs(named, progress, wait)
+        with self._lock(named.digest, wait=wait) as mine:
+            if not mine:
+                raise Busy(f"{named.recipe.step} {named.digest[:12]} is being computed by another process")
+            return self._entry(named.digest) or self._compute(named, inputs, progress)
+
+    def load(self, entry: Entry) -> Any:
+        """The result itself: Map, Arrays, Table, figures or bytes."""
+        with suppress(OSError):
+            if time.time() - entry.used > 60:
+                os.utime(entry.label)
+        return entry.value if entry.path is None else results.read(entry.kind, entry.path)
+
+    def entry(self, digest: str) -> Entry | None:
+        """The checked entry of that digest, or None if it is missing or damaged."""
+        entry = self._entry(digest)
+        if entry is None and self._label(digest).exists():
+            # File and label are renamed one after the other: look again while nobody can write.
+            with self._lock(digest, wait=False) as mine:
+                entry = self._entry(digest) if mine else None
+        return entry
+
+    def keep(self, data: bytes) -> str:
+        """Keep bytes, and get the name by which a recipe takes them as an input: `sha256:…`."""
+        name = hashlib.sha256(data).hexdigest()
+        with self._lock(name):
+            if self._entry(name) is None:
+                with self._writing(f"{len(data):,} bytes"), self._aside(name, ".bin") as file:
+                    file.write_bytes(data)
+                    self._put(name, "bytes", {}, file, None, 0.0)
+        return f"sha256:{name}"
+
+    def entries(self) -> Iterator[Entry]:
+        """Every labelled result, unchecked, in no order."""
+        found = (read_label(path) for path in (self.root / "results").glob("??/*.json"))
+        return (entry for entry in found if entry is not None)
+
+    def size(self) -> tuple[int, int]:
+        """How many results there are, and their bytes on disk with labels."""
+        files = list((self.root / "results").glob("??/*"))
+        return sum(path.suffix == ".json" for path in files), sum(disk.size_of(path) for path in files)
+
+    def prune(self, older_than: float | None = None, keep_bytes: int | None = None) -> tuple[int, int]:
+        """Remove results not used for `older_than` seconds, then the least used until `keep_bytes` remain.
+
+        Returns how many went, and their bytes. What is being computed now is left alone.
+        """
+        if older_than is None and keep_bytes is None:
+            raise SettingsError("nothing says what to prune; give older_than (seconds), keep_bytes, or both")
+        for name, value in (("older_than", older_than), ("keep_bytes", keep_bytes)):
+            if value is not None and not value >= 0:
+                raise SettingsError(f"{name} is {value}; expected 0 or more")
+        self._remove_strays()
+        self._remove_unlabelled()
+        found = sorted(self.entries(), key=lambda entry: entry.used)
+        left = self.size()[1]
+        now, count, freed = time.time(), 0, 0
+        for entry in found:
+            too_old = older_than is not None and now - entry.used > older_than
+            too_much = keep_bytes is not None and left > keep_bytes
+            if (too_old or too_much) and (size := self._remove(entry.digest)):
+                count, freed, left = count + 1, freed + size, left - size
+        return count, freed
+
+    def check(self, progress: Progress | None = None) -> Checked:
+        """Hash every result anew; remove damaged ones (they are computed again when asked for) and strays."""
+        labels = sorted((self.root / "results").glob("??/*.json"))
+        good, damaged = 0, []
+        self._verified.clear()
+        for done, label in enumerate(labels, 1):
+            if self.entry(label.stem) is not None:
+                good += 1
+            elif self._remove(label.stem):
+                damaged.append(label.stem)
+            if progress is not None:
+                progress(Step(done, len(labels), "checking results", {"damaged": len(damaged)}))
+        return Checked(good, tuple(damaged), self._remove_strays() + self._remove_unlabelled())
+
+    def remove_aside(self, pid: int) -> None:
+        """Remove what a process of this machine, now dead or at its end, left aside."""
+        for path in (self.root / "aside").glob(f"*.{disk.machine()}-{pid}.*"):
+            disk.remove(path)
+
+    def cancel(self, id: str) -> None:
+        """Ask every process that works on the sweep of that id to stop."""
+        with self._writing("the wish to cancel"):
+            (self.root / "cancelled" / id).touch()
+
+    def is_cancelled(self, id: str) -> bool:
+        """Whether the sweep of that id is to stop."""
+        return (self.root / "cancelled" / id).exists()
+
+    def clear_cancel(self, id: str) -> None:
+        """Let the sweep of that id run again."""
+        (self.root / "cancelled" / id).unlink(missing_ok=True)
+
+    def running(self, id: str) -> Path:
+        """The lock that every process working on a sweep holds, shared."""
+        return self.root / "locks" / f"sweep-{id}"
+
+    def _inputs(self, named: Named, progress: Progress | None, wait: bool) -> dict[str, Path]:
+        paths: dict[str, Path] = {}
+        for name, value in named.recipe.inputs.items():
+            if isinstance(value, Recipe):
+                entry = self.make(named.needs[name], progress, wait=wait)
+                paths[name] = entry.path or entry.label
+            elif str(value).startswith("sha256:"):
+                entry = self.entry(str(value)[7:])
+                if entry is None or entry.path is None:
+                    raise StoreError(f"input {name!r}, {value}, is not in the store any more; give it again")
+                paths[name] = entry.path
+            else:
+                paths[name] = Path(value)
+        return paths
+
+    def _compute(self, named: Named, inputs: dict[str, Path], progress: Progress | None) -> Entry:
+        recipe, code = named.recipe, find_step(named.recipe.step)
+        _same_inputs(named)
+        started = time.perf_counter()
+        result = code.run(code.complete(recipe.settings), inputs, progress or _nobody)
+        seconds = time.perf_counter() - started
+        _same_inputs(named)
+        kind = results.kind_of(result, recipe.step)
+        with self._writing(f"the result of {recipe.step}"):
+            if kind == "figures":
+                value = plain(result, f"the result of {recipe.step}")
+                self._put(named.digest, kind, recipe.to_json(), None, value, seconds)
+            else:
+                with self._aside(named.digest, results.ENDINGS[kind]) as file:
+                    results.write(result, file)
+                    self._put(named.digest, kind, recipe.to_json(), file, None, seconds)
+        entry = self._entry(named.digest)
+        if entry is None:
+            raise StoreError(
+                f"the result of {recipe.step} cannot be read back from {self.root}; "
+                "check that disk, or set LANGSCAPE_HOME to another"
+            )
+        return entry
+
+    def _put(
+        self, digest: str, kind: str, recipe: Mapping[str, Any], file: Path | None, value: Any, seconds: float
+    ) -> None:
+        """Make a written file and its label last; the label's rename is the moment the result exists."""
+        if file is not None:
+            disk.sync(file)
+        label = self._label(digest)
+        if not label.parent.exists():
+            label.parent.mkdir(exist_ok=True)
+            disk.sync(label.parent.parent)
+        with self._aside(digest, ".json") as written:
+            written.write_text(label_text(digest, kind, recipe, file, value, seconds))
+            disk.sync(written)
+            if file is not None:
+                file.replace(label.with_suffix(results.ENDINGS[kind]))
+            written.replace(label)
+        disk.sync(label.parent)
+
+    def _label(self, digest: str) -> Path:
+        return self.root / "results" / digest[:2] / f"{digest}.json"
+
+    def _entry(self, digest: str) -> Entry | None:
+        entry = read_label(self._label(digest))
+        if entry is None or entry.path is None:
+            return entry
+        try:
+            status = entry.path.stat()
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+            if self._verified.get(entry.path) != stamp:
+                if status.st_size != entry.bytes or hash_file(entry.path) != entry.sha256:
+                    return None
+                self._verified[entry.path] = stamp
+        except (OSError, DataError):
+            return None
+        return entry
+
+    def _file_hash(self, path: Path) -> str:
+        status = path.stat()
+        key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino)
+        found = self._hashes.get(key) or self.index.file_hash(*key)
+        if found is None:
+            found = hash_file(path)
+            # A file changed within the clock's grain of its hashing would keep its time: do not remember it.
+            if time.time_ns() - status.st_mtime_ns < 2_000_000_000:
+                return found
+            self.index.remember_hash(*key, found)
+        self._hashes[key] = found
+        return found
+
+    def _writing(self, what: str) -> AbstractContextManager[None]:
+        return disk.writing(what, self.root)
+
+    def _aside(self, digest: str, ending: str) -> AbstractContextManager[Path]:
+        return disk.aside(self.root / "aside", digest[:16], ending)
+
+    @contextmanager
+    def _lock(self, digest: str, *, wait: bool = True) -> Iterator[bool]:
+        with ExitStack() as stack:
+            with self._writing("a lock"):
+                mine = stack.enter_context(locks.held(self.root / "locks" / digest, wait=wait))
+            yield mine
+
+    def _remove(self, digest: str) -> int:
+        """Remove a result unless it is in use; returns the bytes that went. The label goes first."""
+        with self._lock(digest, wait=False) as mine:
+            if not mine:
+                return 0
+            label, size = self._label(digest), 0
+            endings = sorted(set(results.ENDINGS.values()) - {""})
+            for path in (label, *(label.with_suffix(ending) for ending in endings)):
+                size += disk.size_of(path)
+                path.unlink(missing_ok=True)
+            return size
+
+    def _remove_strays(self) -> int:
+        """Remove what is older than an hour and belongs to no living process; returns the files that went."""
+        count, limit = 0, time.time() - STRAY_AGE
+        for folder in ("aside", "locks", "cancelled"):
+            for path in (self.root / folder).iterdir():
+                with suppress(OSError):
+                    if path.stat().st_mtime > limit:
+                        continue
+                    if folder == "locks":
+                        locks.is_free(path)  # taking a free lock removes its file
+                    elif folder == "aside" or "." in path.name:
+                        disk.remove(path)
+                        count += folder == "aside"
+        return count
+
+    def _remove_unlabelled(self) -> int:
+        """Remove files whose label never came: their process ended between the two renames."""
+        count, limit = 0, time.time() - STRAY_AGE
+        for path in (self.root / "results").glob("??/*"):
+            with suppress(OSError):
+                if not path.with_suffix(".json").exists() and path.stat().st_mtime < limit:
+                    count += bool(self._remove(path.stem))
+        return count
+
+
+def _identity(root: Path) -> str:
+    """The store's id, made for an empty folder; a folder of another format or use is refused."""
+    path = root / "store.json"
+    if not path.exists():
+        _found(root, path)
+    try:
+        said = json.loads(path.read_text())
+        number, id, by = int(said["format"]), str(said["id"]), str(said.get("by", "langscape"))
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(
+            f"{path} is damaged, so the store's format is not known; put a copy of it back, or set "
+            "LANGSCAPE_HOME to another folder"
+        ) from None
+    if number > FORMAT:
+        raise StoreError(
+            f"the store {root} has format {number}, written by {by}; this langscape {__version__} reads "
+            f"format {FORMAT}. Update langscape, or set LANGSCAPE_HOME to another folder"
+        )
+    if number < OLDEST:
+        raise StoreError(
+            f"the store {root} has format {number}, written by {by}; this langscape reads formats "
+            f"{OLDEST} to {FORMAT}. Its results can be computed again: remove the folder, or keep it and set "
+            "LANGSCAPE_HOME to another"
+        )
+    return id
+
+
+def _found(root: Path, path: Path) -> None:
+    others = sorted(p.name for p in root.iterdir() if p.name not in ("locks", "store.json"))
+    if others and not path.exists():
+        raise StoreError(
+            f"{root} holds {others[0]!r} and is no store of langscape; "
+            "name an empty folder, or set LANGSCAPE_HOME to one"
+        )
+    (root / "locks").mkdir(exist_ok=True)
+    with locks.held(root / "locks" / "new"), disk.aside(root / "locks", "store", ".json") as written:
+        if not path.exists():
+            said = {"format": FORMAT, "id": uuid.uuid4().hex, "by": f"langscape {__version__}"}
+            written.write_text(json.dumps(said, indent=1))
+            disk.sync(written)
+            written.replace(path)
+            disk.sync(root)
+
+
+def _same_inputs(named: Named) -> None:
+    now = stamps(named.recipe)
+    for path in sorted({*now, *named.stamps}):
+        if now.get(path) != named.stamps.get(path):
+            raise DataError(f"input {path} has changed since this was started; run it again")
+
+
+def _nobody(step: Step) -> None:
+    """Progress that nobody looks at."""

@@ -1,0 +1,158 @@
+"""Lists of words to map, with groups where they have them: `.txt`, `.csv`, `.tsv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from langscape.data import Items
+from langscape.errors import DataError, FileError
+from langscape.sources.matching import some
+
+_WORD_HEADS = ("word", "words", "token", "term", "label", "name")
+_SURE_HEADS = ("word", "words")
+_GROUP_HEADS = ("group", "groups", "category", "class", "topic", "type")
+
+
+@dataclass(frozen=True, eq=False)
+class WordList:
+    """Words in the order of their file, one entry per row, so that a word in two groups stands twice.
+
+    >>> WordList(["tea", "oslo"], ["drinks", "capitals"]).items().columns["group"].tolist()
+    ['drinks', 'capitals']
+    """
+
+    words: Sequence[str]
+    groups: Sequence[str] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        if self.groups is not None:
+            object.__setattr__(self, "groups", tuple(self.groups))
+            if len(self.groups) != len(self.words):
+                raise DataError(f"{len(self.groups)} groups for {len(self.words)} words; give one per word")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def items(self) -> Items:
+        """The words as `Items`, with a "group" column where there are groups."""
+        return Items(self.words, {} if self.groups is None else {"group": np.asarray(self.groups, object)})
+
+
+def read_word_list(path: str | Path) -> WordList:
+    """The words of a list, and the group of each if the list has a group column.
+
+    One word or name a line, or two columns, word and group in either order, with or without a
+    first line that names them. Without one, the column with fewer different values is the group.
+    Rows that repeat both word and group are counted in `notes` and kept once.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    rows = _rows(path, lines)
+    if not rows:
+        raise FileError(f"{path} holds no words")
+    width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    for number, cells in rows:
+        if len(cells) != width:
+            raise FileError(f"{path}, line {number}: {len(cells)} columns where most lines have {width}")
+    word, group, notes, rows = _columns(path, rows, width)
+    if not rows:
+        raise FileError(f"{path} holds no words below its first line")
+    return _listed(path, rows, word, group, notes)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist; check the path") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileError(f"{path} is UTF-16 text; save it as UTF-8")
+    try:
+        return raw.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise FileError(f"{path}, line {line}: not valid UTF-8; save the list as UTF-8") from None
+
+
+def _rows(path: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
+    """Line number and cells of the lines that are not blank."""
+    delimiter = _delimiter(path, [line for line in lines if line.strip()])
+    if delimiter is None:
+        return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
+    try:
+        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except csv.Error as error:
+        raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+    return [(number, cells) for number, cells in rows if any(cells)]
+
+
+def _delimiter(path: Path, lines: list[str]) -> str | None:
+    """What parts the columns; None when a line is a word, whatever stands in it."""
+    for delimiter in "\t;,":
+        holding = sum(delimiter in line for line in lines)
+        if delimiter in "\t;" and 2 * holding > len(lines):
+            return delimiter
+        if delimiter == ",":
+            plain_text = path.suffix.lower() not in (".csv", ".tsv")
+            if holding == len(lines) or (holding and not plain_text):
+                return delimiter
+    return None
+
+
+def _columns(
+    path: Path, rows: list[tuple[int, list[str]]], width: int
+) -> tuple[int, int | None, list[str], list[tuple[int, list[str]]]]:
+    """Which column holds the words and which the groups, and the rows without their heading."""
+    heads = [cell.lower() for cell in rows[0][1]]
+    group = next((heads.index(head) for head in _GROUP_HEADS if head in heads), None)
+    word = next((heads.index(head) for head in _WORD_HEADS if head in heads), None)
+    if word is not None and (group is not None or heads[word] in _SURE_HEADS):
+        if group is None and width == 2:
+            group = 1 - word
+        unused = [rows[0][1][i] for i in range(width) if i not in (word, group)]
+        return word, group, [f"columns not used: {', '.join(unused)}"] if unused else [], rows[1:]
+    if width == 1:
+        return 0, None, [], rows
+    if width > 2:
+        raise FileError(f"{path} has {width} columns; name the one with the words 'word' in the first line")
+    kinds = [len({cells[i] for _, cells in rows}) for i in range(2)]
+    if kinds[0] == kinds[1]:
+        note = "both columns have as many different values; the first was read as word, the second as group"
+        return 0, 1, [note], rows
+    return (1, 0, [], rows) if kinds[0] < kinds[1] else (0, 1, [], rows)
+
+
+def _listed(
+    path: Path, rows: list[tuple[int, list[str]]], word: int, group: int | None, notes: list[str]
+) -> WordList:
+    seen: dict[tuple[str, str | None], int] = {}
+    repeated = []
+    for number, cells in rows:
+        if not cells[word]:
+            raise FileError(f"{path}, line {number}: there is no word")
+        entry = (cells[word], None if group is None else cells[group])
+        if entry in seen:
+            repeated.append(cells[word])
+        else:
+            seen[entry] = number
+    words = [entry[0] for entry in seen]
+    groups = None if group is None else [entry[1] or "" for entry in seen]
+    if repeated:
+        notes.append(f"{len(repeated)} repeated rows were kept once: {some(repeated)}")
+    twice = [name for name, count in Counter(words).items() if count > 1]
+    if twice:
+        notes.append(f"{len(twice)} words stand in more than one group: {some(twice)}")
+    return WordList(words, groups, tuple(notes))

@@ -1,0 +1,140 @@
+"""A disk that fills up: one clear error, nothing partial, and on with it once there is room."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import drive
+import pytest
+from watching import assert_clean, content, labels, start
+
+from langscape.errors import StoreError
+from langscape.run.recipe import Recipe
+from langscape.run.store import Store
+from langscape.run.sweep import Sweep, find_sweep
+
+FULL = "no space left for the result of chores"
+
+
+class SmallDisk:
+    """A file system in memory of a few megabytes that can be made to grow."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(path)], check=True, capture_output=True
+        )
+
+    def grow(self) -> None:
+        subprocess.run(["mount", "-o", "remount,size=64m", str(self.path)], check=True)
+
+    def fill(self) -> Path:
+        filler = self.path / "filler"
+        with filler.open("wb", buffering=0) as file:
+            for size in (65536, 4096):
+                try:
+                    while file.write(b"x" * size) == size:
+                        pass
+                except OSError:
+                    pass
+        return filler
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[SmallDisk]:
+    place = tmp_path / "small"
+    place.mkdir()
+    try:
+        disk = SmallDisk(place)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(
+            f"a small file system cannot be mounted here ({error}); the test with a limit on files runs"
+        )
+    yield disk
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sweep_that_fills_the_disk_stops_clearly_and_goes_on_when_there_is_room(
+    small: SmallDisk, workers: int, undisturbed: Callable
+) -> None:
+    count = 600  # every tenth holds 16 kB of arrays, every other a label of a page
+    store = Store(small.path / "store")
+    sweep = Sweep(drive.tasks(count, 0.0), store=store)
+    with pytest.raises(StoreError, match=rf"{FULL}.*langscape store prune.*sweep resume {sweep.id}"):
+        sweep.run(workers=workers)
+    assert not list((store.root / "aside").iterdir())
+    checked = store.check()
+    assert checked.damaged == ()
+    assert 20 < checked.good < count
+    kept = labels(store)
+    small.grow()
+    assert find_sweep(store, sweep.id)["state"] == "stopped"
+    report = Sweep.open(sweep.id, store).run(workers=workers)
+    assert (report.done, report.failed) == (count, {})
+    assert kept.items() <= labels(store).items()
+    assert content(sweep) == undisturbed(count)
+    assert_clean(store)
+    store.index.close()
+
+
+@pytest.mark.parametrize("step", ["chores.square", "chores.noise", "chores.table"])
+def test_every_kind_of_result_leaves_nothing_partial_on_a_full_disk(small: SmallDisk, step: str) -> None:
+    store = Store(small.path / "store")
+    filler = small.fill()
+    with pytest.raises(StoreError, match="no space left"):
+        store.run(Recipe(step))
+    assert not list((store.root / "aside").iterdir())
+    assert not [path for path in (store.root / "results").rglob("*") if path.is_file()]
+    filler.unlink()
+    assert store.run(Recipe(step)) is not None
+
+
+def test_a_store_cannot_be_opened_on_a_full_disk_without_saying_so(small: SmallDisk) -> None:
+    small.fill()
+    with pytest.raises(StoreError, match="no space left for the store"):
+        Store(small.path / "store")
+
+
+def test_a_limit_on_files_is_met_like_a_full_disk(store: Store, undisturbed: Callable) -> None:
+    """Runs wherever mounting is refused: no file may pass 1 MB, and every tenth task wants 3.2 MB."""
+    limited = start(store.root, 60, 0.0, 2, "--rows", "100000", "--limit", "1000000")
+    said = limited.communicate(timeout=60)[0]
+    assert limited.returncode == 1
+    assert f"StoreError: {FULL}" in said
+    assert "sweep resume" in said
+    assert not list((store.root / "aside").iterdir())
+    assert store.check().damaged == ()
+    kept = labels(store)
+    free = start(store.root, 60, 0.0, 2, "--rows", "100000")
+    assert free.communicate(timeout=60)[0] == "done 60 failed 0\n"
+    assert kept.items() <= labels(store).items()
+    assert content(Sweep(drive.tasks(60, 0.0, 100_000), store=store)) == undisturbed(60, 100_000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_FSIZE is tried on Linux")
+@pytest.mark.parametrize("step", ["chores.noise", "chores.table"])
+def test_a_result_larger_than_the_limit_leaves_nothing_partial(tmp_path: Path, step: str) -> None:
+    code = (
+        "import chores, resource, sys\n"
+        "from langscape.run.store import Store; from langscape.run.recipe import Recipe\n"
+        "store = Store(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        "from langscape.errors import StoreError\n"
+        "try: store.run(Recipe(sys.argv[2], {'rows': 100_000}))\n"
+        "except StoreError as error: print(error)"
+    )
+    path = os.pathsep.join(p for p in sys.path if p)
+    root = tmp_path / "store"
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(root), step],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert FULL in run.stdout, run.stderr
+    assert not list((root / "aside").iterdir())
+    assert not [file for file in (root / "results").rglob("*") if file.is_file()]

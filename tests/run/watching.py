@@ -1,0 +1,69 @@
+"""Starting, watching and comparing sweeps that are disturbed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import drive
+import psutil
+
+from langscape.run.store import STRAY_AGE, Store
+from langscape.run.sweep import Sweep
+
+
+def start(root: Path, count: int, pause: float, workers: int, *more: str) -> subprocess.Popen:
+    path = os.pathsep.join(p for p in sys.path if p)
+    return subprocess.Popen(
+        [sys.executable, drive.__file__, str(root), str(count), str(pause), str(workers), *more],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+
+
+def alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def labels(store: Store) -> dict[str, tuple[int, int]]:
+    """Every stored result, by the identity of its label: computing one again would change it."""
+    found = {}
+    for path in (store.root / "results").glob("??/*.json"):
+        status = path.stat()
+        found[path.stem] = (status.st_ino, status.st_mtime_ns)
+    return found
+
+
+def content(sweep: Sweep) -> list:
+    return [value if isinstance(value, dict) else value["x"].tobytes() for _, value in sweep.results()]
+
+
+def assert_clean(store: Store) -> None:
+    """Nothing aside but what an hour will remove, and that is really removed."""
+    for path in (store.root / "aside").iterdir():
+        os.utime(path, (time.time() - STRAY_AGE - 60,) * 2)
+    for path in (store.root / "locks").iterdir():
+        os.utime(path, (time.time() - STRAY_AGE - 60,) * 2)
+    Store(store.root)
+    assert not list((store.root / "aside").iterdir())
+    assert not list((store.root / "locks").iterdir())
