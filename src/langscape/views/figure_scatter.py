@@ -33,6 +33,8 @@ _FONTS = ["DejaVu Sans"] + [
 _PLAIN: dict[str, Any] = {"parse_math": False, "family": _FONTS}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
+# Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
+_CROWD = 5000
 
 
 def draw(view: View) -> Figure:
@@ -215,27 +217,35 @@ def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
 
 def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     """Writes the labels for which there is room, the most wanted first, and says how many."""
-    labels = view.properties["labels"]
-    rows = _wanted(view)
-    texts = [_short(labels[row], 32) for row in rows]
-    kept = [(row, text) for row, text in zip(rows, texts, strict=True) if text]
-    if not kept:
-        return 0
-    rows = np.array([row for row, _ in kept])
-    size = 7.5 if len(plane) <= 150 else 6
-    near = plane if len(plane) <= 5000 else plane[rows]
+    labels = {row: _short(view.properties["labels"][row], 32) for row in _wanted(view)}
+    labels = {row: text for row, text in labels.items() if text}
+    points = plane if len(plane) <= _CROWD else plane[list(labels)]
+    placed = _place(axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05)
+    rings = view.arrays.get("rings")
+    missed = {
+        row: text for row, text in labels.items() if rings is not None and rings[row] and row not in placed
+    }
+    if missed:
+        # A ringed point is what the picture is about: its label may cover points, but no other label.
+        x_lines, y_lines = _outlines(axes)
+        placed |= _place(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
+    return len(placed)
+
+
+def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
+    """Writes those of the labels, by row, that find a place; gives the rows of these."""
+    rows = list(labels)
+    if not rows:
+        return set()
     _, _, texts, _ = textalloc.allocate(
         axes,
         plane[rows, 0],
         plane[rows, 1],
-        [text for _, text in kept],
-        x_scatter=near[:, 0],
-        y_scatter=near[:, 1],
-        textsize=size,
+        list(labels.values()),
+        textsize=7.5 if len(plane) <= 150 else 6,
         textcolor=_INK,
         margin=0.002,
         min_distance=0.006,
-        max_distance=0.05,
         nbr_candidates=60,
         linecolor="#b9bfc8",
         linewidth=0.5,
@@ -243,8 +253,16 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
         zorder=4,
         **_PLAIN,
         path_effects=[effects.withStroke(linewidth=1.6, foreground="white", alpha=0.85)],
+        **around,
     )
-    return sum(text is not None for text in texts)
+    return {row for row, text in zip(rows, texts, strict=True) if text is not None}
+
+
+def _outlines(axes: Axes) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The labels that stand already as lines to keep clear of: outline and diagonals of each."""
+    corners = [text.get_window_extent().corners()[[0, 1, 3, 2, 0, 3, 1, 2]] for text in axes.texts]
+    lines = [axes.transData.inverted().transform(corner) for corner in corners]
+    return [line[:, 0] for line in lines], [line[:, 1] for line in lines]
 
 
 def _wanted(view: View) -> np.ndarray:
