@@ -47,7 +47,7 @@ def build_page(web: Path) -> None:
     found = tuple(int(part) for part in re.findall(r"\d+", said)[:2])
     if found < NODE:
         raise RuntimeError(f"Node is {said.strip()}. {advice}, which needs none")
-    for command in ([npm, "ci"], [npm, "run", "build"]):
+    for command in ([npm, "ci", "--prefer-offline", "--no-audit", "--no-fund"], [npm, "run", "build"]):
         done = subprocess.run(command, cwd=web, capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stdout + done.stderr).strip()[-2000:]

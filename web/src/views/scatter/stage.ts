@@ -135,10 +135,10 @@ export class Stage {
     this.reset()
   }
 
-  /** Bring a row to the middle if it is not well inside the picture. */
+  /** Bring a row to the middle if it is not inside the picture. */
   reveal(row: number): void {
     const [x, y] = this.screen(row)
-    const margin = Math.min(60, this.size.width / 4, this.size.height / 4)
+    const margin = Math.min(20, this.size.width / 20)
     const inside = x > margin && y > margin && x < this.size.width - margin && y < this.size.height - margin
     if (!inside) this.camera = { ...this.camera, x: this.plane[2 * row], y: this.plane[2 * row + 1] }
     this.ask()
