@@ -289,7 +289,7 @@ def test_saved_pictures_hold_title_figures_labels_and_legend(open_page, nine):
     assert "Nine words" in texts
     assert set(nine.labels) <= set(texts)
     assert {"drinks", "capitals", "animals", "marked"} <= set(texts)
-    assert any("KL 0.694" in text for text in texts)
+    assert any("KL\u00a00.694" in text for text in texts)
     name, content = downloaded(page, "Save as PNG")
     assert name == "nine-words.png"
     picture = Image.open(io.BytesIO(content)).convert("RGB")

@@ -37,7 +37,7 @@ def test_the_caption_says_how_many_are_labelled_and_how_far_to_trust_it():
     drawn = len(figure.axes[0].texts)
     assert drawn <= figure_scatter.MOST_LABELS
     assert any(text.startswith(f"800 items, {drawn} labelled") for text in texts(figure))
-    assert "KL 0.500" in texts(figure)
+    assert "KL\u00a00.500" in texts(figure)
     assert "Note: mind the gap" in texts(figure)
 
 

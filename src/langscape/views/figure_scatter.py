@@ -61,7 +61,11 @@ class _Caption:
         self._figure = figure
         title = _short(str(properties.get("title") or ""), 80)
         figure.text(0.03, 0.965, title, size=14, weight="bold", color=_INK, va="top", **_PLAIN)
-        trust = " · ".join(f"{one['label']} {one['shown']}" for one in properties.get("quality", ()))
+        # A figure is never broken from its value, hence the no-break spaces.
+        figures = [
+            f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in properties.get("quality", ())
+        ]
+        trust = " · ".join(figures)
         self._lines = textwrap.wrap(trust, 130)
         notes = properties.get("notes", ())
         if notes:
