@@ -114,8 +114,9 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
     base = _base(*_named(inputs["map"]))
     words, matrix = read_packed(inputs["vectors"], settings["first"], settings["count"])
     on_map = set(base.labels)
-    zero = ~matrix.any(axis=1)
-    new = [i for i, word in enumerate(words) if word not in on_map and not zero[i]]
+    zero = np.flatnonzero(~matrix.any(axis=1))
+    left_out = set(zero.tolist())
+    new = [i for i, word in enumerate(words) if word not in on_map and i not in left_out]
     threshold = json.loads(inputs["usual"].read_text())["value"]["threshold"]
     how = Insertion(**{name: settings[name] for name in INSERTION})
     placed = place(base.xy, _vectors(base), matrix[new], how, threshold=threshold, progress=progress)
@@ -131,7 +132,7 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
             "local": placed.local.astype(np.float32),
             "global": placed.global_.astype(np.float32),
         },
-        {"rows": len(words), "all zeros, left out": int(zero.sum()), "settings": dict(settings)},
+        {"rows": len(words), "all zeros, left out": len(zero), "settings": dict(settings)},
     )
 
 
