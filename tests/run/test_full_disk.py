@@ -82,7 +82,7 @@ def test_a_sweep_that_fills_the_disk_stops_clearly_and_goes_on_when_there_is_roo
     store.index.close()
 
 
-@pytest.mark.parametrize("step", ["chores.square", "chores.noise", "chores.table"])
+@pytest.mark.parametrize("step", ["chores.square", "chores.noise", "chores.table", "chores.map"])
 def test_every_kind_of_result_leaves_nothing_partial_on_a_full_disk(small: SmallDisk, step: str) -> None:
     store = Store(small.path / "store")
     filler = small.fill()

@@ -17,7 +17,7 @@ from langscape.errors import DataError, SettingsError, StoreError
 from langscape.run import locks
 from langscape.run.recipe import Recipe
 from langscape.run.results import Arrays, Table
-from langscape.run.store import Busy, Store, home
+from langscape.run.store import Busy, Store
 
 Log = Callable[[], Counter]
 HOUR = 3600
@@ -84,6 +84,7 @@ def test_kept_bytes_are_an_input_by_their_hash(store: Store) -> None:
         ("chores.noise", "file"),
         ("chores.table", "label"),
         ("chores.table", "file"),
+        ("chores.map", "file"),
     ],
 )
 def test_a_harmed_result_is_noticed_and_computed_again(
@@ -189,12 +190,19 @@ def test_a_place_that_cannot_be_a_folder_is_a_clear_error(tmp_path: Path) -> Non
         Store(tmp_path / "file" / "store")
 
 
-def test_home_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_store_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LANGSCAPE_HOME", str(tmp_path))
-    assert home() == tmp_path
     assert Store().root == tmp_path / "store"
-    monkeypatch.delenv("LANGSCAPE_HOME")
-    assert home().name == "langscape"
+
+
+def test_a_map_comes_back_with_its_points_and_labels(store: Store) -> None:
+    made = store.run(Recipe("chores.map", {"n": 4}))
+    assert made.labels == ("0", "1", "2", "3")
+    np.testing.assert_array_equal(made.xy, np.arange(8).reshape(4, 2))
+    entry = store.entry(store.name(Recipe("chores.map", {"n": 4})).digest)
+    assert entry is not None
+    assert entry.path is not None
+    assert entry.path.suffix == ".parquet"
 
 
 def test_strays_older_than_an_hour_go_when_the_store_is_opened(store: Store) -> None:

@@ -186,7 +186,7 @@ def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(store: Store, log: Log) -> No
     assert not [child for child in workers_of(os.getpid()) if alive(child)]
     assert find_sweep(store, sweep.id)["state"] == "stopped"
     kept = store.size()[0]
-    assert 20 <= kept < 200
+    assert 0 < kept < 200
     resumed = Sweep.open(sweep.id[:6], store)
     report = resumed.run(workers=2)
     assert (report.done, report.computed) == (200, 200 - kept)

@@ -4,6 +4,7 @@ A backend takes batches while `free()`, and `wait` returns the outcomes that hav
 is a mapping with key, state, seconds and error; the states are those of `worker.perform`, and
     lost     the worker died while at it
     back     the worker died before it began; nothing was tried
+    suspect  workers died, and it may be the cause: to be tried again when nothing else is out
 """
 
 from __future__ import annotations

@@ -119,12 +119,16 @@ class DaskCluster:
             return json.loads(future.result())
         error = future.exception() if future.status == "error" else None
         name = type(error).__name__
-        if name == "KilledWorker" and len(batch) == 1:
-            # Dask itself has given it to several workers, one after the other.
-            return [outcome(batch[0], "failed", f"its Dask workers died while at it ({error})")]
-        if error is None or name == "KilledWorker":
-            # Which task of a batch killed its workers is not known: each is tried again, alone.
-            return [outcome(task, "back", "alone" if error else "") for task in batch]
+        if error is None:
+            return [outcome(task, "back") for task in batch]
+        if name == "KilledWorker":
+            # Dask gave it to several workers, which all died; but it also counts deaths against what merely
+            # stood in the dead worker's queue. Only a task that was out alone is surely the cause.
+            sure = len(batch) == 1 and not self._out
+            return [
+                outcome(t, "failed" if sure else "suspect", "its Dask workers died while at it")
+                for t in batch
+            ]
         if isinstance(error, StoreError):
             raise error
         if isinstance(error, ImportError):

@@ -41,8 +41,6 @@ def writing(what: str, root: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(error, StoreError):
-            raise
         if _is_full(error, root):
             raise StoreError(
                 f"no space left for {what} in {root}; nothing partial was left there, and all earlier "
@@ -86,5 +84,5 @@ def _is_full(error: Exception, root: Path) -> bool:
     if any(word in str(error).lower() for word in words):
         return True
     with suppress(OSError):
-        return shutil.disk_usage(root).free < 4096 and not isinstance(error, LangscapeError)
+        return not isinstance(error, LangscapeError) and shutil.disk_usage(root).free < 4096
     return False

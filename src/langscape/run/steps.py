@@ -65,7 +65,9 @@ def step(
 
     def register(run: Run) -> Run:
         held = _STEPS.get(name)
-        if held is not None and (held.module, held.run.__qualname__) != (run.__module__, run.__qualname__):
+        # A script that imports itself by name, so that workers can too, registers the same function twice.
+        same = held is None or held.run.__qualname__ == run.__qualname__
+        if held is not None and not (same and held.module in ("__main__", run.__module__)):
             raise SettingsError(f"step {name!r} is already registered by {held.module}; choose another name")
         settled = None if defaults is None else plain(defaults, f"the defaults of {name}")
         _STEPS[name] = StepCode(name, version, run, settled, revision, run.__module__)

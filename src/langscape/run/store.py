@@ -27,6 +27,7 @@ from typing import Any
 from langscape import __version__
 from langscape.data import Progress, Step
 from langscape.errors import DataError, LangscapeError, SettingsError, StoreError
+from langscape.home import home
 from langscape.run import disk, locks, results
 from langscape.run.index import Index
 from langscape.run.label import FORMAT, Entry, label_text, read_label
@@ -78,16 +79,6 @@ class Checked:
     strays: int
 
 
-def home() -> Path:
-    """The folder of everything langscape keeps: LANGSCAPE_HOME, or the user's cache folder."""
-    given = os.environ.get("LANGSCAPE_HOME")
-    if given:
-        return Path(given).expanduser().absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("langscape", appauthor=False))
-
-
 class Store:
     """Results by recipe: computed once, kept, checked, shared between processes.
 
@@ -98,7 +89,7 @@ class Store:
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = Path(root).expanduser().absolute() if root is not None else home() / "store"
+        self.root = Path(home() / "store" if root is None else root).expanduser().absolute()
         self._verified: dict[Path, tuple[int, int, int]] = {}
         self._hashes: dict[tuple[str, int, int, int], str] = {}
         self._index: Index | None = None

@@ -206,16 +206,15 @@ class _Run:
         waiting = deque({"key": key, "named": named.to_json()} for key, named in tasks.items())
         out: dict[str, dict[str, Any]] = {}
         busy: list[tuple[float, dict[str, Any]]] = []
-        alone: set[str] = set()
+        suspects: deque[dict[str, Any]] = deque()
         if counts:
             self._pace.begin()
-        while waiting or out or busy:
+        while waiting or out or busy or suspects:
+            if suspects and not (waiting or out or busy):
+                waiting.append(suspects.popleft())
             while waiting and backend.free():
-                batch = [waiting.popleft()]
-                size = self._pace.batch(len(waiting) + 1, backend.workers)
-                # What took a worker down travels alone, so that it costs nobody else's place.
-                while len(batch) < size and not alone & {batch[0]["key"], waiting[0]["key"]}:
-                    batch.append(waiting.popleft())
+                size = self._pace.batch(len(waiting), backend.workers)
+                batch = [waiting.popleft() for _ in range(size)]
                 out.update((task["key"], task) for task in batch)
                 backend.send(batch)
             for outcome in backend.wait(0.1):
@@ -223,10 +222,10 @@ class _Run:
                 state = outcome["state"]
                 if state == "busy":
                     busy.append((time.monotonic() + 0.2, task))
+                elif state == "suspect":
+                    suspects.append(task)
                 elif state in ("back", "lost", "stopped") and self._again(outcome):
                     waiting.append(task)
-                    if outcome["error"]:
-                        alone.add(task["key"])
                 else:
                     self._finish(outcome, counts)
             now = time.monotonic()

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 
 from langscape.data import View
@@ -22,11 +23,18 @@ MOST_LABELS = 250
 
 _INK, _SOFT = "#1b1d21", "#5b626c"
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
-_FONTS = ["DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "Arial Unicode MS"]
+# The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
+_FONTS = ["DejaVu Sans"] + [
+    name
+    for name in ("Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS")
+    if name in fontManager.get_font_names()
+]
 # Labels are text, never formulas: "$" is a letter like any other.
 _PLAIN: dict[str, Any] = {"parse_math": False, "family": _FONTS}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
+# Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
+_CROWD = 5000
 
 
 def draw(view: View) -> Figure:
@@ -37,7 +45,6 @@ def draw(view: View) -> Figure:
     caption = _Caption(figure, properties)
     axes = figure.add_axes((0.03, 0.03, 0.94 - side, caption.bottom - 0.045))
     axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
     _limits(axes, plane)
     _draw_points(figure, axes, view, plane, 0.97 - side)
     drawn = _draw_labels(axes, view, plane)
@@ -54,8 +61,16 @@ class _Caption:
         self._figure = figure
         title = _short(str(properties.get("title") or ""), 80)
         figure.text(0.03, 0.965, title, size=14, weight="bold", color=_INK, va="top", **_PLAIN)
-        trust = " · ".join(f"{one['label']} {one['shown']}" for one in properties.get("quality", ()))
+        # A figure is never broken from its value, hence the no-break spaces.
+        figures = [
+            f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in properties.get("quality", ())
+        ]
+        trust = " · ".join(figures)
         self._lines = textwrap.wrap(trust, 130)
+        notes = properties.get("notes", ())
+        if notes:
+            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            self._lines += textwrap.wrap(f"Note: {_short(notes[0], 240)}{more}", 130)
         # One line is kept for what is only known once the labels stand.
         self.bottom = 0.925 - self._LINE * (len(self._lines) + 1)
 
@@ -90,10 +105,13 @@ def _plane(xy: np.ndarray) -> np.ndarray:
 
 
 def _limits(axes: Axes, plane: np.ndarray) -> None:
+    """Equal units on both axes, all points inside; by hand, since labels are placed before the first draw."""
     low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
-    pad = np.where(high > low, 0.05 * (high - low), 0.5)
-    axes.set_xlim(low[0] - pad[0], high[0] + pad[0])
-    axes.set_ylim(low[1] - pad[1], high[1] + pad[1])
+    box = axes.get_window_extent()
+    unit = max((high[0] - low[0]) / box.width, (high[1] - low[1]) / box.height) * 1.1 or 1 / box.width
+    middle = (low + high) / 2
+    axes.set_xlim(middle[0] - unit * box.width / 2, middle[0] + unit * box.width / 2)
+    axes.set_ylim(middle[1] - unit * box.height / 2, middle[1] + unit * box.height / 2)
 
 
 def _column(properties: Any) -> dict[str, Any] | None:
@@ -110,7 +128,7 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
     column = _column(view.properties)
     n = len(plane)
     look: dict[str, Any] = {
-        "s": float(np.clip(3000 / max(n, 1), 1.5, 34)),
+        "s": float(np.clip(9000 / max(n, 1), 1.5, 34)),
         "linewidths": 0.3 if n <= 4000 else 0,
         "edgecolors": "white",
         "alpha": 0.92 if n <= 4000 else 0.6,
@@ -134,8 +152,8 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         legend = figure.legend(
             handles=handles,
             title=None if column is None or column["type"] == "number" else column["name"],
-            loc="lower left" if column is not None and column["type"] == "number" else "upper left",
-            bbox_to_anchor=(right, 0.05 if column is not None and column["type"] == "number" else 0.87),
+            loc="upper left",
+            bbox_to_anchor=(right, 0.52 if column is not None and column["type"] == "number" else 0.87),
             frameon=False,
             fontsize=8.5 if len(handles) <= 24 else 7,
             alignment="left",
@@ -151,14 +169,18 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
 def _draw_categories(
     axes: Axes, plane: np.ndarray, codes: np.ndarray, categories: list[str], look: dict[str, Any]
 ) -> list[Line2D]:
-    handles = []
-    shown = min(len(categories), DISTINCT)
-    for code in range(shown):
-        colour, shape = category_mark(code)
-        rows = codes == code
-        axes.scatter(plane[rows, 0], plane[rows, 1], color=colour, marker=_MARKERS[shape], **look)
-        handles.append(_handle(categories[code], _MARKERS[shape], colour))
-    for name, rows in ((f"{len(categories) - shown} others", codes >= shown), ("no value", codes < 0)):
+    known = min(len(categories), DISTINCT)
+    marks = [category_mark(code) for code in range(known)]
+    # By shape and not by category, so that points lie over one another in row order, as on the page.
+    for shape in dict.fromkeys(shape for _, shape in marks):
+        rows = np.flatnonzero([0 <= code < known and marks[code][1] == shape for code in codes])
+        colours = [marks[code][0] for code in codes[rows]]
+        axes.scatter(plane[rows, 0], plane[rows, 1], c=colours, marker=_MARKERS[shape], **look)
+    handles = [
+        _handle(name, _MARKERS[shape], colour)
+        for name, (colour, shape) in zip(categories, marks, strict=False)
+    ]
+    for name, rows in ((f"{len(categories) - known} others", codes >= known), ("no value", codes < 0)):
         if rows.any():
             axes.scatter(plane[rows, 0], plane[rows, 1], color=NEUTRAL, **{**look, "zorder": 1})
             handles.append(_handle(name, "o", NEUTRAL))
@@ -199,27 +221,35 @@ def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
 
 def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     """Writes the labels for which there is room, the most wanted first, and says how many."""
-    labels = view.properties["labels"]
-    rows = _wanted(view)
-    texts = [_short(labels[row], 32) for row in rows]
-    kept = [(row, text) for row, text in zip(rows, texts, strict=True) if text]
-    if not kept:
-        return 0
-    rows = np.array([row for row, _ in kept])
-    size = 7.5 if len(plane) <= 150 else 6
-    near = plane if len(plane) <= 5000 else plane[rows]
+    labels = {row: _short(view.properties["labels"][row], 32) for row in _wanted(view)}
+    labels = {row: text for row, text in labels.items() if text}
+    points = plane if len(plane) <= _CROWD else plane[list(labels)]
+    placed = _place(axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05)
+    rings = view.arrays.get("rings")
+    missed = {
+        row: text for row, text in labels.items() if rings is not None and rings[row] and row not in placed
+    }
+    if missed:
+        # A ringed point is what the picture is about: its label may cover points, but no other label.
+        x_lines, y_lines = _outlines(axes)
+        placed |= _place(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
+    return len(placed)
+
+
+def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
+    """Writes those of the labels, by row, that find a place; gives the rows of these."""
+    rows = list(labels)
+    if not rows:
+        return set()
     _, _, texts, _ = textalloc.allocate(
         axes,
         plane[rows, 0],
         plane[rows, 1],
-        [text for _, text in kept],
-        x_scatter=near[:, 0],
-        y_scatter=near[:, 1],
-        textsize=size,
+        list(labels.values()),
+        textsize=7.5 if len(plane) <= 150 else 6,
         textcolor=_INK,
         margin=0.002,
         min_distance=0.006,
-        max_distance=0.05,
         nbr_candidates=60,
         linecolor="#b9bfc8",
         linewidth=0.5,
@@ -227,8 +257,16 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
         zorder=4,
         **_PLAIN,
         path_effects=[effects.withStroke(linewidth=1.6, foreground="white", alpha=0.85)],
+        **around,
     )
-    return sum(text is not None for text in texts)
+    return {row for row, text in zip(rows, texts, strict=True) if text is not None}
+
+
+def _outlines(axes: Axes) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The labels that stand already as lines to keep clear of: outline and diagonals of each."""
+    corners = [text.get_window_extent().corners()[[0, 1, 3, 2, 0, 3, 1, 2]] for text in axes.texts]
+    lines = [axes.transData.inverted().transform(corner) for corner in corners]
+    return [line[:, 0] for line in lines], [line[:, 1] for line in lines]
 
 
 def _wanted(view: View) -> np.ndarray:
