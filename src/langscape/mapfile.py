@@ -145,7 +145,7 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
     return Map(
         xy,
         Items([str(label) for label in table["label"]], {name: column(at) for name, at in own.items()}),
-        kl=float(meta.get("kl") if meta.get("kl") is not None else math.nan),
+        kl=math.nan if meta.get("kl") is None else float(meta["kl"]),
         kls=np.array(meta.get("kls", []), np.float64),
         history=np.array(meta.get("history", []), np.float64).reshape(-1, 2),
         settings=meta.get("settings", {}),
