@@ -6,8 +6,9 @@ import pkgutil
 import re
 from pathlib import Path
 
-import langscape
 import pytest
+
+import langscape
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -23,7 +24,9 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8"))):
         if ">>>" in block:
-            test = doctest.DocTestParser().get_doctest(block, names, f"{page.name} block {number}", str(page), 0)
+            test = doctest.DocTestParser().get_doctest(
+                block, names, f"{page.name} block {number}", str(page), 0
+            )
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
             assert runner.run(test, clear_globs=False).failed == 0
             names.update(test.globs)

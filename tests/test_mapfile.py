@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from langscape import Items, Map, Schedule, affinity, embed, read_map
 from langscape.errors import FileError, StoreError
 
@@ -23,8 +24,7 @@ def equal(a: Map, b: Map) -> None:
         if x is not None:
             assert x.dtype == y.dtype
             assert np.array_equal(x, y)
-    for name in ("columns",):
-        assert list(a.items.columns) == list(b.items.columns)
+    assert list(a.items.columns) == list(b.items.columns)
     for x, y in ((a.items.columns, b.items.columns), (a.per_point, b.per_point)):
         assert set(x) == set(y)
         for key in x:
@@ -32,14 +32,20 @@ def equal(a: Map, b: Map) -> None:
             assert all(p == q or (p != p and q != q) for p, q in zip(x[key], y[key], strict=True))
     assert dict(a.settings) == dict(b.settings)
     assert dict(a.quality) == dict(b.quality)
-    assert (a.kl == b.kl or (np.isnan(a.kl) and np.isnan(b.kl))) and a.notes == b.notes and a.metric == b.metric
+    assert a.kl == b.kl or (np.isnan(a.kl) and np.isnan(b.kl))
+    assert (a.notes, a.metric) == (b.notes, b.metric)
 
 
 def full_map() -> Map:
     n = 40
     items = Items(
         ["it's", 'say "hi"', "ünï\u2028x", "", "\n", "<b>", "NULL", *(f"w{i}" for i in range(n - 7))],
-        {"x": rng.random(n), "group": ["g1", "g2"] * (n // 2), "yes": np.arange(n) % 2 == 0, "count": np.arange(n)},
+        {
+            "x": rng.random(n),
+            "group": ["g1", "g2"] * (n // 2),
+            "yes": np.arange(n) % 2 == 0,
+            "count": np.arange(n),
+        },
     )
     m = embed(affinity.points(rng.normal(size=(n, 6)).astype(np.float32), 8, items=items), restarts=2)
     return m.but(shapes=rng.random((n, 1, 1)) * np.eye(2), notes=("a 'quoted' note",))
@@ -51,7 +57,13 @@ def test_a_map_comes_back_equal(tmp_path):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=8), min_size=2, max_size=6))
+@given(
+    st.lists(
+        st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=8),
+        min_size=2,
+        max_size=6,
+    )
+)
 def test_any_labels_come_back(tmp_path_factory, labels):
     m = Map(rng.random((len(labels), 2)).astype(np.float32), Items(labels))
     equal(read_map(m.save(tmp_path_factory.mktemp("maps") / "m.parquet")), m)
@@ -84,7 +96,10 @@ def test_a_table_of_someone_elses_opens_as_a_map(tmp_path):
     import duckdb
 
     path = tmp_path / "t.parquet"
-    duckdb.sql(f"COPY (SELECT 'w' || i AS label, i::DOUBLE AS x, 1.0 AS y, i % 2 AS kind FROM range(5) t(i)) TO '{path}'")
+    duckdb.sql(
+        "COPY (SELECT 'w' || i AS label, i::DOUBLE AS x, 1.0 AS y, i % 2 AS kind FROM range(5) t(i)) "
+        f"TO '{path}'"
+    )
     m = read_map(path)
     assert m.labels == ("w0", "w1", "w2", "w3", "w4")
     assert list(m.items.columns["kind"]) == [0, 1, 0, 1, 0]
@@ -105,7 +120,10 @@ def test_damaged_missing_and_foreign_files_are_named(tmp_path):
     with pytest.raises(FileError, match="no column 'label'"):
         read_map(path)
     meta = json.dumps({"format": 99})
-    duckdb.sql(f"COPY (SELECT 'a' AS label, 1.0 AS x, 1.0 AS y) TO '{path}' (FORMAT parquet, KV_METADATA {{langscape: '{meta}'}})")
+    duckdb.sql(
+        f"COPY (SELECT 'a' AS label, 1.0 AS x, 1.0 AS y) TO '{path}' "
+        f"(FORMAT parquet, KV_METADATA {{langscape: '{meta}'}})"
+    )
     with pytest.raises(FileError, match="newer langscape"):
         read_map(path)
 

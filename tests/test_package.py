@@ -1,12 +1,13 @@
-"""The package as a whole: what importing costs, who may import whom, that names and registries are kept up."""
+"""The package as a whole: what importing costs, who may import whom, what the registries promise."""
 
 import ast
 import subprocess
 import sys
 from pathlib import Path
 
-import langscape
 import pytest
+
+import langscape
 
 SOURCE = Path(langscape.__file__).parent
 ROOT = SOURCE.parent.parent
@@ -25,7 +26,13 @@ RANKS = [
     {"cli"},
 ]
 RANK = {name: i for i, names in enumerate(RANKS) for name in names}
-ONLY_IN = {"torch": "models", "transformers": "models", "matplotlib": "views", "fastapi": "studio", "distributed": "run"}
+ONLY_IN = {
+    "torch": "models",
+    "transformers": "models",
+    "matplotlib": "views",
+    "fastapi": "studio",
+    "distributed": "run",
+}
 
 
 def modules():
@@ -74,7 +81,9 @@ def test_every_part_has_a_rank():
 
 
 def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize("name", ["langscape", "langscape.cli"])
@@ -108,8 +117,8 @@ def test_every_affinity_is_documented_and_tested():
 
 
 def test_the_command_line_says_what_is_wrong_without_a_traceback(tmp_path):
-    code = "import sys; sys.argv = ['langscape', 'view', 'nowhere.parquet']; from langscape.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    command = [sys.executable, "-m", "langscape.cli", "view", "nowhere.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1
     assert "nowhere.parquet" in done.stderr
     assert "Traceback" not in done.stderr

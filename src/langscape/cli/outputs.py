@@ -19,7 +19,10 @@ PAGE_UP_TO = 100_000
 """Points drawn on a page; of larger maps, the old items and an even sample of the inserted ones."""
 
 OUT = typer.Option(
-    [], "--out", "-o", help="Where to write: .parquet, .csv, .html, .svg, .png or .pdf; may be given several times."
+    [],
+    "--out",
+    "-o",
+    help="Where to write: .parquet, .csv, .html, .svg, .png or .pdf; may be given several times.",
 )
 
 
@@ -91,7 +94,9 @@ def _thinned(made: Map) -> Map:
     old, new = np.flatnonzero(~inserted), np.flatnonzero(inserted)
     old = old[:: -(-len(old) // PAGE_UP_TO)] if len(old) > PAGE_UP_TO else old
     room = PAGE_UP_TO - len(old)
-    rows = np.sort(np.concatenate([old, new[np.linspace(0, len(new) - 1, room).astype(int)] if room else new[:0]]))
+    rows = np.sort(
+        np.concatenate([old, new[np.linspace(0, len(new) - 1, room).astype(int)] if room else new[:0]])
+    )
     return made.but(
         xy=made.xy[rows],
         items=made.items.take(rows),

@@ -24,23 +24,35 @@ def register(app: typer.Typer) -> None:
 
 
 def words(
-    vectors: Path = typer.Argument(help="Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors."),
-    list_: Path = typer.Option(None, "--words", help="Only the words of this list (.csv or .txt, a group column is used)."),
+    vectors: Path = typer.Argument(
+        help="Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors."
+    ),
+    list_: Path = typer.Option(
+        None, "--words", help="Only the words of this list (.csv or .txt, a group column is used)."
+    ),
     limit: int = typer.Option(None, min=2, help="Only the first so many words."),
     perplexity: float = typer.Option(30.0, help="About how many neighbours count."),
-    local: bool = typer.Option(False, "--local", help="Local perplexity: a word considers as many as are like it."),
+    local: bool = typer.Option(
+        False, "--local", help="Local perplexity: a word considers as many as are like it."
+    ),
     k: float = typer.Option(3.0, help="With --local: deviations above the mean that make a word stand out."),
     at_least: int = typer.Option(10, help="With --local: neighbours kept at least; 1 is the document's."),
     metric: str = typer.Option("euclidean", help="euclidean or cosine."),
-    init: str = typer.Option("pca", help="pca, random, mds, mds-angular, spectral, or an earlier map (.parquet)."),
+    init: str = typer.Option(
+        "pca", help="pca, random, mds, mds-angular, spectral, or an earlier map (.parquet)."
+    ),
     dims: int = typer.Option(2, help="2 or 3."),
     steps: int = typer.Option(1000, help="Steps in all, 250 of them exaggerated."),
-    late: float = typer.Option(1.0, help="Late exaggeration over the last 250 steps; 1 is none, 12 destroys a map."),
+    late: float = typer.Option(
+        1.0, help="Late exaggeration over the last 250 steps; 1 is none, 12 destroys a map."
+    ),
     restarts: int = typer.Option(1, help="Runs from other places; the lowest KL is kept."),
     seed: int = typer.Option(0, help="The same seed gives the same map, bit for bit."),
     landmarks: int = typer.Option(None, min=10, help="Map so many words and insert all the others."),
     sample: str = typer.Option("frequency", help="Which words are landmarks: frequency, random or kmeans."),
-    workers: int = typer.Option(None, min=0, help="With --landmarks: worker processes; one per core if left out."),
+    workers: int = typer.Option(
+        None, min=0, help="With --landmarks: worker processes; one per core if left out."
+    ),
     cluster: str = typer.Option(None, help="With --landmarks: a Dask scheduler (tcp://…), or local."),
     color: str = typer.Option(None, help="Colour by this column; group if there is one."),
     out: list[Path] = OUT,
@@ -82,7 +94,9 @@ def insert(
     list_: Path = typer.Option(None, "--words", help="Insert the words of this list instead."),
     weighting: str = typer.Option("power", help="power or exponential."),
     p: float = typer.Option(None, help="Exponent or base of the weighting; found from --theta if left out."),
-    theta: float = typer.Option(0.05, help="What the least similar neighbour weighs, the most similar being 1."),
+    theta: float = typer.Option(
+        0.05, help="What the least similar neighbour weighs, the most similar being 1."
+    ),
     neighbours: str = typer.Option("10", help="How many pull: a number, score, or none (the document's)."),
     method: str = typer.Option("median", help="median, or optimise (lowers each new point's own KL)."),
     color: str = typer.Option(None, help="Colour by this column."),
@@ -112,8 +126,12 @@ def insert(
 def measure(
     map: Path = typer.Argument(help="A map file (.parquet)."),
     vectors: Path = typer.Option(None, help="The vectors it was made from, if the file was saved without."),
-    k: list[int] = typer.Option([3, 5, 10, 30], help="Neighbours for local quality; may be given several times."),
-    count_self: bool = typer.Option(False, help="Count a point among its own neighbours, as document 002's program did."),
+    k: list[int] = typer.Option(
+        [3, 5, 10, 30], help="Neighbours for local quality; may be given several times."
+    ),
+    count_self: bool = typer.Option(
+        False, help="Count a point among its own neighbours, as document 002's program did."
+    ),
 ) -> None:
     """Print how far to trust a map: neighbours kept, order of distances, KL."""
     from langscape import metrics
@@ -128,18 +146,22 @@ def measure(
         say("this map was saved without its vectors; give --vectors for the other figures")
         return
     if len(X) != len(made):
-        raise SettingsError(f"{vectors} has {len(X):,} of the map's {len(made):,} words; give the file it was made from")
-    high = metrics.vectors(X, made.metric)
+        raise SettingsError(
+            f"{vectors} has {len(X):,} of the map's {len(made):,} words; give the file it was made from"
+        )
+    high = metrics.vectors(X, made.metric)  # type: ignore[arg-type]
     for count in k:
         if count < len(made):
             got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
             typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
     ranks = metrics.global_(high, made.xy, most_rows=5000)
     typer.echo(f"global           {ranks.mean:.4f} ± {ranks.sd:.4f}")
-    typer.echo(f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}")
     typer.echo(
-        f"trustworthiness  {metrics.trustworthiness(high, made.xy, max(1, min(10, len(made) // 2 - 1)), most_rows=5000).mean:.4f}"
+        f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}"
     )
+    few = max(1, min(10, len(made) // 2 - 1))
+    trust = metrics.trustworthiness(high, made.xy, few, most_rows=5000)
+    typer.echo(f"trustworthiness  {trust.mean:.4f}")
 
 
 def _run(recipe: Recipe, title: str, out: list[Path]) -> Map:

@@ -107,7 +107,11 @@ def insert(
     settings = Insertion(weighting, p, theta, neighbours, method=method)
     known = _base_vectors(base, base_vectors)
     new = _new_vectors(vectors, known.shape[1])
-    names = [str(i) for i in range(len(base), len(base) + len(new))] if labels is None else [str(v) for v in labels]
+    names = (
+        [str(i) for i in range(len(base), len(base) + len(new))]
+        if labels is None
+        else [str(v) for v in labels]
+    )
     if len(names) != len(new):
         raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
     placed = place(base.xy, known, new, settings, progress=progress)
@@ -180,9 +184,7 @@ def _place_chunk(
         close, first = _most_similar(unit, directions, shown)
     local, global_ = measure(new, xy)
     highest = similarity[:, 0]
-    return Placed(
-        xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_
-    )
+    return Placed(xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_)
 
 
 def _weighted(
@@ -272,18 +274,27 @@ def _most_similar(unit: np.ndarray, directions: np.ndarray, k: int) -> tuple[np.
     return np.clip(1.0 - squared.astype(np.float64) / 2.0, -1.0, 1.0), index
 
 
-def _refine(Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
+def _refine(
+    Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion
+) -> None:
     from langscape.kernels.median import refine
     from langscape.kernels.perplexity import conditional_rows
 
     if Y.shape[1] != 2:
-        raise SettingsError(f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"')
+        raise SettingsError(
+            f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"'
+        )
     k = int(min(len(unit), np.ceil(3 * settings.perplexity)))
     wanted = min(settings.perplexity, max(1.0, k / 3))
     similarity, index = _most_similar(unit, directions, k)
     p = np.empty((len(directions), k))
     conditional_rows(
-        2.0 - 2.0 * similarity, 0, np.full(len(directions), np.log(wanted)), False, p, np.empty(len(directions))
+        2.0 - 2.0 * similarity,
+        0,
+        np.full(len(directions), np.log(wanted)),
+        False,
+        p,
+        np.empty(len(directions)),
     )
     refine(Y, index, p, xy, settings.rounds)
 
@@ -302,7 +313,7 @@ class _Measure:
         self.against = np.unique(np.linspace(0, n - 1, min(n, _GLOBAL_AGAINST)).astype(int))
 
     def __call__(self, new: np.ndarray, placed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
         from scipy.stats import rankdata
 
         from langscape.kernels.linear import squared_distances
@@ -311,7 +322,7 @@ class _Measure:
         if self.k < 1:
             return np.full(len(new), np.nan), np.full(len(new), np.nan)
         _, high = nearest_to(self.known, new, self.k)
-        _, low = cKDTree(self.xy).query(placed, self.k)
+        _, low = KDTree(self.xy).query(placed, self.k)
         low = np.asarray(low).reshape(len(new), self.k)
         both = (high[:, :, None] == low[:, None, :]).any(2).sum(1) / self.k
         with one_blas_thread():
@@ -344,7 +355,9 @@ def _new_vectors(vectors: Any, dim: int) -> np.ndarray:
         raise DataError(f"new vectors have shape {new.shape}, but the map's have {dim} dimensions")
     bad = np.flatnonzero(~np.isfinite(new).all(1))
     if len(bad):
-        raise DataError(f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them")
+        raise DataError(
+            f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them"
+        )
     return new
 
 
@@ -357,7 +370,12 @@ def _unit(X: np.ndarray, what: str, offset: int = 0) -> np.ndarray:
 
 
 def _grown(
-    base: Map, known: np.ndarray | None, new: np.ndarray, names: list[str], placed: Placed, settings: Insertion
+    base: Map,
+    known: np.ndarray | None,
+    new: np.ndarray,
+    names: list[str],
+    placed: Placed,
+    settings: Insertion,
 ) -> Map:
     n, m = len(base), len(new)
     labels = np.array(base.labels, dtype=object)
@@ -409,7 +427,9 @@ def _warnings(names: list[str], placed: Placed) -> list[str]:
     said = []
     odd = np.flatnonzero(placed.dissimilar)
     if len(odd):
-        shown = ", ".join(names[i] for i in odd[:10]) + (f" and {len(odd) - 10} more" if len(odd) > 10 else "")
+        shown = ", ".join(names[i] for i in odd[:10]) + (
+            f" and {len(odd) - 10} more" if len(odd) > 10 else ""
+        )
         said.append(f"unlike everything on the map, placed all the same: {shown}")
     if placed.capped.any():
         said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")

@@ -67,5 +67,8 @@ def as_map(sweep: Sweep, base: Map) -> Map:
         },
         per_point={name: columns[name] for name in ("local", "global")},
         metric=base.metric,
-        notes=(*base.notes, f"{int(columns['dissimilar'].sum()):,} inserted words are unlike everything on the map"),
+        notes=(
+            *base.notes,
+            f"{int(columns['dissimilar'].sum()):,} inserted words are unlike everything on the map",
+        ),
     )

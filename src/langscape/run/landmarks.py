@@ -27,7 +27,7 @@ def landmarks(path: Path, count: int, sample: str, seed: int, progress: Progress
     rows = packed_rows(path)
     if count >= rows:
         raise SettingsError(
-            f"{count:,} landmarks were asked for, but there are {rows:,} words; leave out landmarks or lower them"
+            f"{count:,} landmarks were asked for, but there are {rows:,} words; ask for fewer"
         )
     if sample == "frequency":
         return Vectors(*read_packed(path, 0, count))
@@ -58,10 +58,12 @@ def _central(X: np.ndarray, count: int, seed: int) -> np.ndarray:
     from langscape.kernels.neighbours import nearest_to
 
     unit = np.ascontiguousarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12), np.float32)
-    means = faiss.Kmeans(unit.shape[1], count, niter=6, seed=seed + 1, max_points_per_centroid=_PER_CENTRE + 1)
+    means = faiss.Kmeans(
+        unit.shape[1], count, niter=6, seed=seed + 1, max_points_per_centroid=_PER_CENTRE + 1
+    )
     means.cp.min_points_per_centroid = 1
     means.train(unit)
-    taken = np.unique(nearest_to(unit, means.centroids, 1)[1][:, 0])
+    taken = np.unique(nearest_to(unit, np.asarray(means.centroids), 1)[1][:, 0])
     others = np.setdiff1d(np.arange(len(X)), taken)
     short = count - len(taken)
     return np.sort(np.concatenate([taken, np.random.default_rng(seed).choice(others, short, replace=False)]))

@@ -36,7 +36,9 @@ def warm(progress: Progress | None = None) -> None:
         "exact by rows": lambda: embed(large, schedule=short),
         "exact, sparse": lambda: embed(near, engine="exact", schedule=short),
         "grid": lambda: embed(near, engine="grid", schedule=short),
-        "from distances": lambda: affinity.precomputed(np.ones((9, 9)) - np.eye(9), "distances", perplexity=2),
+        "from distances": lambda: affinity.precomputed(
+            np.ones((9, 9)) - np.eye(9), "distances", perplexity=2
+        ),
         "local": lambda: affinity.local(small, 5),
         "insertion": lambda: insert(embed(points, schedule=short), small[:3], method="optimise"),
         "KL": lambda: (metrics.kl(points.P, small[:, :2]), metrics.kl(near.P, small[:, :2])),
