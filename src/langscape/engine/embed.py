@@ -143,7 +143,7 @@ def _engine_for(one: Affinities, dims: int, floor: np.ndarray, engine: Engine) -
         return "grid"
     if n > EXACT_UP_TO and engine != "exact":
         raise SettingsError(
-            f"a {dims}-D map compares all pairs at every step and takes up to {EXACT_UP_TO:,} items, not {n:,}; "
+            f"a {dims}-D map compares all pairs at each step and takes {EXACT_UP_TO:,} items, not {n:,}; "
             "make a 2-D map, map a sample and insert the rest, or ask for engine='exact' and wait"
         )
     return "tasks" if not sparse and n < ROWS_FROM else "rows"
