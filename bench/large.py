@@ -29,7 +29,7 @@ class Large:
 
     @classmethod
     def words(cls, n: int, *, early: int, after: int) -> Large:
-        """The n most frequent words, at openTSNE's own rates: n/12 early and n after, without the factor 4."""
+        """The n most frequent words, at openTSNE's own rates: n/12 early and n after, over 4."""
         X = word_vectors(n)
         common = affinity.points(X, PERPLEXITY, method="neighbours", recall=0.99)
         schedule = Schedule(

@@ -25,6 +25,11 @@ class Bar:
     at_most: bool = False
 
     @property
+    def mark(self) -> str:
+        """The sign between what was reached and what is wanted."""
+        return "≤ " if self.at_most else "≥ "
+
+    @property
     def met(self) -> bool:
         """True if it was reached."""
         return self.reached <= self.wanted if self.at_most else self.reached >= self.wanted
@@ -62,9 +67,9 @@ class Report:
             bars = [
                 [
                     bar.what,
-                    f"{'≤' if bar.at_most else '≥'} {_number(bar.wanted)}",
+                    bar.mark + _number(bar.wanted),
                     _number(bar.reached),
-                    _met(bar),
+                    "met" if bar.met else "**not met**",
                 ]
                 for bar in self.bars
             ]
@@ -83,7 +88,7 @@ class Report:
             cells.append("")
         cells.append(f"{turns.cpu() / ours.cpu():.1f}×")
         cells += [f"{turns.kl:.4f}" if turns.kls else "–"]
-        cells += ["" if math.isnan(turns.peak) else f"{turns.peak:.0f}", str(turns.steps or "–")]
+        cells += ["" if math.isnan(turns.peak) else _megabytes(turns.peak), str(turns.steps or "–")]
         return [*cells, str(len(turns.clocks))]
 
 
@@ -116,7 +121,7 @@ def _about() -> str:
     names = ("numpy", "scikit-learn", "openTSNE", "umap-learn", "scikit-learn-intelex", "torchdr", "numba")
     versions = ", ".join(f"{name} {peers.version(name)}" for name in names)
     return (
-        "Written by `make bench`. One thread each; contenders take turns in one process; medians over the runs. "
+        "Written by `make bench`. One thread each; contenders take turns in one process; medians over runs. "
         "CPU seconds count, wall seconds stand beside them. KL is one float64 function for all, of the same "
         "unexaggerated P. Peak memory is what a run adds to the process. \n\n"
         f"{_processor()}, Python {platform.python_version()}, {versions}."
@@ -137,9 +142,9 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in (head, line, *rows)]
 
 
+def _megabytes(value: float) -> str:
+    return f"{value:.0f}" if value >= 1 else "< 1"
+
+
 def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def _met(bar: Bar) -> str:
-    return "met" if bar.met else "**not met**"

@@ -65,8 +65,8 @@ def run(*, quick: bool) -> Report:
         notes=[
             f"{large:,} vectors: affinities {clock.cpu['affinities']:.1f} s, optimiser "
             f"{clock.cpu['optimiser']:.0f} s of CPU for {taken} steps, KL {metrics.kl(big.P, xy):.4f}.",
-            f"scikit-learn Barnes–Hut took {clock.cpu['peer']:.0f} s for the first {few.steps} of these steps, "
-            f"{10 * clock.cpu['peer'] / clock.cpu['optimiser']:.1f} × ours if the rest go at that rate.",
+            f"scikit-learn Barnes–Hut took {clock.cpu['peer']:.0f} s for the first {few.steps} of these "
+            f"steps, {10 * clock.cpu['peer'] / clock.cpu['optimiser']:.1f} × ours at that rate.",
         ],
     )
     if not quick:

@@ -34,8 +34,8 @@ def run(*, quick: bool) -> Report:
     report = Report(
         "W5",
         f"{n:,} word vectors × 100 → 2-D, {early} + {after} steps",
-        "GloVe vectors of the most frequent words, perplexity 30, at openTSNE's own learning rates. The optimisers "
-        "get the same P and start; scikit-learn-intelex has one learning rate and keeps the early one.",
+        "GloVe vectors of the most frequent words, perplexity 30, at openTSNE's own learning rates. The "
+        "optimisers get the same P and start; scikit-learn-intelex keeps the early rate throughout.",
         turns,
         ratio_of=("optimiser",),
         missing=missing,

@@ -10,7 +10,7 @@ from langscape import metrics
 
 
 def run(*, quick: bool) -> Report:
-    """250 + 500 steps on one P, from one start; neighbours by faiss here and by openTSNE's own choice there."""
+    """250 + 500 steps on one P, from one start; neighbours by each program's own search."""
     n, early, after = (5000, 50, 100) if quick else (100_000, 250, 500)
     large = Large.words(n, early=early, after=after)
     ours.warm(2500, 2, sparse=True)
@@ -22,7 +22,7 @@ def run(*, quick: bool) -> Report:
     report = Report(
         "W6",
         f"{n:,} word vectors × 100 → 2-D, {early} + {after} steps",
-        "GloVe vectors, perplexity 30, at openTSNE's own learning rates. The optimisers get the same P and start.",
+        "GloVe vectors, perplexity 30, openTSNE's own rates; the optimisers get the same P and start.",
         turns,
         ratio_of=("optimiser",),
         notes=[f"Our neighbours had a recall of {recall:.3f}, measured on sampled rows."],

@@ -23,6 +23,9 @@ _HOME = {
     "embed_many": "langscape.engine",
     "insert": "langscape.engine",
     "read_map": "langscape.mapfile",
+    "read_vectors": "langscape.sources",
+    "read_word_list": "langscape.sources",
+    "Vectors": "langscape.sources",
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "sources", "views")
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,21 @@ def frozen(array: Any, dtype: Any = None) -> np.ndarray:
     return out
 
 
+class _Copied:
+    """Lets a noun be pickled, to reach a worker process or a saved estimator; read-only mappings cannot."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in values.items()}
+        return _rebuilt, (type(self), plain)
+
+
+def _rebuilt(noun: type, values: dict[str, Any]) -> Any:
+    return noun(**values)
+
+
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(_Copied):
     """What the rows are: one label each, and named columns (group, position, layer, …).
 
     >>> Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}).columns["group"][1]
@@ -96,7 +109,7 @@ def _column(values: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Capture:
+class Capture(_Copied):
     """One run of a model over text: its tokens, and named arrays with named axes.
 
     `capture["attention"]` is the array, `capture.axes["attention"]` names its axes, for
@@ -129,7 +142,7 @@ class Capture:
 
 
 @dataclass(frozen=True, eq=False)
-class Affinities:
+class Affinities(_Copied):
     """Who is whose neighbour: a joint P over the items, and how it was made.
 
     P has shape (n, n), dense or CSR; it is symmetric, has a zero diagonal and sums to 1.
@@ -159,7 +172,7 @@ class Affinities:
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
+class Map(_Copied):
     """Where everything landed, and how far to trust it.
 
     xy        (n, dims) coordinates
@@ -219,7 +232,7 @@ class Map:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class View(_Copied):
     """A picture as data: its kind, plain properties (JSON), and arrays. No drawing in it.
 
     The same View is drawn by the page, by matplotlib and by the studio.

@@ -1,7 +1,36 @@
+"""`langscape view`: a map file as a page in the browser."""
+
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
+
+from langscape.cli.terminal import say
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
+    app.command()(view)
+
+
+def view(
+    map: Path = typer.Argument(help="A map file (.parquet)."),
+    out: Path = typer.Option(None, help="Write to this .html, .png, .svg or .pdf; else to a temporary page."),
+    color: str = typer.Option(None, help="Colour by this column of the map."),
+    title: str = typer.Option(None, help="Title of the picture; else the file's name."),
+    open_it: bool = typer.Option(True, "--open/--no-open", help="Open it in the browser."),
+) -> None:
+    """Show a map: one self-contained page that needs no network."""
+    import tempfile
+    import webbrowser
+
+    from langscape.mapfile import read_map
+    from langscape.views import scatter, write
+
+    picture = scatter(read_map(map), color=color, title=title or map.stem)
+    path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"
+    path = write(picture, path).resolve()
+    typer.echo(path)
+    if open_it and not webbrowser.open(path.as_uri()):
+        say("no browser could be opened; open the file above in one")

@@ -26,7 +26,7 @@ from numba import njit, prange
 
 from langscape.kernels.maths import FAST
 
-SPACING = 0.5
+SPACING = 0.45
 CELLS = 32
 """The grid's spacing is SPACING, or the box over CELLS when the map is small; coarser costs KL."""
 
@@ -157,6 +157,8 @@ def _box(Y):
     x0 = x1 = Y[0, 0]
     y0 = y1 = Y[0, 1]
     for i in range(Y.shape[0]):
+        if not (math.isfinite(Y[i, 0]) and math.isfinite(Y[i, 1])):
+            return np.nan, np.nan, np.nan, np.nan
         x0 = min(x0, Y[i, 0])
         x1 = max(x1, Y[i, 0])
         y0 = min(y0, Y[i, 1])
@@ -245,7 +247,7 @@ class Repulsion:
         return scipy.fft.irfft(F[: self._size[0]], n=columns, axis=1, workers=workers)
 
 
-_LARGEST = 4000
+_LARGEST = 1500
 """Cells along a side at most: a map that wide gets a coarser grid rather than all the memory."""
 
 

@@ -1,7 +1,7 @@
 """exp and log that vectorise: LLVM has no vector library here, so a loop calling libm runs one by one.
 
 Both work by splitting a float into exponent and mantissa through its bits, then a polynomial.
-exp is good to 1e-15 relative for arguments in [-700, 0]; log32 to 1e-6 absolute on [1, 1e30].
+exp is good to 1e-13 relative for arguments in [-700, 0]; log32 to 1e-6 absolute on [1, 1e30].
 """
 
 from __future__ import annotations

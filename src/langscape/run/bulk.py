@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from langscape.data import Progress
+import numpy as np
+
+from langscape.data import Items, Map, Progress
 from langscape.errors import SettingsError
 from langscape.run.packing import packed_rows
 from langscape.run.recipe import Recipe
@@ -39,3 +41,31 @@ def insertion(
     for first in range(0, packed_rows(entry.path), chunk):
         tasks[f"rows {first}"] = Recipe("words.place", {**settings, "first": first, "count": chunk}, inputs)
     return Sweep(tasks, store=store, title="insert words")
+
+
+def as_map(sweep: Sweep, base: Map) -> Map:
+    """The places of a finished insertion as one map: the base's own words first, then the others.
+
+    Vectors are left out, so that a million words stay small.
+    """
+    parts = [table for _, table in sweep.results()]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
+    inserted = columns["inserted"]
+    items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
+    return Map(
+        np.column_stack([columns["x"], columns["y"]]).astype(np.float32),
+        Items(columns["label"].tolist(), items),
+        kl=base.kl,
+        kls=base.kls,
+        history=base.history,
+        settings={**base.settings, "insertion": parts[-1].facts.get("settings", {})},
+        quality={
+            **base.quality,
+            "inserted": float(inserted.sum()),
+            "inserted_local": float(np.nanmean(columns["local"][inserted])),
+            "inserted_global": float(np.nanmean(columns["global"][inserted])),
+        },
+        per_point={name: columns[name] for name in ("local", "global")},
+        metric=base.metric,
+        notes=(*base.notes, f"{int(columns['dissimilar'].sum()):,} inserted words are unlike everything on the map"),
+    )

@@ -23,6 +23,8 @@ INSERTION = {"weighting": "power", "p": None, "theta": 0.05, "neighbours": 10, "
     defaults={
         "words": None,
         "limit": None,
+        "landmarks": None,
+        "sample": "frequency",
         "perplexity": 30.0,
         "metric": "euclidean",
         "local": False,
@@ -38,15 +40,21 @@ INSERTION = {"weighting": "power", "p": None, "theta": 0.05, "neighbours": 10, "
 def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Input `vectors`: the map of all its words, the first `limit`, `words`, or those of the input `list`.
 
-    The input `initial`, an earlier map, lends its places to the words it knows.
+    The input `initial`, an earlier map, lends its places to the words it knows. With `landmarks`, the
+    vectors are packed ones and so many of them, chosen by `sample`, are mapped.
     """
     from langscape import affinity
     from langscape.engine import Schedule, embed
     from langscape.mapfile import read_map
+    from langscape.run.landmarks import landmarks
     from langscape.sources import read_vectors, read_word_list
 
-    chosen = read_word_list(inputs["list"]) if "list" in inputs else settings["words"]
-    vectors = read_vectors(inputs["vectors"], chosen, settings["limit"], progress=progress)
+    if settings["landmarks"] is None:
+        chosen = read_word_list(inputs["list"]) if "list" in inputs else settings["words"]
+        vectors = read_vectors(inputs["vectors"], chosen, settings["limit"], progress=progress)
+    else:
+        how = (settings["landmarks"], settings["sample"], settings["seed"])
+        vectors = landmarks(inputs["vectors"], *how, progress=progress)
     known: dict[str, Any] = {"items": vectors.items(), "seed": settings["seed"]}
     if settings["local"]:
         P = affinity.local(

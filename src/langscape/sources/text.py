@@ -35,7 +35,7 @@ def read(path: Path, gather: Gather) -> None:
         header = header_of(first)
         start = 0 if header is None else header[2]
         if header is not None:
-            check_header(path, header[0], header[1], least_row=2 * header[1], room=stream.most - start + 1)
+            check_header(path, header[0], header[1], least_row=2 * header[1], room=stream.most - start)
         body = first[start:]
         dim = _dimension(path, body) if header is None else header[1]
         promised = None if header is None else header[0]

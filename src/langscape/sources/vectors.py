@@ -132,13 +132,13 @@ def read_into(path: Path, gather: Gather) -> None:
 
 
 def _reader(kind: str) -> Callable[[Path, Gather], None]:
-    from langscape.sources import arrays, binary, parquet, text
+    from langscape.sources import binary, npz, parquet, tensors, text
 
     return {
         "text": text.read,
         "word2vec binary": binary.read,
-        "npz": arrays.read_npz,
-        "safetensors": arrays.read_safetensors,
+        "npz": npz.read,
+        "safetensors": tensors.read,
         "parquet": parquet.read,
     }[kind]
 

@@ -11,12 +11,15 @@ export const CATEGORIES = {
 
 /** Even steps of OKLab lightness; more is darker on light ground and brighter on dark ground. */
 export const RAMP = {
-  light: ['#e5d67f', '#aecc77', '#6ebe80', '#1eac90', '#00959c', '#007aa2', '#035b9e', '#29408c', '#322474'],
-  dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb2', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
+  light: ['#e5d67f', '#aecc77', '#6ebe80', '#1eac90', '#0d9298', '#047898', '#035b9e', '#29408c', '#322474'],
+  dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb1', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
 } as const
 
 /** For points without a value, and for categories beyond the last one that has its own mark. */
 export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
+
+/** What stands in a legend for items without a value. */
+export const NO_VALUE_TEXT = '(none)'
 
 /** After eight categories the colours come again with the next shape. */
 export const SHAPES = ['circle', 'square', 'diamond', 'triangle'] as const

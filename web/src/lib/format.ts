@@ -5,7 +5,8 @@ export function formatNumber(value: number): string {
   const size = Math.abs(value)
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replace('-', '−')
   if (Number.isInteger(value)) return formatCount(value)
-  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3
+  if (size >= 1000) return formatCount(Math.round(value))
+  const digits = size >= 100 ? 1 : size >= 1 ? 2 : 3
   return value.toFixed(digits).replace('-', '−')
 }
 

@@ -97,7 +97,8 @@ function labels(stage: Stage, paper: Paper): string[] {
 }
 
 function headLines(scatter: Scatter, width: number): string[] {
-  const figures = scatter.quality.map((figure) => `${figure.label} ${figure.shown}`).join('  ·  ')
+  // A figure is never broken from its value, hence the no-break spaces.
+  const figures = scatter.quality.map((figure) => `${figure.label} ${figure.shown}`.replaceAll(' ', '\u00a0')).join(' · ')
   return [scatter.subtitle, figures].filter(Boolean).flatMap((line) => wrap(line, Math.floor((width - 2 * MARGIN) / 6.3)))
 }
 

@@ -6,10 +6,13 @@ import type { Style } from './style'
 /** Sub-pixel steps of a stamp's place, so that slow panning does not jump. */
 const STEPS = 4
 
-/** How much of each pixel a mark covers, 0…255, in a square of `side` pixels. */
+/** The pixels that a mark touches, from the pixel its middle lies in, and how much of each it covers (0…256). */
 interface Stamp {
-  side: number
-  cover: Uint8Array
+  reach: number
+  dx: Int32Array
+  dy: Int32Array
+  offset: Int32Array
+  cover: Int32Array
 }
 
 /** Points painted pixel by pixel into one image: faster than WebGL that runs without a graphics card. */
@@ -35,8 +38,12 @@ export class CanvasPoints implements PointLayer {
   draw(frame: Frame): void {
     const { width, height } = this.canvas
     if (!this.#context || !this.#style || !width || !height) return
-    if (this.#image?.width !== width || this.#image.height !== height)
+    if (this.#image?.width !== width || this.#image.height !== height) {
       this.#image = this.#context.createImageData(width, height)
+      this.#stamps.clear()
+    }
+    // Stamps of other zooms are of no use any more; a frame needs a few dozen.
+    if (this.#stamps.size > 2000) this.#stamps.clear()
     const ground = rgb(frame.ground)
     new Uint32Array(this.#image.data.buffer).fill(pixel(ground))
     this.#paint(this.#image, this.#style, frame, ground)
@@ -50,72 +57,91 @@ export class CanvasPoints implements PointLayer {
 
   #paint(image: ImageData, style: Style, frame: Frame, ground: Rgb): void {
     const { density, camera } = frame
+    const { width, height } = image
+    const { colours, sizes, shapes } = style
+    const plane = this.#plane
+    const rings = this.#rings
     const scale = camera.scale * density
-    const offsetX = image.width / 2 - camera.x * scale
-    const offsetY = image.height / 2 + camera.y * scale
+    const offsetX = width / 2 - camera.x * scale
+    const offsetY = height / 2 + camera.y * scale
     const ink = rgb(frame.ink)
     const edge = frame.edge * density
-    // Stamps of other zooms are of no use any more; a zoom makes a few dozen.
-    if (this.#stamps.size > 2000) this.#stamps.clear()
+    const common = frame.radius * density
+    // Stamps by shape and sub-pixel step for the usual size, so that most points need no look-up by key.
+    const usual: (Stamp | undefined)[] = []
     for (const row of style.order) {
-      const x = this.#plane[2 * row] * scale + offsetX
-      const y = offsetY - this.#plane[2 * row + 1] * scale
-      if (!(x > -30 && y > -30 && x < image.width + 30 && y < image.height + 30)) continue
-      const radius = Math.max(frame.radius * density * style.sizes[row], 0.4)
-      const shape = style.shapes[row]
+      const x = plane[2 * row] * scale + offsetX
+      const y = offsetY - plane[2 * row + 1] * scale
+      if (!(x > -30 && y > -30 && x < width + 30 && y < height + 30)) continue
+      const shape = shapes[row]
       const at = 4 * row
-      const alpha = style.colours[at + 3]
-      const fill: Rgb = [style.colours[at], style.colours[at + 1], style.colours[at + 2]]
-      if (edge) this.#press(image, x, y, shape, radius + edge, 0, ground, alpha)
-      this.#press(image, x, y, shape, radius, 0, fill, alpha)
-      if (this.#rings?.[row])
-        this.#press(image, x, y, 0, radius + edge + 1.6 * density, 0.65 * density, ink, Math.max(alpha, 90))
-    }
-  }
-
-  /** Blends one stamp over the opaque image; `line` is half the width of a ring, 0 for a filled shape. */
-  #press(image: ImageData, x: number, y: number, shape: number, radius: number, line: number, colour: Rgb, alpha: number) {
-    const data = image.data
-    const left = Math.floor(x)
-    const top = Math.floor(y)
-    const stamp = this.#stamp(shape, radius, line, Math.floor((x - left) * STEPS), Math.floor((y - top) * STEPS))
-    const { side, cover } = stamp
-    const half = (side - 1) / 2
-    const [red, green, blue] = colour
-    for (let v = 0; v < side; v++) {
-      const py = top + v - half
-      if (py < 0 || py >= image.height) continue
-      for (let u = 0; u < side; u++) {
-        const px = left + u - half
-        const covered = cover[v * side + u]
-        if (!covered || px < 0 || px >= image.width) continue
-        const share = (covered * alpha) / 65025
-        const at = 4 * (py * image.width + px)
-        data[at] += (red - data[at]) * share
-        data[at + 1] += (green - data[at + 1]) * share
-        data[at + 2] += (blue - data[at + 2]) * share
+      const alpha = colours[at + 3]
+      const left = Math.floor(x)
+      const top = Math.floor(y)
+      const step = Math.floor((x - left) * STEPS) * STEPS + Math.floor((y - top) * STEPS)
+      const radius = Math.max(common * sizes[row], 0.5)
+      if (edge) press(image, this.#stamp(shape, radius + edge, 0, step, width), left, top, ground[0], ground[1], ground[2], alpha)
+      const stamp =
+        sizes[row] === 1
+          ? (usual[shape * STEPS * STEPS + step] ??= this.#stamp(shape, radius, 0, step, width))
+          : this.#stamp(shape, radius, 0, step, width)
+      press(image, stamp, left, top, colours[at], colours[at + 1], colours[at + 2], alpha)
+      if (rings?.[row]) {
+        const ring = this.#stamp(0, radius + edge + 1.6 * density, 0.65 * density, step, width)
+        press(image, ring, left, top, ink[0], ink[1], ink[2], Math.max(alpha, 90))
       }
     }
   }
 
-  #stamp(shape: number, radius: number, line: number, stepX: number, stepY: number): Stamp {
+  /** `line` is half the width of a ring, 0 for a filled shape. */
+  #stamp(shape: number, radius: number, line: number, step: number, width: number): Stamp {
     const size = Math.round(radius * 4)
-    const key = ((size * 64 + Math.round(line * 4)) * 4 + shape) * 16 + stepX * STEPS + stepY
+    const key = ((size * 64 + Math.round(line * 4)) * 4 + shape) * STEPS * STEPS + step
     let stamp = this.#stamps.get(key)
-    if (stamp) return stamp
-    const r = size / 4
-    const half = Math.ceil(r * (shape ? REACH : 1) + line + 1)
-    const side = 2 * half + 1
-    const cover = new Uint8Array(side * side)
-    for (let v = 0; v < side; v++)
-      for (let u = 0; u < side; u++) {
-        // The middle of pixel (0, 0) lies half a pixel right of and below its corner.
-        const away = shapeDistance(shape, u - half + 0.5 - (stepX + 0.5) / STEPS, v - half + 0.5 - (stepY + 0.5) / STEPS, r)
-        cover[v * side + u] = 255 * Math.min(Math.max(0.5 - (line ? Math.abs(away) - line : away), 0), 1)
-      }
-    stamp = { side, cover }
-    this.#stamps.set(key, stamp)
+    if (!stamp) {
+      stamp = cut(shape, size / 4, line, (Math.floor(step / STEPS) + 0.5) / STEPS, ((step % STEPS) + 0.5) / STEPS, width)
+      this.#stamps.set(key, stamp)
+    }
     return stamp
+  }
+}
+
+/** The stamp of a shape whose middle lies (x, y) from its pixel's corner, in an image of this width. */
+function cut(shape: number, radius: number, line: number, x: number, y: number, width: number): Stamp {
+  const reach = Math.ceil(radius * (shape ? REACH : 1) + line + 1)
+  const pixels: [number, number, number][] = []
+  for (let dy = -reach; dy <= reach; dy++)
+    for (let dx = -reach; dx <= reach; dx++) {
+      // The middle of a pixel lies half a pixel right of and below its corner.
+      const away = shapeDistance(shape, dx + 0.5 - x, dy + 0.5 - y, radius)
+      const cover = Math.round(256 * Math.min(Math.max(0.5 - (line ? Math.abs(away) - line : away), 0), 1))
+      if (cover) pixels.push([dx, dy, cover])
+    }
+  return {
+    reach,
+    dx: Int32Array.from(pixels, ([dx]) => dx),
+    dy: Int32Array.from(pixels, ([, dy]) => dy),
+    offset: Int32Array.from(pixels, ([dx, dy]) => 4 * (dy * width + dx)),
+    cover: Int32Array.from(pixels, ([, , cover]) => cover),
+  }
+}
+
+/** Blends a stamp over the opaque image; alpha is 0…255. */
+function press(image: ImageData, stamp: Stamp, left: number, top: number, red: number, green: number, blue: number, alpha: number): void {
+  const { data, width, height } = image
+  const { reach, dx, dy, offset, cover } = stamp
+  const inside = left >= reach && top >= reach && left + reach < width && top + reach < height
+  const middle = 4 * (top * width + left)
+  for (let i = 0; i < cover.length; i++) {
+    if (!inside) {
+      const [px, py] = [left + dx[i], top + dy[i]]
+      if (px < 0 || py < 0 || px >= width || py >= height) continue
+    }
+    const at = middle + offset[i]
+    const share = cover[i] * alpha
+    data[at] += ((red - data[at]) * share) / 65280
+    data[at + 1] += ((green - data[at + 1]) * share) / 65280
+    data[at + 2] += ((blue - data[at + 2]) * share) / 65280
   }
 }
 

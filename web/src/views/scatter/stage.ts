@@ -60,6 +60,8 @@ export class Stage {
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
   #asked = 0
+  /** Points are drawn anew only when they changed, not for every hover. */
+  #stale = true
 
   constructor(host: HTMLElement, scatter: Scatter) {
     this.#host = host
@@ -99,7 +101,7 @@ export class Stage {
 
   mark(marks: Marks): void {
     this.#marks = marks
-    this.ask()
+    this.ask(false)
   }
 
   reset(): void {
@@ -135,10 +137,10 @@ export class Stage {
     this.reset()
   }
 
-  /** Bring a row to the middle if it is not well inside the picture. */
+  /** Bring a row to the middle if it is not inside the picture. */
   reveal(row: number): void {
     const [x, y] = this.screen(row)
-    const margin = Math.min(60, this.size.width / 4, this.size.height / 4)
+    const margin = Math.min(20, this.size.width / 20)
     const inside = x > margin && y > margin && x < this.size.width - margin && y < this.size.height - margin
     if (!inside) this.camera = { ...this.camera, x: this.plane[2 * row], y: this.plane[2 * row + 1] }
     this.ask()
@@ -159,7 +161,7 @@ export class Stage {
     const last = this.#outline.length - 2
     if (last >= 0 && Math.hypot(this.#outline[last] - x, this.#outline[last + 1] - y) < 2) return
     this.#outline.push(x, y)
-    this.ask()
+    this.ask(false)
   }
 
   /** Ends the lasso and gives the visible rows inside it. */
@@ -170,7 +172,7 @@ export class Stage {
       outline.set([x, y], i)
     }
     this.#outline = []
-    this.ask()
+    this.ask(false)
     return insideOutline(outline, this.plane, this.#indexed(), (row) => this.#isVisible(row))
   }
 
@@ -184,7 +186,9 @@ export class Stage {
     return this.#scatter.count <= CROWD ? 0.75 : 0
   }
 
-  ask(): void {
+  /** Draw at the next frame; `points` is false when only labels and marks changed. */
+  ask(points = true): void {
+    this.#stale ||= points
     if (!this.#asked) this.#asked = requestAnimationFrame(() => this.draw())
   }
 
@@ -194,7 +198,8 @@ export class Stage {
     if (!this.#style || !this.size.width || !this.size.height) return
     const { ground, ink } = this.#paper
     const { camera, size, radius, edge } = this
-    this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    if (this.#stale) this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    this.#stale = false
     this.#drawOverlay()
   }
 
@@ -213,9 +218,9 @@ export class Stage {
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
     this.#drawNeighbours(text)
+    this.#drawRings(text)
     this.shown = this.#labels()
     this.#drawLabels(text)
-    this.#drawRings(text)
     this.#drawOutline(text)
   }
 
@@ -246,7 +251,8 @@ export class Stage {
       text.lineWidth = width
       text.stroke()
     }
-    if (selected.length <= 300) for (const row of selected) circle(row, this.radius + 2.5, ink, 1)
+    // A few are circled; many stand out by being the only ones in colour.
+    if (selected.length <= 30) for (const row of selected) if (this.#isVisible(row)) circle(row, this.radius + 2.5, ink, 1)
     for (const [row, colour] of [[focus, accent], [hovered, ink]] as const) {
       if (row === null || !this.#isVisible(row)) continue
       circle(row, this.radius + 4, ground, 4)
@@ -381,6 +387,7 @@ export class Stage {
       canvas.width = Math.round(width * this.#density())
       canvas.height = Math.round(height * this.#density())
     }
+    this.#stale = true
     if (!width || !height) return
     if (first) {
       this.#layer.place(this.plane)

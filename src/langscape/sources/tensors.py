@@ -1,0 +1,108 @@
+"""Vectors in a safetensors file, memory-mapped.
+
+The words are the tensor "words" (UTF-8, one a line) or a JSON list under "words" in the metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langscape.errors import FileError
+from langscape.sources.arrays import BLOCK_BYTES, MATRIX_NAMES, pick, send
+from langscape.sources.gather import Gather
+
+_TENSOR_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
+
+
+def read(path: Path, gather: Gather) -> None:
+    """Hand the rows of a safetensors file to `gather`."""
+    header, start = _tensor_header(path)
+    metadata = header.pop("__metadata__", None) or {}
+    tensors = {name: _Tensor(path, spec, start) for name, spec in header.items()}
+    matrices = {name: tensor for name, tensor in tensors.items() if len(tensor.shape) == 2}
+    matrix = pick(path, matrices, MATRIX_NAMES, "2-d tensor")
+    if matrix.kind not in _TENSOR_TYPES:
+        raise FileError(f"{path}: the vectors are {matrix.kind}; save them as F16, BF16, F32 or F64")
+    if "words" in tensors and tensors["words"].kind == "U8":
+        words = _lines(tensors["words"])
+    elif "words" in metadata:
+        words = _listed(path, metadata["words"])
+    else:
+        raise FileError(
+            f"{path} has no words beside its vectors; write it with langscape's write_vectors, "
+            'or put a JSON list under "words" in its metadata'
+        )
+    gather.expect(matrix.shape[0], matrix.shape[1])
+    send(gather, words, matrix)
+
+
+class _Tensor:
+    """One tensor inside a safetensors file."""
+
+    def __init__(self, path: Path, spec: dict[str, Any], start: int) -> None:
+        self.path, self.kind, self.shape = path, spec["dtype"], tuple(spec["shape"])
+        self.dtype = np.dtype(_TENSOR_TYPES.get(self.kind, np.uint8))
+        self.start, self.end = (start + at for at in spec["data_offsets"])
+
+    def blocks(self, limit: int | None = None) -> Iterator[np.ndarray]:
+        """The rows in order, some megabytes at a time."""
+        mapped = self._mapped()
+        rows = len(mapped) if limit is None else min(limit, len(mapped))
+        step = max(BLOCK_BYTES // max(mapped[:1].nbytes, 1), 1)
+        for at in range(0, rows, step):
+            yield self._numbers(mapped[at : min(at + step, rows)])
+
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        """Chosen rows without touching the others."""
+        return self._numbers(self._mapped()[chosen])
+
+    def bytes(self) -> np.ndarray:
+        """The tensor's bytes."""
+        return np.memmap(self.path, np.uint8, "r", self.start, (self.end - self.start,))
+
+    def _mapped(self) -> np.ndarray:
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
+
+    def _numbers(self, block: np.ndarray) -> np.ndarray:
+        if self.kind == "BF16":  # the upper half of a float32
+            return (block.astype(np.uint32) << 16).view(np.float32)
+        return block
+
+
+def _lines(tensor: _Tensor) -> Iterator[list[str]]:
+    data = tensor.bytes()
+    rest = b""
+    for at in range(0, len(data), BLOCK_BYTES):
+        *whole, rest = (rest + data[at : at + BLOCK_BYTES].tobytes()).split(b"\n")
+        yield [raw.decode("utf-8", "backslashreplace") for raw in whole]
+    yield [rest.decode("utf-8", "backslashreplace")]
+
+
+def _listed(path: Path, text: str) -> Iterator[list[str]]:
+    try:
+        words = json.loads(text)
+    except ValueError:
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise FileError(f'{path}: "words" in the metadata is not a JSON list of strings')
+    yield words
+
+
+def _tensor_header(path: Path) -> tuple[dict[str, Any], int]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np"):  # checks every size and offset against the file
+            pass
+    except SafetensorError as error:
+        raise FileError(f"{path} is cut short or damaged: {error}; fetch or write it again") from None
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        return json.loads(file.read(length)), 8 + length

@@ -1,0 +1,111 @@
+"""Joint affinities: the properties every engine relies on, and clear words for what cannot be used."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langscape import affinity
+from langscape.errors import DataError, SettingsError
+from langscape.kernels import plain
+
+rng = np.random.default_rng(0)
+
+
+def dense(P) -> np.ndarray:
+    return np.asarray(P if isinstance(P, np.ndarray) else P.toarray(), np.float64)
+
+
+@pytest.mark.parametrize("n", [2, 3, 50, 1100])
+def test_exact_p_equals_the_plain_formula(n):
+    X = rng.normal(size=(n, 5))
+    perplexity = min(15.0, (n - 1) / 1.5) if n > 2 else 1.0
+    a = affinity.points(X, perplexity)
+    C = plain.conditional(plain.squared_distances(X), perplexity)
+    want = (C + C.T) / (2 * n)
+    np.testing.assert_allclose(dense(a.P), want, rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["exact", "neighbours"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_p_is_symmetric_with_a_zero_diagonal_and_sums_to_one(method, metric):
+    a = affinity.points(rng.normal(size=(400, 8)), 20, metric, method=method)
+    P = dense(a.P)
+    assert np.array_equal(P, P.T)
+    assert np.diag(P).max() == 0
+    assert P.sum() == pytest.approx(1.0, abs=1e-5)
+    assert P.min() >= 0
+
+
+def test_neighbours_hold_nearly_all_of_the_exact_p():
+    X = rng.normal(size=(500, 10))
+    full, near = (dense(affinity.points(X, 20, method=m).P) for m in ("exact", "neighbours"))
+    assert np.minimum(full, near).sum() > 0.85
+
+
+def test_cosine_is_euclidean_on_unit_vectors():
+    X = rng.normal(size=(90, 6))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(affinity.points(X, 10, "cosine").P, affinity.points(unit, 10).P, rtol=1e-5, atol=1e-9)
+
+
+def test_one_perplexity_per_point_is_taken_row_by_row():
+    X = rng.normal(size=(120, 4))
+    same = affinity.points(X, np.full(120, 12.0)).P
+    assert np.array_equal(same, affinity.points(X, 12.0).P)
+    assert not np.allclose(affinity.points(X, rng.uniform(3, 40, 120)).P, same)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(5, 60), st.integers(1, 6), st.integers(0, 3))
+def test_duplicates_and_constant_columns_still_give_a_proper_p(seed, n, dim, kinds):
+    r = np.random.default_rng(seed)
+    X = r.normal(size=(n, dim))
+    if kinds:
+        X = X[r.integers(0, kinds, n)]  # many exact duplicates
+    P = affinity.points(X, min(3.0, n - 1)).P
+    assert np.isfinite(P).all()
+    assert P.sum() == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("X", "kwargs", "said"),
+    [
+        (np.full((5, 2), np.nan), {}, "NaN"),
+        (np.array([[1.0, np.inf], [0, 0], [1, 1]]), {"perplexity": 1}, "row 0"),
+        (np.zeros((1, 3)), {}, "at least 2"),
+        (np.zeros((0, 3)), {}, "at least 2"),
+        (np.zeros(5), {}, "shape"),
+        (np.zeros((4, 0)), {}, "at least 2 items with 1 dimension"),
+        ([["a", "b"], ["c", "d"]], {}, "not numbers"),
+        (np.zeros((5, 2)), {"perplexity": 1, "labels": ["a"]}, "1 labels for 5 rows"),
+        (np.zeros((5, 2)), {"perplexity": 1, "metric": "cosine"}, "all zeros"),
+    ],
+)
+def test_data_that_cannot_be_used_is_named(X, kwargs, said):
+    with pytest.raises(DataError, match=said):
+        affinity.points(X, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"perplexity": 30}, "only 9"),
+        ({"perplexity": 0.5}, "at least 1"),
+        ({"perplexity": float("nan")}, "at least 1"),
+        ({"perplexity": [3.0, 4.0]}, "one per item"),
+        ({"perplexity": 3, "metric": "manhattan"}, "manhattan"),
+        ({"perplexity": 3, "method": "fast"}, "fast"),
+    ],
+)
+def test_settings_that_do_not_fit_say_what_would(kwargs, said):
+    with pytest.raises(SettingsError, match=said):
+        affinity.points(rng.normal(size=(10, 3)), **kwargs)
+
+
+def test_what_was_given_is_never_changed():
+    X = rng.normal(size=(40, 3))
+    before = X.copy()
+    a = affinity.points(X, 5)
+    assert np.array_equal(X, before)
+    with pytest.raises(ValueError, match="read-only"):
+        a.P[0, 1] = 1  # type: ignore[index]

@@ -1,0 +1,148 @@
+"""Opens exported pages in the system's Chromium. Any console error or foreign request fails the test."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from langscape.data import Items, Map
+from langscape.views import scatter, write
+
+MARGIN = 44
+DRINKS, CAPITALS, ANIMALS = ["tea", "coffee", "milk"], ["oslo", "rome", "paris"], ["cat", "dog", "hen"]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(os.path.dirname(__file__)):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = path or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail(
+            "the browser tests need Chromium, and none is on the PATH: install Debian's `chromium` "
+            "(apt install chromium), or set CHROMIUM to its path",
+            pytrace=False,
+        )
+    with sync_playwright() as playwright:
+        arguments = ["--enable-unsafe-swiftshader", "--no-sandbox", "--force-color-profile=srgb"]
+        chromium = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Opened:
+    """A page of one map, and where its items are on screen."""
+
+    page: Page
+    map: Map
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def stage(self):
+        return self.page.locator(".stage")
+
+    def at(self, label):
+        """The item's place in the window before anything was moved: the whole map, within its margin."""
+        box = self.stage.bounding_box()
+        low, high = self.map.xy.min(axis=0), self.map.xy.max(axis=0)
+        margin = min(MARGIN, box["width"] / 12)
+        scale = min(
+            (box["width"] - 2 * margin) / (high[0] - low[0]),
+            (box["height"] - 2 * margin) / (high[1] - low[1]),
+        )
+        x, y = (self.map.xy[self.map.labels.index(label)] - (low + high) / 2) * scale
+        return box["x"] + box["width"] / 2 + x, box["y"] + box["height"] / 2 - y
+
+    def hover(self, label):
+        self.page.mouse.move(*self.at(label))
+
+    def click(self, label, **modifiers):
+        self.stage.click(position=self.inside(label), **modifiers)
+
+    def inside(self, label):
+        box = self.stage.bounding_box()
+        x, y = self.at(label)
+        return {"x": x - box["x"], "y": y - box["y"]}
+
+    @property
+    def tip(self):
+        return self.page.locator(".tip")
+
+    def pixel(self, label):
+        """The colour at the item's middle, as (red, green, blue)."""
+        return self.colour(*self.at(label))
+
+    def colour(self, x, y):
+        import io
+
+        from PIL import Image
+
+        clip = {"x": round(x) - 1, "y": round(y) - 1, "width": 3, "height": 3}
+        self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        return Image.open(io.BytesIO(self.page.screenshot(clip=clip))).convert("RGB").getpixel((1, 1))
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path):
+    """Opens views (or a map, as a scatter) from file://, in a fresh context."""
+    opened = []
+
+    def open_views(given, *, width=1280, height=800, wait=True, init=None, context=None, **options):
+        views = scatter(given, title="Nine words") if isinstance(given, Map) else given
+        path = write(views, tmp_path / f"page{len(opened)}.html")
+        made = context or browser.new_context(viewport={"width": width, "height": height}, **options)
+        page = made.new_page()
+        if init:
+            page.add_init_script(init)
+        one = Opened(page, given if isinstance(given, Map) else None)
+        page.on("request", lambda request: one.requests.append(request.url))
+        page.on("pageerror", lambda error: one.errors.append(str(error)))
+        page.on("console", lambda said: one.errors.append(said.text) if is_trouble(said) else None)
+        page.on("dialog", lambda dialog: (one.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.goto(path.as_uri())
+        if wait:
+            page.wait_for_selector("[data-renderer]")
+        opened.append((one, path.as_uri()))
+        return one
+
+    yield open_views
+    for one, address in opened:
+        foreign = [url for url in one.requests if url != address and not url.startswith(("blob:", "data:"))]
+        assert foreign == []
+        assert one.errors == []
+        one.page.context.close()
+
+
+def is_trouble(said):
+    # A screenshot of software WebGL reads pixels back, of which the driver warns.
+    return said.type == "error" or (said.type == "warning" and "GPU stall due to ReadPixels" not in said.text)
+
+
+@pytest.fixture
+def nine():
+    """Nine words in three groups, far enough apart to be hit one by one."""
+    return nine_words()
+
+
+def nine_words(**fields):
+    xy = np.array(
+        [[0, 0], [2, 0], [0, 2], [10, 0], [12, 0], [10, 2.5], [0, 10], [2.2, 10], [0, 12]], dtype=float
+    )
+    groups = ["drinks"] * 3 + ["capitals"] * 3 + ["animals"] * 3
+    count = np.array([5.0, 9, 1, 20, 40, 35, 8, 7, np.nan])
+    items = Items(DRINKS + CAPITALS + ANIMALS, {"group": groups, "count": count})
+    quality = {"local": 0.53, "local_sd": 0.1, "global": 0.41, "k": 2.0, "rows": 9.0}
+    made = {"kl": 0.694, "kls": np.array([0.694, 0.71, 0.75]), "settings": {"perplexity": 2.0, "seed": 0}}
+    return Map(xy, items, **{"quality": quality, **made, **fields})

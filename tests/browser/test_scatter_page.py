@@ -1,0 +1,463 @@
+"""The exported scatter page, used as a reader uses it."""
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from langscape.data import Items, Map
+from langscape.views import scatter
+from langscape.views.colours import CATEGORIES
+
+SVG = "{http://www.w3.org/2000/svg}"
+# The page prefers painted pixels where WebGL runs in software, as it does in tests.
+AS_IF_ON_A_CARD = """
+const real = WebGL2RenderingContext.prototype.getParameter
+WebGL2RenderingContext.prototype.getParameter = function (name) {
+  return name === 0x9246 ? 'A real card' : real.call(this, name)
+}"""
+
+
+def rgb(colour):
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def near(found, colour, within):
+    return max(abs(a - b) for a, b in zip(found, rgb(colour), strict=True)) <= within
+
+
+def search_box(page):
+    return page.get_by_label("Search labels")
+
+
+def downloaded(page, button):
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=button, exact=True).click()
+    return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
+
+@pytest.mark.parametrize(("init", "renderer"), [(None, "canvas"), (AS_IF_ON_A_CARD, "webgl")])
+def test_points_are_drawn_in_their_groups_colours_with_one_request(open_page, nine, init, renderer):
+    opened = open_page(nine, init=init)
+    assert opened.stage.get_attribute("data-renderer") == renderer
+    # Points are 92 % opaque on white.
+    for label, colour in (("tea", CATEGORIES[0]), ("rome", CATEGORIES[1]), ("dog", CATEGORIES[2])):
+        assert near(opened.pixel(label), colour, within=24)
+    assert near(opened.colour(*np.mean([opened.at("dog"), opened.at("rome")], axis=0)), "#ffffff", within=0)
+    assert len(opened.requests) == 1
+
+
+def test_both_renderers_draw_the_same_picture(open_page, nine):
+    rings = np.arange(9) % 2 == 0
+    shapes = Map(nine.xy, Items(nine.labels, {"kind": [f"kind {i * 4}" for i in range(9)]}))
+    many = Map(
+        np.vstack([shapes.xy, np.full((27, 2), 5.0) + np.arange(27)[:, None] * 0.1]),
+        Items([*nine.labels, *[f"x{i}" for i in range(27)]], {"kind": [f"kind {i % 32}" for i in range(36)]}),
+    )
+    view = scatter(many, rings=np.concatenate([rings, np.zeros(27, bool)]))
+    pictures = []
+    for init in (None, AS_IF_ON_A_CARD):
+        page = open_page(view, init=init).page
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        shot = Image.open(io.BytesIO(page.locator(".stage").screenshot())).convert("RGB")
+        pictures.append(np.asarray(shot, dtype=float))
+    away = np.abs(pictures[0] - pictures[1]).max(axis=2)
+    drawn = (pictures[0] < 240).any(axis=2).sum()
+    # Edges differ by how each rounds to pixels; shapes, colours and rings do not.
+    assert drawn > 2000
+    assert (away > 90).sum() < 0.05 * drawn
+
+
+def test_hover_shows_label_and_columns_and_leaving_hides_them(open_page, nine):
+    opened = open_page(nine)
+    opened.hover("rome")
+    expect(opened.tip).to_contain_text("rome")
+    expect(opened.tip.locator("dd")).to_have_text(["capitals", "40"])
+    opened.page.mouse.move(*np.mean([opened.at("dog"), opened.at("rome")], axis=0))
+    expect(opened.tip).to_have_count(0)
+
+
+def test_click_pins_lists_neighbours_with_distances_and_escape_clears(open_page, nine):
+    opened = open_page(nine)
+    opened.click("tea")
+    distances = np.linalg.norm(nine.xy - nine.xy[0], axis=1)
+    order = np.argsort(distances, kind="stable")[1:]
+    rows = opened.page.locator(".near li")
+    expect(rows).to_have_count(8)
+    expect(rows.locator("span:first-child")).to_have_text([nine.labels[i] for i in order])
+    shown = [float(text) for text in rows.locator(".distance").all_text_contents()]
+    np.testing.assert_allclose(shown, distances[order], atol=0.005)
+    expect(opened.page.locator(".focus .name")).to_have_text("tea")
+    opened.page.keyboard.press("Escape")
+    expect(opened.page.locator(".focus")).to_have_count(0)
+
+
+def test_a_neighbour_can_be_followed(open_page, nine):
+    opened = open_page(nine)
+    opened.click("tea")
+    opened.page.get_by_role("button", name="coffee").click()
+    expect(opened.page.locator(".focus .name")).to_have_text("coffee")
+
+
+def test_shift_click_adds_to_the_selection(open_page, nine):
+    opened = open_page(nine)
+    opened.click("tea")
+    opened.click("oslo", modifiers=["Shift"])
+    expect(opened.page.locator(".items button")).to_have_text(["tea", "oslo"])
+    opened.click("tea", modifiers=["Shift"])
+    expect(opened.page.locator(".focus .name")).to_have_text("oslo")
+
+
+def test_search_counts_steps_through_matches_and_quiets_the_rest(open_page, nine):
+    opened = open_page(nine)
+    page, said = opened.page, opened.page.locator("[aria-live]")
+    search_box(page).fill("o")
+    matches = [label for label in nine.labels if "o" in label]
+    expect(said).to_have_text(f"{len(matches)} matches")
+    assert near(opened.pixel("dog"), CATEGORIES[2], within=3)
+    assert min(opened.pixel("cat")) > 200
+    visited = []
+    for step in range(len(matches)):
+        search_box(page).press("Enter")
+        expect(said).to_have_text(f"{step + 1} of {len(matches)}")
+        visited.append(page.locator(".focus .name").text_content())
+    # Labels that begin with the text come first.
+    assert visited == sorted(matches, key=lambda label: not label.startswith("o"))
+    page.get_by_role("button", name="Next match").click()
+    expect(said).to_have_text(f"1 of {len(matches)}")
+    search_box(page).fill("zebra")
+    expect(said).to_have_text("no match")
+    search_box(page).press("Escape")
+    expect(search_box(page)).to_have_value("")
+    assert near(opened.pixel("cat"), CATEGORIES[2], within=24)
+
+
+def test_next_brings_a_match_that_is_off_screen_into_view(open_page, nine):
+    opened = open_page(nine)
+    opened.page.mouse.move(*opened.at("tea"))
+    for _ in range(20):
+        opened.page.mouse.wheel(0, -200)
+    search_box(opened.page).fill("hen")
+    search_box(opened.page).press("Enter")
+    box = opened.stage.bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(opened.tip).to_contain_text("hen")
+
+
+def lasso(opened, corners):
+    page = opened.page
+    page.keyboard.down("Shift")
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in [*corners[1:], corners[0]]:
+        page.mouse.move(*corner, steps=6)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+
+
+def around(opened, labels, pad=25):
+    places = np.array([opened.at(label) for label in labels])
+    (left, top), (right, bottom) = places.min(axis=0) - pad, places.max(axis=0) + pad
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
+
+
+def test_shift_drag_lassos_and_the_selection_is_saved_as_csv(open_page, nine):
+    opened = open_page(nine)
+    lasso(opened, around(opened, ["oslo", "rome", "paris"]))
+    expect(opened.page.locator(".items button")).to_have_text(["oslo", "rome", "paris"])
+    name, content = downloaded(opened.page, "CSV")
+    assert name == "nine-words-selection.csv"
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
+    assert [row["label"] for row in rows] == ["oslo", "rome", "paris"]
+    assert [[float(row["x"]), float(row["y"])] for row in rows] == nine.xy[3:6].tolist()
+    assert [row["group"] for row in rows] == ["capitals"] * 3
+    assert [float(row["count"]) for row in rows] == [20, 40, 35]
+
+
+def test_the_list_of_selected_items_leads_to_their_neighbours(open_page, nine):
+    opened = open_page(nine)
+    lasso(opened, around(opened, ["cat", "dog", "hen"]))
+    opened.page.locator(".items").get_by_role("button", name="hen").click()
+    expect(opened.page.locator(".focus .name")).to_have_text("hen")
+    expect(opened.page.locator(".near li").first).to_contain_text("cat")
+    opened.page.get_by_role("button", name="Clear").click()
+    expect(opened.page.locator(".items")).to_have_count(0)
+
+
+def test_scroll_zooms_at_the_pointer_and_drag_pans(open_page, nine):
+    opened = open_page(nine)
+    opened.hover("coffee")
+    for _ in range(4):
+        opened.page.mouse.wheel(0, -100)
+    # The point under the pointer stayed there, and its neighbour moved away from where it was.
+    x, y = opened.at("coffee")
+    opened.page.mouse.move(x + 1, y)
+    expect(opened.tip).to_contain_text("coffee")
+    opened.hover("tea")
+    expect(opened.tip).to_have_count(0)
+    opened.page.mouse.move(x + 40, y - 40)
+    opened.page.mouse.down()
+    opened.page.mouse.move(x + 160, y - 110, steps=5)
+    opened.page.mouse.up()
+    opened.page.mouse.move(x + 120, y - 70)
+    expect(opened.tip).to_contain_text("coffee")
+    opened.page.get_by_role("button", name="Show the whole map").click()
+    opened.hover("tea")
+    expect(opened.tip).to_contain_text("tea")
+
+
+def test_zooming_in_labels_a_larger_share_of_the_points_in_view(open_page):
+    rng = np.random.default_rng(0)
+    opened = open_page(Map(rng.normal(size=(600, 2)), Items([f"word{i}" for i in range(600)])))
+
+    def labelled_and_drawn():
+        root = ET.fromstring(downloaded(opened.page, "Save as SVG")[1])
+        labels = [text for text in root.iter(f"{SVG}text") if text.text.startswith("word")]
+        return len(labels), len(list(root.iter(f"{SVG}circle")))
+
+    few, all_points = labelled_and_drawn()
+    assert all_points == 600
+    assert 50 < few < 300
+    box = opened.stage.bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for _ in range(4):
+        opened.page.mouse.wheel(0, -200)
+    labels, drawn = labelled_and_drawn()
+    assert drawn < 300
+    assert labels / drawn > 2 * few / all_points
+
+
+def test_colour_by_a_number_shows_a_ramp_with_both_ends_and_greys_what_has_none(open_page, nine):
+    opened = open_page(nine)
+    opened.page.get_by_role("combobox", name="Colour").select_option("count")
+    expect(opened.page.locator(".ends span")).to_have_text(["1", "40"])
+    expect(opened.page.locator(".name", has_text="(none)")).to_be_visible()
+    assert near(opened.pixel("milk"), "#e5d67f", within=24)
+    assert near(opened.pixel("rome"), "#322474", within=24)
+    assert near(opened.pixel("hen"), "#9aa0a8", within=24)
+    opened.page.get_by_role("combobox", name="Colour").select_option("")
+    assert near(opened.pixel("hen"), CATEGORIES[0], within=24)
+
+
+def test_a_blank_group_is_grey_and_named_none(open_page, nine):
+    groups = ["drinks"] * 3 + ["capitals"] * 3 + ["", " ", None]
+    opened = open_page(nine.but(items=Items(nine.labels, {"group": groups})))
+    expect(opened.page.get_by_role("button", name="(none) 3")).to_be_visible()
+    expect(opened.page.get_by_label("Colour", exact=True).locator("li")).to_have_count(3)
+    assert near(opened.pixel("cat"), "#9aa0a8", within=24)
+
+
+def test_the_legend_hides_and_shows_groups(open_page, nine):
+    opened = open_page(nine)
+    entry = opened.page.get_by_role("button", name="drinks 3")
+    expect(entry).to_have_attribute("aria-pressed", "true")
+    entry.click()
+    expect(entry).to_have_attribute("aria-pressed", "false")
+    assert near(opened.pixel("tea"), "#ffffff", within=0)
+    opened.hover("tea")
+    expect(opened.tip).to_have_count(0)
+    opened.page.get_by_role("button", name="Show all").click()
+    opened.hover("tea")
+    expect(opened.tip).to_contain_text("drinks")
+
+
+def test_dark_follows_the_system_and_the_button_changes_it(open_page, nine):
+    opened = open_page(nine, color_scheme="dark")
+    root = opened.page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    ground = opened.colour(*np.mean([opened.at("dog"), opened.at("rome")], axis=0))
+    assert max(ground) < 40
+    opened.page.get_by_role("button", name="Use light colours").click()
+    expect(root).to_have_attribute("data-theme", "light")
+    assert near(opened.pixel("tea"), CATEGORIES[0], within=24)
+
+
+def test_the_figures_of_trust_and_the_notes_are_on_the_page(open_page, nine):
+    opened = open_page(nine.but(notes=("'quux' is unlike every word here.",)))
+    trust = opened.page.get_by_label("How far to trust this map")
+    expect(trust).to_contain_text("0.694 (median 0.710)")
+    expect(trust).to_contain_text("best of 3 restarts")
+    expect(trust).to_contain_text("53.0 % ± 10.0")
+    expect(trust).to_contain_text("'quux' is unlike every word here.")
+    expect(opened.page.get_by_role("link", name="KL 0.694")).to_be_visible()
+    expect(opened.page.get_by_role("link", name="1 note")).to_be_visible()
+
+
+def test_saved_pictures_hold_title_figures_labels_and_legend(open_page, nine):
+    view = scatter(nine, title="Nine words", rings=["tea"])
+    page = open_page(view).page
+    name, content = downloaded(page, "Save as SVG")
+    assert name == "nine-words.svg"
+    root = ET.fromstring(content)
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert "Nine words" in texts
+    assert set(nine.labels) <= set(texts)
+    assert {"drinks", "capitals", "animals", "marked"} <= set(texts)
+    assert any("KL\u00a00.694" in text for text in texts)
+    name, content = downloaded(page, "Save as PNG")
+    assert name == "nine-words.png"
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    assert (picture.width, picture.height) == (2 * float(root.get("width")), 2 * float(root.get("height")))
+    colours = {colour for _, colour in picture.getcolors(1 << 24)}
+    assert rgb(CATEGORIES[1]) in colours
+
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    "<!-- -->",
+    '"><b>bold</b>',
+    "{@html 'x'}",
+    "javascript:alert(3)",
+    "\u202egnp.exe",
+    "\ud800",
+    "",
+]
+
+
+def test_hostile_labels_are_only_text(open_page, nine):
+    columns = {"group": HOSTILE, "<b>name</b>": HOSTILE}
+    map = Map(
+        nine.xy, Items(HOSTILE, columns), notes=("<img src=x onerror=alert(4)>",), settings={"<i>": "<u>"}
+    )
+    opened = open_page(scatter(map, title="</title><script>alert(5)</script>", rings=HOSTILE[:1]))
+    opened.map = map
+    for label in HOSTILE[:3]:
+        opened.hover(label)
+        expect(opened.tip.locator("p")).to_have_text(label)
+    opened.click(HOSTILE[0])
+    expect(opened.page.locator(".focus .name")).to_have_text(HOSTILE[0])
+    lasso(opened, around(opened, HOSTILE))
+    expect(opened.page.locator(".items button")).to_have_count(9)
+    for element in ("img", "b:not(a > b)", "i", "u", "body script:not([id]) ~ script"):
+        expect(opened.page.locator(element)).to_have_count(0)
+    _, content = downloaded(opened.page, "Save as SVG")
+    assert ET.fromstring(content).find(f".//{SVG}script") is None
+    _, content = downloaded(opened.page, "Save as PNG")
+    assert content.startswith(b"\x89PNG")
+
+
+def test_keys_pan_zoom_and_reset_the_focused_map(open_page, nine):
+    opened = open_page(nine)
+    opened.stage.focus()
+    x, y = opened.at("dog")
+    opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.mouse.move(x - 48, y - 48)
+    expect(opened.tip).to_contain_text("dog")
+    opened.page.keyboard.press("0")
+    opened.page.mouse.move(x + 1, y)
+    expect(opened.tip).to_contain_text("dog")
+    box = opened.stage.bounding_box()
+    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    opened.page.keyboard.press("+")
+    opened.page.mouse.move(*(middle + 1.4 * (np.array([x, y]) - middle)))
+    expect(opened.tip).to_contain_text("dog")
+    opened.page.keyboard.press("-")
+    opened.page.mouse.move(x, y)
+    expect(opened.tip).to_contain_text("dog")
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_empty_and_single_maps_open_and_save(open_page, n):
+    map = Map(np.full((n, 2), 3.0), Items.numbered(n))
+    opened = open_page(map)
+    box = opened.stage.bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    if n:
+        expect(opened.tip).to_contain_text("0")
+        opened.stage.click()
+        expect(opened.page.locator(".focus .name")).to_have_text("0")
+    else:
+        expect(opened.stage).to_contain_text("This map holds no items.")
+    opened.page.mouse.wheel(0, -300)
+    search_box(opened.page).fill("0")
+    expect(opened.page.locator("[aria-live]")).to_have_text("1 match" if n else "no match")
+    assert downloaded(opened.page, "Save as PNG")[1].startswith(b"\x89PNG")
+
+
+def test_a_3d_map_says_so_turns_under_the_drag_and_lists_3d_distances(open_page):
+    xyz = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 5.0]])
+    opened = open_page(Map(xyz, Items(["origin", "right", "up", "near"])))
+    expect(opened.stage).to_contain_text("Three dimensions seen from one side")
+    before = opened.stage.screenshot()
+    box = opened.stage.bounding_box()
+    opened.page.mouse.move(box["x"] + 300, box["y"] + 300)
+    opened.page.mouse.down()
+    opened.page.mouse.move(box["x"] + 420, box["y"] + 330, steps=5)
+    opened.page.mouse.up()
+    assert opened.stage.screenshot() != before
+    search_box(opened.page).fill("origin")
+    search_box(opened.page).press("Enter")
+    expect(opened.page.locator(".near .distance")).to_have_text(["1", "1", "5"])
+
+
+def test_of_four_dimensions_two_are_chosen_and_the_page_says_so(open_page):
+    rng = np.random.default_rng(0)
+    opened = open_page(Map(rng.normal(size=(12, 4)), Items.numbered(12)))
+    about = opened.page.get_by_label("About this map")
+    expect(about).to_contain_text("This map has 4 dimensions and two are drawn")
+    before = opened.stage.screenshot()
+    opened.page.get_by_role("combobox", name="Up").select_option("axis 3")
+    opened.page.wait_for_timeout(100)
+    assert opened.stage.screenshot() != before
+
+
+def test_several_views_are_tabs(open_page, nine):
+    page = open_page([scatter(nine, title="First"), scatter(nine, title="Second")]).page
+    expect(page.locator("h1")).to_have_text("First")
+    page.get_by_role("button", name="Second").click()
+    expect(page.locator("h1")).to_have_text("Second")
+    expect(page.locator("canvas")).to_have_count(2)
+
+
+def test_nothing_is_wider_than_a_narrow_screen(open_page, nine):
+    opened = open_page(nine, width=480, height=800)
+    assert opened.page.evaluate("() => document.documentElement.scrollWidth") == 480
+    opened.hover("rome")
+    expect(opened.tip).to_contain_text("rome")
+    box = opened.tip.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 480
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig):
+    path = pytestconfig.rootpath / "web/node_modules/axe-core/axe.min.js"
+    if not path.is_file():
+        pytest.fail(f"{path} is missing: run `npm ci` in web/", pytrace=False)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page, nine, axe, scheme):
+    opened = open_page(scatter(nine.but(notes=("a note",)), rings=["tea"]), color_scheme=scheme)
+    opened.map = nine
+    lasso(opened, around(opened, ["oslo", "rome", "paris"]))
+    opened.page.locator(".items button").first.click()
+    opened.page.get_by_role("button", name="drinks 3").click()
+    opened.page.locator("summary").click()
+    search_box(opened.page).fill("o")
+    opened.hover("dog")
+    opened.page.evaluate(axe)
+    found = opened.page.evaluate("() => axe.run()")["violations"]
+    serious = [
+        (v["id"], [n["html"] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_points_open_and_answer(open_page):
+    rng = np.random.default_rng(0)
+    xy = np.vstack([rng.normal(size=(99_999, 2)), [[9.0, 9.0]]])
+    labels = [f"w{i}" for i in range(100_000)]
+    opened = open_page(Map(xy, Items(labels, {"group": np.arange(100_000) % 5})))
+    opened.hover("w99999")
+    expect(opened.tip).to_contain_text("w99999")
+    search_box(opened.page).fill("9999")
+    expect(opened.page.locator("[aria-live]")).to_have_text("19 matches")

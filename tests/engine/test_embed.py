@@ -1,0 +1,215 @@
+"""Maps: same seed same bits, best restart kept, no worse than the peers, clear words for bad input."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
+from langscape.engine.initial import start
+from langscape.errors import Cancelled, DataError, SettingsError
+from langscape.kernels import plain
+
+rng = np.random.default_rng(0)
+SHORT = Schedule(steps=300, early_steps=100)
+
+
+def test_the_kl_reported_is_that_of_the_unexaggerated_p():
+    a = affinity.points(rng.normal(size=(150, 5)), 20)
+    m = embed(a, schedule=Schedule(steps=200, early_steps=100, late_steps=50, late_exaggeration=4.0), quality=False)
+    assert m.kl == pytest.approx(plain.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
+    assert m.history[-1, 1] == pytest.approx(m.kl, abs=1e-3)
+
+
+def test_of_several_restarts_the_lowest_kl_is_kept():
+    m = embed(affinity.points(rng.normal(size=(80, 5)), 10), restarts=5, schedule=SHORT, quality=False)
+    assert len(m.kls) == 5
+    assert m.kl == m.kls.min()
+    assert m.settings["kept"] == int(m.kls.argmin())
+    assert len(set(m.kls)) == 5
+
+
+def test_many_problems_at_once_equal_one_at_a_time():
+    problems = [affinity.points(rng.normal(size=(n, 4)), 5) for n in (20, 33, 64)]
+    together = embed_many(problems, restarts=2, schedule=SHORT, quality=False)
+    for a, m in zip(problems, together, strict=True):
+        alone = embed(a, restarts=2, schedule=SHORT, quality=False)
+        assert np.array_equal(alone.xy, m.xy)
+        assert np.array_equal(alone.kls, m.kls)
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4])
+def test_dense_and_sparse_exact_engines_reach_the_same_kl(dims):
+    X = rng.normal(size=(60, 5))
+    P = affinity.points(X, 15, method="neighbours").P
+    sparse = Affinities(P, Items.numbered(60))
+    thick = Affinities(P.toarray(), Items.numbered(60))
+    begin = rng.normal(size=(60, dims)) * 1e-2
+    a, b = (embed(one, dims, begin, schedule=Schedule(steps=2000), quality=False) for one in (sparse, thick))
+    assert a.kl == pytest.approx(b.kl, rel=0.02)
+
+
+def test_floors_hold_for_the_chosen_coordinates_only():
+    a = affinity.points(rng.normal(size=(70, 5)), 10)
+    m = embed(a, 4, "random", at_least=(None, None, 0.001, 0.001), schedule=SHORT, quality=False)
+    assert m.xy[:, 2:].min() >= np.float32(0.001)
+    assert m.xy[:, :2].min() < 0
+
+
+@pytest.mark.parametrize("initial", ["pca", "random", "mds", "mds-angular", "spectral"])
+def test_every_named_start_has_the_spread_it_promises(initial):
+    a = affinity.points(rng.normal(size=(100, 6)) + 1, 10)
+    Y = start(a, initial, 2, seed=0)
+    assert Y.shape == (100, 2)
+    assert Y[:, 0].std() == pytest.approx(1e-4, rel=0.2)
+
+
+def test_classical_scaling_recovers_points_from_angles_of_few_dimensions():
+    from langscape.engine.initial import classical_scaling
+
+    angle = rng.uniform(0, 1.5, 50)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) * rng.uniform(1, 5, (50, 1))
+    line = classical_scaling(X, 1, angular=True)[:, 0]
+    # angles on a quarter circle lie on a line: MDS gives them back up to sign and shift
+    assert abs(np.corrcoef(line, angle)[0, 1]) > 1 - 1e-9
+    assert np.ptp(line) == pytest.approx(np.ptp(angle))
+
+
+def test_an_earlier_map_lends_its_places_by_label():
+    X = rng.normal(size=(60, 4))
+    names = [f"w{i}" for i in range(60)]
+    old = embed(affinity.points(X[:50], 10, labels=names[:50]), schedule=SHORT, quality=False)
+    a = affinity.points(X[::-1], 10, labels=names[::-1])
+    Y = start(a, old, 2, seed=0)
+    np.testing.assert_allclose(Y[10:], old.xy[::-1])
+    assert np.abs(Y[:10]).max() <= np.abs(old.xy).max() * 1.1
+    calm = Schedule(steps=50, early_steps=0, learning_rate=1.0)
+    new = embed(a, initial=old, schedule=calm, quality=False)
+    assert np.corrcoef(new.xy[10:, 0], old.xy[::-1, 0])[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_handful_of_points_has_a_map(n):
+    m = embed(affinity.points(rng.normal(size=(n, 3)), 1.0))
+    assert m.xy.shape == (n, 2)
+    assert np.isfinite(m.xy).all()
+
+
+@pytest.mark.parametrize("n", [30, 2300])
+def test_identical_points_have_a_map_without_nan(n):
+    m = embed(affinity.points(np.ones((n, 4)), 5), schedule=SHORT, quality=False)
+    assert np.isfinite(m.xy).all()
+    assert np.isfinite(m.kl)
+
+
+def test_wide_magnitudes_have_a_map_without_nan():
+    X = rng.normal(size=(200, 4)) * np.logspace(-12, 12, 200)[:, None]
+    m = embed(affinity.points(X, 10), quality=False)
+    assert np.isfinite(m.xy).all()
+
+
+@pytest.mark.parametrize(
+    ("P", "said"),
+    [
+        (np.full((4, 4), 0.1), "sums to 1.6"),
+        (np.full((4, 5), 0.05), "square"),
+        (np.full((4, 4), np.nan), "NaN"),
+    ],
+)
+def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
+    with pytest.raises(DataError, match=said):
+        embed(Affinities(P, Items.numbered(4)))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"dims": 5}, "dims 5"),
+        ({"restarts": 0}, "restarts 0"),
+        ({"initial": "umap"}, "umap"),
+        ({"initial": np.zeros((3, 2))}, r"\(3, 2\)"),
+        ({"at_least": (0.0,)}, "1 entries"),
+        ({"engine": "warp"}, "warp"),
+        ({"engine": "grid"}, "grid"),
+        ({"schedule": Schedule(learning_rate=1e11, largest_step=0, gains=False)}, "lower it"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(kwargs, said):
+    with pytest.raises(SettingsError, match=said):
+        embed(affinity.points(rng.normal(size=(40, 3)), 5), quality=False, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"steps": 0}, "steps 0"),
+        ({"steps": 100}, "do not fit"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"learning_rate": "fast"}, "fast"),
+        ({"momentum": (0.5, 1.0)}, "momentum"),
+        ({"early_exaggeration": 0.5}, "early_exaggeration"),
+    ],
+)
+def test_a_schedule_that_cannot_run_is_refused_when_made(kwargs, said):
+    with pytest.raises(SettingsError, match=said):
+        Schedule(**kwargs)
+
+
+def test_too_many_points_for_three_dimensions_says_what_to_do():
+    from scipy.sparse import csr_array
+
+    n = 20_001
+    ring = np.arange(n)
+    P = csr_array((np.full(2 * n, 0.5 / n), (np.r_[ring, ring], np.r_[(ring + 1) % n, (ring - 1) % n])))
+    with pytest.raises(SettingsError, match="2-D map"):
+        embed(Affinities(P, Items.numbered(n)), 3)
+
+
+def test_progress_counts_up_to_the_end_with_a_kl():
+    seen = []
+    a = affinity.points(rng.normal(size=(60, 4)), 10)
+    embed(a, restarts=2, schedule=SHORT, quality=False, progress=seen.append)
+    assert seen[-1].done == seen[-1].total == 600
+    assert [s.done for s in seen] == sorted(s.done for s in seen)
+    assert seen[-1].figures["KL"] > 0
+
+
+def test_control_c_stops_and_hands_over_what_stood():
+    a = affinity.points(rng.normal(size=(900, 4)), 20)
+    main = threading.get_ident()
+    threading.Thread(
+        target=lambda: (time.sleep(0.5), signal.pthread_kill(main, signal.SIGINT)), daemon=True
+    ).start()
+    with pytest.raises(Cancelled, match=r"stopped after \d+ of 100000 steps") as stopped:
+        embed(a, schedule=Schedule(steps=100_000), quality=False)
+    assert stopped.value.partial.xy.shape == (900, 2)
+    assert np.isfinite(stopped.value.partial.kl)
+
+
+BITS = """
+import hashlib, numpy as np, os
+from langscape import affinity, embed, embed_many, insert, Schedule
+r = np.random.default_rng(0)
+wide = lambda n, d: r.normal(size=(n, d)) * r.lognormal(sigma=3, size=(n, 1))
+s = Schedule(steps=120, early_steps=40)
+h = hashlib.sha256()
+for n, dims, kw in ((300, 2, {}), (1200, 3, {}), (2700, 2, {}), (2700, 3, {"engine": "exact"})):
+    m = embed(affinity.points(wide(n, 20), 15), dims, schedule=s, restarts=2, **kw)
+    h.update(m.xy.tobytes()); h.update(repr(m.kl).encode()); h.update(repr(dict(m.quality)).encode())
+m = embed(affinity.local(r.normal(size=(400, 20)), 10), schedule=s)
+h.update(insert(m, r.normal(size=(50, 20))).xy.tobytes())
+print(h.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
+    def run(threads: str) -> str:
+        env = {**os.environ, **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)}
+        return subprocess.run([sys.executable, "-c", BITS], env=env, capture_output=True, text=True, check=True).stdout
+
+    assert run("1") == run("2") == run("4") == run("2")

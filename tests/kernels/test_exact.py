@@ -1,0 +1,106 @@
+"""The fast exact kernels equal the plain twin, and the twin's gradient equals finite differences."""
+
+import numpy as np
+import pytest
+from langscape.kernels import exact, plain
+
+rng = np.random.default_rng(4)
+
+
+def joint(n: int, concentration: float = 0.2) -> np.ndarray:
+    A = rng.dirichlet(np.full(n, concentration), size=n)
+    P = A + A.T
+    np.fill_diagonal(P, 0)
+    return P / P.sum()
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4])
+def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
+    P, Y = joint(12), rng.normal(size=(12, dims))
+    G = plain.gradient(P, Y)
+    h = 1e-5
+    for i in range(12):
+        for d in range(dims):
+            up, down = Y.copy(), Y.copy()
+            up[i, d] += h
+            down[i, d] -= h
+            slope = (plain.kl(P, up) - plain.kl(P, down)) / (2 * h)
+            assert abs(slope - G[i, d]) < 1e-6
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 30.0])
+@pytest.mark.parametrize("n", [2, 7, 130])
+def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
+    P = joint(n)
+    Y = rng.normal(size=(n, dims)) * scale
+    Yt = np.ascontiguousarray(Y.T, np.float32)
+    A, R = np.empty_like(Yt), np.empty_like(Yt)
+    shares = np.empty((n + exact.ROWS - 1) // exact.ROWS)
+    Z = exact.forces_rows(P.astype(np.float32), Yt, A, R, shares)
+    want = plain.gradient(P, Yt.T.astype(np.float64), exaggeration=12.0)
+    got = 4 * (12 * A - R / Z).T
+    assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max() + 1e-12
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4])
+def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
+    from langscape.engine.descent import _entries
+    from scipy.sparse import csr_array
+
+    P = joint(150).astype(np.float32)
+    P[P < np.quantile(P, 0.9)] = 0
+    P = np.maximum(P, P.T)
+    Y = np.ascontiguousarray(rng.normal(size=(dims, 150)), np.float32)
+    A, R, A2, R2 = (np.empty_like(Y) for _ in range(4))
+    shares = np.empty(3)
+    Z = exact.forces_rows(P, Y, A, R, shares)
+    Z2 = exact.forces_rows_sparse(*_entries(csr_array(P)), Y, A2, R2, shares)
+    assert Z2 == pytest.approx(Z, rel=1e-6)
+    np.testing.assert_allclose(A2, A, rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(R2, R, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4])
+def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims):
+    n, steps = 40, 60
+    P = joint(n)
+    floor = np.full(dims, -np.inf, np.float32)
+    if dims == 4:
+        floor[2:] = 0.001
+    plan = np.ones((4, steps), np.float32)
+    plan[0, :20], plan[1], plan[2], plan[3] = 4.0, 5.0, 0.6, 0.0
+    plan[3, 20] = 1.0
+    start = rng.normal(size=(n, dims)).astype(np.float32) * 0.1
+    want = plain.descend(P, start, plan, largest_step=5.0, floor=floor)
+    Y = np.ascontiguousarray(start.T).ravel()
+    V, G = np.zeros_like(Y), np.ones_like(Y)
+    one = np.zeros(1, np.int64)
+    exact.descend_tasks(
+        P.astype(np.float32).ravel(), one, np.array([n]), one, Y, V, G, one, dims, plan[None], 0, steps,
+        True, np.float32(0.01), np.float32(5.0), floor,
+    )  # fmt: skip
+    got = Y.reshape(dims, n).T
+    assert np.abs(got - want).max() < 2e-3 * np.abs(want).max()
+    if dims == 4:
+        assert got[:, 2:].min() >= np.float32(0.001)
+
+
+def test_every_kl_kernel_gives_the_plain_kl():
+    from langscape.engine.descent import _entries
+    from scipy.sparse import csr_array
+
+    n = 90
+    P = joint(n).astype(np.float32)
+    P /= P.sum(dtype=np.float64)
+    Y = rng.normal(size=(n, 2)).astype(np.float32) * 4
+    want = plain.kl(P.astype(np.float64), Y.astype(np.float64))
+    Yt = np.ascontiguousarray(Y.T)
+    assert exact.kl_dense(P, Yt) == pytest.approx(want, abs=1e-6)
+    for kernel, entries in ((exact.kl_rows, (P,)), (exact.kl_rows_sparse, _entries(csr_array(P)))):
+        totals, shares = np.empty(n), np.empty(n)
+        kernel(*entries, Yt, totals, shares)
+        assert totals.sum() + np.log(shares.sum()) == pytest.approx(want, abs=1e-6)
+    total, Z = exact.rough_kl_row_terms(P, Yt)
+    p = P[P > 0].astype(np.float64)
+    assert (p * np.log(p)).sum() + total + np.log(Z) == pytest.approx(want, abs=1e-4)

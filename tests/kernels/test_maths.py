@@ -1,0 +1,36 @@
+import numpy as np
+from langscape.kernels import maths
+from numba import njit
+
+
+@njit(**maths.FAST)
+def _exp_of(x, out):
+    for i in range(x.size):
+        out[i] = maths.exp(x[i])
+
+
+@njit(**maths.FAST)
+def _log_of(x, out):
+    for i in range(x.size):
+        out[i] = maths.log32(x[i])
+
+
+def test_exp_is_exact_to_rounding_down_to_where_nothing_counts():
+    x = np.concatenate([[0.0], -np.logspace(-9, np.log10(699.0), 20_000)])
+    out = np.empty_like(x)
+    _exp_of(x, out)
+    assert np.abs(out / np.exp(x) - 1).max() < 1e-12
+
+
+def test_exp_far_below_is_as_good_as_zero():
+    out = np.empty(2)
+    _exp_of(np.array([-1e5, -1e300]), out)
+    assert (out >= 0).all()
+    assert (out < 1e-300).all()
+
+
+def test_log_is_good_to_a_few_millionths():
+    x = np.logspace(0, 30, 20_000).astype(np.float32)
+    out = np.empty_like(x)
+    _log_of(x, out)
+    assert np.abs(out - np.log(x.astype(np.float64))).max() < 8e-6

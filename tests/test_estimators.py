@@ -1,0 +1,149 @@
+import doctest
+import pickle
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from langscape import affinity, embed, estimators, metrics
+from langscape.engine import Schedule
+from langscape.errors import DataError, SettingsError
+from langscape.estimators import TSNE
+
+
+@parametrize_with_checks([TSNE(), TSNE(n_components=3, restarts=2, max_iter=300)])
+def test_scikit_learns_own_checks_pass_with_none_expected_to_fail(estimator, check):
+    check(estimator)
+
+
+def test_the_map_is_the_one_the_engine_makes():
+    X = load_iris().data
+    model = TSNE(perplexity=20, max_iter=400, random_state=3).fit(X)
+    same = embed(affinity.points(X, 20.0), schedule=Schedule(steps=400), seed=3)
+    np.testing.assert_array_equal(model.embedding_, same.xy)
+    assert model.kl_divergence_ == same.kl
+    assert dict(model.map_.quality) == dict(same.quality)
+    assert model.n_iter_ == 400
+
+
+def test_training_rows_stay_where_they_are_and_others_join_their_class():
+    X, y = load_digits(return_X_y=True)
+    X = X[:900]
+    model = TSNE(random_state=0, max_iter=500).fit(X[:700])
+    np.testing.assert_array_equal(model.transform(X[:700]), model.embedding_)
+    placed = model.transform(X[700:])
+    on_the_map = KNeighborsClassifier(5).fit(model.embedding_, y[:700])
+    in_the_data = KNeighborsClassifier(5).fit(X[:700], y[:700])
+    # Two routes to one answer: the class of a new row by its place, and by its vector.
+    agreed = np.mean(on_the_map.predict(placed) == in_the_data.predict(X[700:]))
+    assert agreed > 0.9
+
+
+def test_placed_rows_have_the_neighbours_that_a_euclidean_search_finds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5)) + 100.0  # far from the origin, where directions say nothing
+    model = TSNE(random_state=0, max_iter=500).fit(X[:300])
+    placed = model.transform(X[300:])
+    nearest = cdist(X[300:], X[:300]).argsort(axis=1)[:, :10]
+    means = model.embedding_[nearest].mean(axis=1)
+    others = model.embedding_[rng.integers(0, 300, (100, 10))].mean(axis=1)
+    assert (
+        np.linalg.norm(placed - means, axis=1).mean() < 0.5 * np.linalg.norm(placed - others, axis=1).mean()
+    )
+
+
+def test_rows_are_placed_alike_whatever_else_is_placed_with_them():
+    X = load_iris().data
+    model = TSNE(random_state=0, max_iter=300).fit(X[::2])
+    together = model.transform(X[1::2])
+    alone = np.vstack([model.transform(row[None]) for row in X[1::2]])
+    spread = model.embedding_.std()
+    np.testing.assert_allclose(alone, together, atol=1e-3 * spread)
+
+
+def test_precision_is_kept():
+    X = load_iris().data
+    for dtype in (np.float32, np.float64):
+        model = TSNE(max_iter=260).fit(X.astype(dtype))
+        assert model.embedding_.dtype == dtype
+        assert model.transform(X[:5].astype(dtype) + 1).dtype == dtype
+
+
+def test_distances_may_be_given_instead_of_vectors():
+    X = load_iris().data
+    by_distance = TSNE(metric="precomputed", init="random", random_state=0, max_iter=500).fit(cdist(X, X))
+    by_vector = TSNE(init="random", random_state=0, max_iter=500).fit(X)
+    P = affinity.points(X, 30.0).P
+    assert metrics.kl(P, by_distance.embedding_) == pytest.approx(
+        metrics.kl(P, by_vector.embedding_), rel=0.1
+    )
+    with pytest.raises(SettingsError, match="precomputed"):
+        by_distance.transform(cdist(X, X))
+    with pytest.raises(SettingsError, match="square"):
+        TSNE(metric="precomputed").fit(X)
+
+
+def test_a_line_is_a_map_too_and_the_best_of_its_restarts_is_kept():
+    X = load_iris().data
+    model = TSNE(n_components=1, restarts=3, random_state=0, max_iter=500).fit(X)
+    assert model.embedding_.shape == (150, 1)
+    assert model.transform(X[:3] + 0.01).shape == (3, 1)
+    P = affinity.points(X, 30.0).P
+    assert metrics.kl(P, model.embedding_) == pytest.approx(model.kl_divergence_, rel=1e-4)
+    assert model.kl_divergence_ == model.map_.kls.min()
+    with pytest.raises(SettingsError, match="restarts 0"):
+        TSNE(n_components=1, restarts=0).fit(X)
+
+
+def test_few_rows_lower_the_perplexity_and_say_to_what():
+    X = load_iris().data
+    assert TSNE(max_iter=260).fit(X[:31]).perplexity_ == 10.0
+    assert TSNE(max_iter=260).fit(X[:2]).perplexity_ == 1.0
+    assert np.isfinite(TSNE(max_iter=260).fit(np.ones((12, 3))).embedding_).all()
+
+
+def test_it_works_in_a_pipeline_clones_pickles_and_names_its_columns():
+    X = load_iris().data
+    pipeline = make_pipeline(StandardScaler(), TSNE(random_state=1, max_iter=260))
+    xy = pipeline.fit_transform(X)
+    assert list(pipeline.get_feature_names_out()) == ["tsne0", "tsne1"]
+    again = clone(pipeline).fit_transform(X)
+    np.testing.assert_array_equal(xy, again)
+    copied = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(copied.transform(X + 0.1), pipeline.transform(X + 0.1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"n_components": 5}, "5"),
+        ({"metric": "manhattan"}, "manhattan"),
+        ({"init": "magic"}, "magic"),
+        ({"learning_rate": -1.0}, "-1"),
+        ({"max_iter": 0}, "0"),
+        ({"early_exaggeration": 0.5}, "0.5"),
+        ({"restarts": 0}, "0"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(settings, said):
+    with pytest.raises(SettingsError, match=said):
+        TSNE(**settings).fit(load_iris().data)
+
+
+def test_a_row_without_direction_cannot_be_placed_by_cosine():
+    X = load_iris().data
+    model = TSNE(metric="cosine", max_iter=260).fit(X)
+    with pytest.raises(DataError, match="zeros"):
+        model.transform(np.zeros((1, 4)))
+
+
+def test_examples_in_docstrings_run():
+    result = doctest.testmod(estimators)
+    assert result.attempted
+    assert not result.failed

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+
+import { placeLabels, shorten, type LabelSpace } from './labels'
+
+const space: LabelSpace = { width: 400, height: 300, gap: 6, lineHeight: 15, air: 4, most: 100, budget: 1000 }
+const measure = (text: string) => text.length * 7
+
+describe('labels', () => {
+  it('never touch one another', () => {
+    const places = Array.from({ length: 300 }, (_, i) => [(i * 97) % 400, (i * 61) % 300] as const)
+    const placed = placeLabels(places.keys(), (row) => places[row], places.map((_, i) => `word${i}`), measure, space)
+    expect(placed.length).toBeGreaterThan(20)
+    for (const a of placed)
+      for (const b of placed) {
+        if (a === b) continue
+        const apart = a.x + a.width <= b.x || b.x + b.width <= a.x || Math.abs(a.y - b.y) >= space.lineHeight
+        expect(apart).toBe(true)
+      }
+  })
+
+  it('of the most wanted win where two want one place', () => {
+    const labels = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']
+    const placed = placeLabels([3, 0, 1, 2, 4, 5], () => [200, 150], labels, measure, space)
+    expect(placed[0].row).toBe(3)
+    expect(placed.length).toBeLessThan(6)
+  })
+
+  it('grow in number when the points move apart', () => {
+    const at = (spread: number) => (row: number) => [200 + ((row % 10) - 5) * spread, 150 + (Math.floor(row / 10) - 5) * spread] as const
+    const rows = Array.from({ length: 100 }, (_, i) => i)
+    const labels = rows.map((row) => `w${row}`)
+    const near = placeLabels(rows, at(4), labels, measure, space).length
+    const far = placeLabels(rows, at(28), labels, measure, space).length
+    expect(far).toBeGreaterThan(2 * near)
+  })
+
+  it('stay on screen, and points off screen have none', () => {
+    const places = [[399, 150], [-1, 20], [200, 301], [1, 8]] as const
+    const placed = placeLabels([0, 1, 2, 3], (row) => places[row], ['edge', 'left', 'below', 'corner'], measure, space)
+    expect(placed.map(({ row }) => row)).toEqual([0, 3])
+    for (const { x, y, width } of placed) {
+      expect(x).toBeGreaterThanOrEqual(0)
+      expect(x + width).toBeLessThanOrEqual(400)
+      expect(y).toBeGreaterThan(0)
+    }
+  })
+
+  it('take the side that covers the fewest points', () => {
+    const covered = ([left]: readonly [number, number, number, number]) => (left > 200 ? 3 : 0)
+    const [label] = placeLabels([0], () => [200, 150], ['word'], measure, { ...space, covered })
+    expect(label.x).toBeLessThan(200)
+  })
+
+  it('stop at the given number and the given budget', () => {
+    const at = (row: number) => [(row % 8) * 50 + 5, Math.floor(row / 8) * 20 + 10] as const
+    const rows = Array.from({ length: 80 }, (_, i) => i)
+    const labels = rows.map(() => 'a')
+    expect(placeLabels(rows, at, labels, measure, { ...space, most: 5 }).length).toBe(5)
+    expect(placeLabels(rows, at, labels, measure, { ...space, budget: 3 }).length).toBe(3)
+  })
+})
+
+it('a long or broken label becomes one short line', () => {
+  expect(shorten('two\n lines\t here ')).toBe('two lines here')
+  expect(shorten('x'.repeat(40))).toBe('x'.repeat(31) + '…')
+  expect(Array.from(shorten('🜚'.repeat(40))).length).toBe(32)
+})

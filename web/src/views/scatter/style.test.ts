@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+
+import { CATEGORIES, DISTINCT, NEUTRAL, RAMP } from '../../lib/colour'
+import type { View } from '../../lib/view'
+import { cellText, readScatter, type Scatter } from './model'
+import { Search } from './search'
+import { legend, NO_VALUE, OTHERS, rampEnds, rowColour, style, type Wish } from './style'
+
+function view(over: Partial<View['properties']> = {}, arrays: View['arrays'] = {}): View {
+  return {
+    kind: 'scatter',
+    properties: {
+      title: 'Test',
+      labels: ['tea', 'oslo', 'rye', 'cat'],
+      columns: [
+        { name: 'group', type: 'category', array: 'column0', categories: ['drinks', 'capitals'] },
+        { name: 'count', type: 'number', array: 'column1' },
+      ],
+      color: 'group',
+      ...over,
+    },
+    arrays: {
+      xy: { shape: [4, 2], data: Float32Array.of(0, 0, 1, 1, 2, 2, 3, 3) },
+      column0: { shape: [4], data: Int32Array.of(0, 1, 0, -1) },
+      column1: { shape: [4], data: Float32Array.of(10, 20, NaN, 15) },
+      ...arrays,
+    },
+  }
+}
+
+const wish = (scatter: Scatter, over: Partial<Wish> = {}): Wish => ({
+  column: scatter.columns[0],
+  theme: 'light',
+  hidden: new Set(),
+  emphasis: null,
+  near: null,
+  ...over,
+})
+
+describe('a scatter view', () => {
+  it('is read with its columns, counts and ends', () => {
+    const scatter = readScatter(view())
+    const [group, count] = scatter.columns
+    expect(scatter.colour).toBe('group')
+    expect(group.type === 'category' && group.counts).toEqual([2, 1])
+    expect(count.type === 'number' && [count.low, count.high]).toEqual([10, 20])
+    expect([...scatter.labelOrder]).toEqual([0, 1, 2, 3])
+    expect(cellText(group, 3, String)).toBe('')
+    expect(cellText(count, 2, String)).toBe('')
+    expect(cellText(count, 3, String)).toBe('15')
+  })
+
+  it('ignores a colour that is not a column', () => {
+    expect(readScatter(view({ color: 'nothing' })).colour).toBeNull()
+  })
+})
+
+describe('the style', () => {
+  const scatter = readScatter(view())
+
+  it('gives categories their colours and the missing one the neutral', () => {
+    const made = style(scatter, wish(scatter))
+    expect([0, 1, 2, 3].map((row) => rowColour(made, row))).toEqual([
+      CATEGORIES.light[0], CATEGORIES.light[1], CATEGORIES.light[0], NEUTRAL.light,
+    ])
+  })
+
+  it('leaves out what the legend hides', () => {
+    const made = style(scatter, wish(scatter, { hidden: new Set([0]) }))
+    expect([...made.order]).toEqual([1, 3])
+    expect([...made.visible]).toEqual([0, 1, 0, 1])
+  })
+
+  it('hides points without a value too', () => {
+    const made = style(scatter, wish(scatter, { column: scatter.columns[1], hidden: new Set([NO_VALUE]) }))
+    expect([...made.order]).toEqual([0, 1, 3])
+  })
+
+  it('gives numbers the ends of the ramp', () => {
+    const made = style(scatter, wish(scatter, { column: scatter.columns[1] }))
+    expect(rowColour(made, 0)).toBe(RAMP.light[0])
+    expect(rowColour(made, 1)).toBe(RAMP.light.at(-1))
+    expect(rowColour(made, 2)).toBe(NEUTRAL.light)
+  })
+
+  it('quiets what is not emphasised and draws the rest on top', () => {
+    const made = style(scatter, wish(scatter, { emphasis: Uint8Array.of(1, 0, 0, 1) }))
+    expect([...made.order]).toEqual([1, 2, 0, 3])
+    expect(made.colours[4 * 1 + 3]).toBeLessThan(made.colours[3])
+    expect(rowColour(made, 1)).toBe(NEUTRAL.light)
+  })
+
+  it('draws near points last and larger', () => {
+    const made = style(scatter, wish(scatter, { near: Float32Array.of(1, 0, 0.5, 0.2) }))
+    expect([...made.order]).toEqual([1, 3, 2, 0])
+    expect(made.sizes[0]).toBeGreaterThan(made.sizes[1])
+  })
+})
+
+describe('the legend', () => {
+  it('names categories with counts, and points without a value', () => {
+    const entries = legend(readScatter(view()).columns[0], 'light')
+    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['(none)', 1]])
+  })
+
+  it('gathers the categories that have no mark of their own', () => {
+    const many = Array.from({ length: DISTINCT + 3 }, (_, i) => `g${i}`)
+    const codes = Int32Array.from({ length: many.length }, (_, i) => i)
+    const scatter = readScatter(
+      view(
+        { labels: many, columns: [{ name: 'group', type: 'category', array: 'column0', categories: many }] },
+        { xy: { shape: [many.length, 2], data: new Float32Array(many.length * 2) }, column0: { shape: [many.length], data: codes } },
+      ),
+    )
+    const entries = legend(scatter.columns[0], 'light')
+    expect(entries.length).toBe(DISTINCT + 1)
+    expect(entries.at(-1)).toMatchObject({ code: OTHERS, label: '3 others', count: 3 })
+    const made = style(scatter, wish(scatter, { hidden: new Set([OTHERS]) }))
+    expect(made.order.length).toBe(DISTINCT)
+  })
+
+  it('of numbers shows both ends', () => {
+    expect(rampEnds(readScatter(view()).columns[1])).toEqual(['10', '20'])
+    expect(rampEnds(readScatter(view()).columns[0])).toBeNull()
+  })
+})
+
+describe('search', () => {
+  const search = new Search(['Tea', 'steam', 'team', 'Äpfel', '<img>'])
+
+  it('finds substrings whatever the case: equal first, then beginnings, then the rest', () => {
+    expect(search.find('tea')).toEqual([0, 2, 1])
+  })
+
+  it('finds letters however they are composed', () => {
+    expect(search.find('a\u0308PF')).toEqual([3])
+  })
+
+  it('finds nothing for nothing, and takes every character as itself', () => {
+    expect(search.find('   ')).toEqual([])
+    expect(search.find('.*')).toEqual([])
+    expect(search.find('<img')).toEqual([4])
+  })
+})
