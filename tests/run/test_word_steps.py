@@ -93,7 +93,8 @@ def test_packing_a_broken_file_leaves_nothing(store: Store, vectors: Path, tmp_p
     assert not list((store.root / "aside").iterdir())
 
 
-@pytest.mark.parametrize("cluster", [None, pytest.param("local", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [None, "local"])
 def test_bulk_insertion_places_every_word_where_one_call_does(
     store: Store, vectors: Path, base: Recipe, tmp_path: Path, cluster: str | None
 ) -> None:

@@ -20,8 +20,9 @@ from typing import IO, Any
 
 from langscape.data import Progress, Step
 from langscape.errors import Cancelled, LangscapeError, StoreError
+from langscape.run.named import Named
 from langscape.run.registry import import_steps
-from langscape.run.store import Busy, Named, Store
+from langscape.run.store import Busy, Store
 
 ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "RAYON")},
