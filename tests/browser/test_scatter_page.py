@@ -235,12 +235,20 @@ def test_colour_by_a_number_shows_a_ramp_with_both_ends_and_greys_what_has_none(
     opened = open_page(nine)
     opened.page.get_by_role("combobox", name="Colour").select_option("count")
     expect(opened.page.locator(".ends span")).to_have_text(["1", "40"])
-    expect(opened.page.locator(".name", has_text="no value")).to_be_visible()
+    expect(opened.page.locator(".name", has_text="(none)")).to_be_visible()
     assert near(opened.pixel("milk"), "#e5d67f", within=24)
     assert near(opened.pixel("rome"), "#322474", within=24)
     assert near(opened.pixel("hen"), "#9aa0a8", within=24)
     opened.page.get_by_role("combobox", name="Colour").select_option("")
     assert near(opened.pixel("hen"), CATEGORIES[0], within=24)
+
+
+def test_a_blank_group_is_grey_and_named_none(open_page, nine):
+    groups = ["drinks"] * 3 + ["capitals"] * 3 + ["", " ", None]
+    opened = open_page(nine.but(items=Items(nine.labels, {"group": groups})))
+    expect(opened.page.get_by_role("button", name="(none) 3")).to_be_visible()
+    expect(opened.page.get_by_label("Colour", exact=True).locator("li")).to_have_count(3)
+    assert near(opened.pixel("cat"), "#9aa0a8", within=24)
 
 
 def test_the_legend_hides_and_shows_groups(open_page, nine):

@@ -115,18 +115,22 @@ def insert(
 
 
 def place(
-    xy: np.ndarray, known: np.ndarray, new: np.ndarray, settings: Insertion, *, progress: Progress | None = None
+    xy: np.ndarray,
+    known: np.ndarray,
+    new: np.ndarray,
+    settings: Insertion,
+    *,
+    threshold: float | None = None,
+    progress: Progress | None = None,
 ) -> Placed:
-    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded."""
-    from langscape.kernels.neighbours import nearest
+    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
 
-    n, m = len(xy), len(new)
+    Callers that place rows part by part give `threshold`, found once by `least_similar`.
+    """
+    m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
     unit = _unit(known, "map item")
-    threshold = -1.0
-    if n > 2:  # the map's own words' highest similarities say what is normal here
-        highest = 1.0 - nearest(unit, 1).squared[:, 0] / 2.0
-        threshold = float(np.percentile(highest, _DISSIMILAR))
+    threshold = least_similar(known) if threshold is None else threshold
     measure = _Measure(xy, known)
     parts: list[Placed] = []
     for start in range(0, m, CHUNK):
@@ -138,6 +142,17 @@ def place(
         return Placed(*(np.empty((0, *shape)) for shape in ((2,), (0,), (0,), (), (), (), ())))
     fields = ("xy", "nearest", "similarity", "dissimilar", "capped", "local", "global_")
     return Placed(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+
+
+def least_similar(known: np.ndarray) -> float:
+    """Below this highest similarity an item is unlike a map with these vectors: its own 5th percentile."""
+    from langscape.kernels.neighbours import nearest
+
+    if len(known) <= 2:
+        return -1.0
+    # the map's own words' highest similarities say what is normal here
+    highest = 1.0 - nearest(_unit(known, "map item"), 1).squared[:, 0] / 2.0
+    return float(np.percentile(highest, _DISSIMILAR))
 
 
 def _place_chunk(

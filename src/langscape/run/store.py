@@ -32,7 +32,7 @@ from langscape.run import disk, locks, results
 from langscape.run.index import Index
 from langscape.run.label import FORMAT, Entry, label_text, read_label
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
-from langscape.run.steps import find_step
+from langscape.run.registry import find_step
 
 OLDEST = 1
 """The oldest format of a store that this langscape reads."""

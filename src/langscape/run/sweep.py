@@ -9,22 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from langscape.data import Progress, Step
-from langscape.errors import Cancelled, DataError, SettingsError, StoreError
-from langscape.run import locks
+from langscape.errors import Cancelled, DataError, FileError, SettingsError, StoreError
+from langscape.run import disk, locks
 from langscape.run.backends import Backend, InProcess, LocalPool, Outcome
 from langscape.run.recipe import Recipe, canonical
+from langscape.run.registry import find_step, import_steps
 from langscape.run.results import Table
-from langscape.run.steps import find_step, import_steps
 from langscape.run.store import Named, Store
 
 BATCH_SECONDS = 2.0
@@ -108,6 +110,33 @@ class Sweep:
             rows.append({"key": key, **value})
         names = list(dict.fromkeys(name for row in rows for name in row))
         return Table({name: _column([row.get(name) for row in rows]) for name in names}, {"sweep": self.id})
+
+    def dataset(self, folder: str | Path) -> Path:
+        """The results of every task as one Parquet dataset: a folder of parts, in order, whole or not there.
+
+        Parts share their bytes with the store where the disk allows it. Any Parquet tool reads the folder.
+        """
+        folder = Path(folder)
+        if folder.exists():
+            raise FileError(f"{folder} exists already; remove it, or name another folder")
+        with disk.writing(f"the dataset {folder}", folder.parent):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+            try:
+                for place, (key, named) in enumerate(self.tasks.items()):
+                    entry = self.store.make(named)
+                    if entry.path is None or entry.path.suffix != ".parquet":
+                        raise DataError(
+                            f"task {key!r} gives {entry.kind}; only maps and tables make a dataset"
+                        )
+                    disk.link(entry.path, aside / f"part-{place:05d}.parquet")
+                aside.chmod(0o755)
+                disk.sync(aside)
+                aside.rename(folder)
+                disk.sync(folder.parent)
+            finally:
+                disk.remove(aside)
+        return folder
 
     def _record(self, way: Mapping[str, Any]) -> None:
         modules = sorted({find_step(named.recipe.step).module for named in _all(self.tasks.values())})

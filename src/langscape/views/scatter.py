@@ -59,6 +59,7 @@ def scatter(
         "labels": list(map.labels),
         "columns": described,
         "color": _color(described, color),
+        "labels_first": 0 if labels is None else len(set(labels)),
         "ring_meaning": ring_meaning,
         "quality": trust(map),
         "notes": [str(note) for note in map.notes],
