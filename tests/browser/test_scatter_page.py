@@ -407,6 +407,41 @@ def test_of_four_dimensions_two_are_chosen_and_the_page_says_so(open_page):
     assert opened.stage.screenshot() != before
 
 
+def circles(page):
+    root = ET.fromstring(downloaded(page, "Save as SVG")[1])
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    return np.array([[float(c.get("cx")), float(c.get("cy"))] for c in root.iter(f"{SVG}circle")]), texts
+
+
+def test_equal_quantiles_spread_the_points_evenly_move_gradually_and_say_what_is_lost(open_page):
+    rng = np.random.default_rng(0)
+    map = Map(rng.standard_cauchy(size=(60, 2)), Items([f"word{i}" for i in range(60)]))
+    page = open_page(map).page
+    before, _ = circles(page)
+    page.get_by_role("switch", name="Equal quantiles").check()
+    expect(page.get_by_label("Axes")).to_contain_text("distances are not preserved")
+    page.get_by_label("Number of quantiles").fill("60")
+    page.wait_for_timeout(900)
+    after, texts = circles(page)
+    assert np.array_equal(np.argsort(before[:, 0]), np.argsort(after[:, 0]))
+    steps = np.diff(np.sort(after[:, 0]))
+    np.testing.assert_allclose(steps, steps.mean(), atol=0.05)
+    assert any("k = 60: distances are not preserved" in text for text in texts)
+    assert {f"{np.median(map.xy[:, 0]):.3f}".replace("-", "−")} <= set(texts)
+    page.get_by_role("switch", name="Equal quantiles").uncheck()
+    page.wait_for_timeout(900)
+    np.testing.assert_allclose(circles(page)[0], before, atol=0.02)
+
+
+def test_a_view_may_begin_with_equal_quantiles_and_neighbours_keep_true_distances(open_page, nine):
+    page = open_page(scatter(nine, quantiles=3)).page
+    expect(page.get_by_role("switch", name="Equal quantiles")).to_be_checked()
+    expect(page.get_by_label("Axes")).to_contain_text("k = 3")
+    search_box(page).fill("tea")
+    search_box(page).press("Enter")
+    expect(page.locator(".near .distance").first).to_have_text("2")
+
+
 def test_several_views_are_tabs(open_page, nine):
     page = open_page([scatter(nine, title="First"), scatter(nine, title="Second")]).page
     expect(page.locator("h1")).to_have_text("First")

@@ -85,6 +85,17 @@ def test_the_figure_is_as_high_as_the_map_wants(stretch, shape):
     assert {"low": height < 6, "square": 7 < height < 11, "high": 9 < height < 11}[shape]
 
 
+def test_quantile_axes_spread_the_points_evenly_and_say_that_distances_are_lost():
+    map = cloud(200).but(xy=np.random.default_rng(1).standard_cauchy(size=(200, 2)))
+    figure = figure_scatter.draw(scatter(map, quantiles=1000))
+    axes = figure.axes[0]
+    places = np.sort(np.vstack([c.get_offsets() for c in axes.collections])[:, 0])
+    np.testing.assert_allclose(places, np.linspace(0, 1, 200), atol=1e-6)
+    middle = axes.get_xticklabels()[5].get_text().replace("−", "-")
+    assert float(middle) == pytest.approx(np.median(map.xy[:, 0]), rel=0.01)
+    assert any("k = 1000: distances are not preserved" in text for text in texts(figure))
+
+
 def test_units_are_equal_on_both_axes_and_every_point_is_inside():
     map = cloud(50).but(xy=np.random.default_rng(1).normal(size=(50, 2)) * [30, 1])
     axes = figure_scatter.draw(scatter(map)).axes[0]

@@ -111,6 +111,14 @@ def test_empty_and_single_maps_are_views(n, dims):
     assert view.arrays["xy"].shape == (n, dims)
 
 
+def test_quantiles_are_a_whole_number_for_a_plane():
+    assert scatter(small(), quantiles=5).properties["quantiles"] == 5
+    with pytest.raises(SettingsError, match="quantiles 0 must be a whole number"):
+        scatter(small(), quantiles=0)
+    with pytest.raises(SettingsError, match="a map of 3 dimensions is turned"):
+        scatter(Map(np.zeros((2, 3)), Items.numbered(2)), quantiles=5)
+
+
 def test_kl_names_the_best_and_the_median_of_the_restarts():
     figures = scatter(small(kl=0.5, kls=np.array([0.5, 0.7, 0.9]))).properties["quality"]
     assert figures[0]["shown"] == "0.500 (median 0.700)"

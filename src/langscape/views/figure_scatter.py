@@ -16,11 +16,13 @@ from matplotlib.lines import Line2D
 from langscape.data import View
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+from langscape.views.quantile import QuantileScale, quantile_scale, tick_text
 
 MOST_LABELS = 250
 """Labels tried at most; of these, the ones for which there is room are drawn."""
 
 _WIDTH, _HEIGHTS = 10.0, (3.6, 9.0)
+_TICKS = 0.3
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
@@ -34,11 +36,19 @@ def draw(view: View) -> Figure:
     caption = Caption(properties, _WIDTH)
     side = _legend_width(properties)
     across = _WIDTH - 2 * MARGIN - side
-    up = float(np.clip(across * _aspect(plane), *_HEIGHTS))
+    k = properties.get("quantiles") if len(plane) else None
+    scales = [quantile_scale(plane[:, axis], k) for axis in (0, 1)] if k else []
+    # Rescaled axes have no unit in common, so they fill a rectangle of any shape.
+    up = 0.8 * across if scales else float(np.clip(across * _aspect(plane), *_HEIGHTS))
     figure = Figure(figsize=(_WIDTH, caption.height + up + MARGIN), facecolor="white")
-    axes = figure.add_axes(inches(figure, MARGIN, MARGIN, across, up))
-    axes.set_axis_off()
-    _limits(axes, plane)
+    gap = _TICKS if scales else 0.0
+    axes = figure.add_axes(inches(figure, MARGIN + gap, MARGIN + gap, across - gap, up - gap))
+    if scales:
+        plane = np.column_stack([scale.forward(plane[:, axis]) for axis, scale in enumerate(scales)])
+        _ticks(axes, scales)
+    else:
+        axes.set_axis_off()
+        _limits(axes, plane)
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     drawn = _draw_labels(axes, view, plane)
     caption.write(figure, _sentences(view, drawn))
@@ -50,6 +60,10 @@ def _sentences(view: View, drawn: int) -> str:
     parts = [f"{n:,} {'item' if n == 1 else 'items'}, {drawn:,} labelled"]
     if view.properties.get("subtitle"):
         parts.append(view.properties["subtitle"])
+    if view.properties.get("quantiles"):
+        parts.append(
+            f"axes at equal quantiles, k = {view.properties['quantiles']}: distances are not preserved"
+        )
     if dims == 3:
         parts.append("three dimensions seen from one side")
     if dims > 3:
@@ -86,6 +100,19 @@ def _limits(axes: Axes, plane: np.ndarray) -> None:
     middle = (low + high) / 2
     axes.set_xlim(middle[0] - unit * box.width / 2, middle[0] + unit * box.width / 2)
     axes.set_ylim(middle[1] - unit * box.height / 2, middle[1] + unit * box.height / 2)
+
+
+def _ticks(axes: Axes, scales: list[QuantileScale]) -> None:
+    """Equal steps on both axes that carry the values of the map."""
+    shares = np.linspace(0, 1, 11)
+    texts = [[tick_text(value) for value in scale.inverse(shares)] for scale in scales]
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    axes.set_xticks(shares, texts[0])
+    axes.set_yticks(shares, texts[1])
+    axes.tick_params(labelsize=7, length=2, colors=SOFT)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#c9ced6")
 
 
 def _column(properties: Any) -> dict[str, Any] | None:
