@@ -19,7 +19,9 @@ def folder(tmp_path_factory):
     write_vectors(folder / "words.npz", samples.words())
     listed = samples.groups()
     with (folder / "list.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("word", "group"), *zip(listed.words[::3], listed.groups[::3], strict=True)])
+        csv.writer(file).writerows(
+            [("word", "group"), *zip(listed.words[::3], listed.groups[::3], strict=True)]
+        )
     return folder
 
 
@@ -41,7 +43,9 @@ def _kernels():
 
 
 def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
-    done = langscape(folder, "words", "words.npz", "--words", "list.csv", "--local", "-o", "m.parquet", "-o", "m.csv")
+    done = langscape(
+        folder, "words", "words.npz", "--words", "list.csv", "--local", "-o", "m.parquet", "-o", "m.csv"
+    )
     assert done.stdout.split() == ["m.parquet", "m.csv"]
     assert "local" in done.stderr
     m = read_map(folder / "m.parquet")
@@ -73,7 +77,9 @@ def test_asked_again_the_same_map_comes_from_the_store(folder):
 
 def test_an_earlier_map_can_be_the_start(folder):
     langscape(folder, "words", "words.npz", "--limit", "200", "-o", "old.parquet")
-    done = langscape(folder, "words", "words.npz", "--limit", "220", "--init", "old.parquet", "-o", "new.parquet")
+    done = langscape(
+        folder, "words", "words.npz", "--limit", "220", "--init", "old.parquet", "-o", "new.parquet"
+    )
     assert "220 items" in done.stderr
     assert read_map(folder / "new.parquet").settings["initial"] == "map"
 
@@ -82,7 +88,17 @@ def test_an_earlier_map_can_be_the_start(folder):
 def test_landmarks_carry_all_other_words(folder):
     for sample in ("frequency", "random", "kmeans"):
         langscape(
-            folder, "words", "words.npz", "--landmarks", "600", "--sample", sample, "--workers", "0", "-o", "big.parquet"
+            folder,
+            "words",
+            "words.npz",
+            "--landmarks",
+            "600",
+            "--sample",
+            sample,
+            "--workers",
+            "0",
+            "-o",
+            "big.parquet",
         )
         big = read_map(folder / "big.parquet")
         assert len(big) == 5000
@@ -101,7 +117,10 @@ def test_landmarks_carry_all_other_words(folder):
         (["words", "words.npz", "--landmarks", "9000"], "9,000 landmarks"),
         (["insert", "nomap.parquet", "tea", "--vectors", "words.npz"], "nomap.parquet"),
         (["insert", "words.npz", "--vectors", "words.npz"], "name the words"),
-        (["insert", "words.npz", "tea", "--vectors", "words.npz", "--neighbours", "some"], "--neighbours some"),
+        (
+            ["insert", "words.npz", "tea", "--vectors", "words.npz", "--neighbours", "some"],
+            "--neighbours some",
+        ),
         (["measure", "words.npz"], "words.npz"),
     ],
 )
@@ -113,7 +132,17 @@ def test_a_mistake_is_one_clear_message(folder, words, said):
 
 @pytest.mark.slow
 def test_control_c_keeps_the_map_as_it_stood(folder):
-    command = [sys.executable, "-m", "langscape.cli", "words", "words.npz", "--limit", "2400", "--steps", "200000"]
+    command = [
+        sys.executable,
+        "-m",
+        "langscape.cli",
+        "words",
+        "words.npz",
+        "--limit",
+        "2400",
+        "--steps",
+        "200000",
+    ]
     process = subprocess.Popen(
         [*command, "-o", "part.parquet"],
         cwd=folder,

@@ -7,6 +7,7 @@ from langscape.engine.insert import base_for, power_for
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import plain
 from langscape.sources import samples
+from scipy.optimize import minimize
 
 rng = np.random.default_rng(0)
 
@@ -71,7 +72,7 @@ def test_old_points_do_not_move_by_a_bit(base, new):
 
 @pytest.mark.parametrize("theta", [0.01, 0.05, 0.5])
 def test_the_least_similar_neighbour_weighs_theta(theta):
-    s = rng.uniform(0.2, 0.999, 50)
+    s = rng.uniform(0.2, 0.99, 50)  # nearer to 1 the base would be beyond float64
     np.testing.assert_allclose(s ** power_for(s, theta), theta, rtol=1e-9)
     p = base_for(s, theta)
     fair = np.abs(p - 1) > 1e-3
@@ -134,7 +135,11 @@ def test_optimising_lowers_the_new_points_own_divergence(base, new):
     plainly = insert(base, new.matrix).xy[len(base) :].astype(float)
     better = insert(base, new.matrix, method="optimise").xy[len(base) :].astype(float)
     assert (divergence(better) <= divergence(plainly) + 1e-4).all()
-    assert divergence(better).mean() < divergence(plainly).mean() - 0.05
+    for i in range(0, len(x), 8):  # and no place nearby is lower still
+        found = minimize(
+            lambda z, i=i: divergence(np.tile(z, (len(x), 1)))[i], better[i], method="Nelder-Mead"
+        )
+        assert divergence(better)[i] <= found.fun + 2e-3
 
 
 @pytest.mark.parametrize(
