@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+
 from langscape import read_map
 from langscape.sources import samples, write_vectors
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+
 from langscape import Schedule, affinity, embed, insert
 from langscape.engine.insert import base_for, power_for
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import plain
 from langscape.sources import samples
-from scipy.optimize import minimize
 
 rng = np.random.default_rng(0)
 
