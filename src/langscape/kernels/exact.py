@@ -524,7 +524,7 @@ def kl_rows(P, Y, totals, shares):
 @njit(parallel=True, **FAST)
 def kl_rows_sparse(starts, columns, values, Y, totals, shares):
     """The same with a sparse P; Z is still summed over all pairs."""
-    dims, n = Y.shape
+    n = Y.shape[1]
     for i in prange(n):
         s = np.empty(n)
         _, _, z = _kl_row(s, Y, i, s)  # no P here: s stands in for it, only z is used

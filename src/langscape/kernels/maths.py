@@ -30,8 +30,8 @@ def _double_of_bits(typingctx, bits):
 
 
 @intrinsic
-def _bits_of_double(typingctx, x):  # noqa: ANN001, ANN202
-    def code(context, builder, signature, args):  # noqa: ANN001, ANN202
+def _bits_of_double(typingctx, x):
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), code
@@ -64,7 +64,7 @@ def exp(x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def log(x):  # noqa: ANN001, ANN201
+def log(x):
     """The natural logarithm of a float64 x in [1e-300, 1e300], to 1e-15."""
     bits = _bits_of_double(float64(x))
     k = (bits - int64(0x3FE6A09E667F3BCD)) >> int64(52)
