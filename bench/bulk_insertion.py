@@ -42,16 +42,21 @@ def write_words(path: Path, count: int) -> None:
             file.writelines(b"word%d " % (first + i) + row.tobytes() for i, row in enumerate(blended))
 
 
-class Memory:
-    """The most bytes held at once by this process and, each alone, by its children."""
+class Watch:
+    """The most bytes held by this process and by any child; and the CPU time of all children."""
 
     def __init__(self) -> None:
         self.own = self.child = 0
+        self._cpu: dict[int, float] = {}
         self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def stop(self) -> None:
         self._over.set()
+
+    @property
+    def cpu(self) -> float:
+        return sum(self._cpu.values())
 
     def _watch(self) -> None:
         me = psutil.Process()
@@ -60,6 +65,8 @@ class Memory:
             for child in me.children(recursive=True):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     self.child = max(self.child, child.memory_info().rss)
+                    times = child.cpu_times()
+                    self._cpu[child.pid] = times.user + times.system
 
 
 def main() -> None:
@@ -81,9 +88,9 @@ def main() -> None:
         began = time.perf_counter()
         quality = store.run(base).quality
         print(f"| map of {args.landmarks:,} | {_since(began)} | {_figures(quality)} |", flush=True)
-        memory, began = Memory(), time.perf_counter()
+        watch, began = Watch(), time.perf_counter()
         sweep = insertion(base, vectors, store=store)
-        print(f"| packing the vectors | {_since(began)} | {_megabytes(memory.own)} |", flush=True)
+        print(f"| packing the vectors | {_since(began)} | {_megabytes(watch.own)} |", flush=True)
         began = time.perf_counter()
         report = sweep.run(workers=args.workers, cluster=cluster)
         if report.failed:
@@ -91,10 +98,11 @@ def main() -> None:
         taken = time.perf_counter() - began
         rate = args.words / taken
         parts = f"{args.workers} workers, {report.total} parts"
-        print(f"| inserting, {parts} | {taken:.1f} | {rate:,.0f} words a second |", flush=True)
+        busy = f"{watch.cpu:.0f} s of CPU"
+        print(f"| inserting, {parts} | {taken:.1f} | {rate:,.0f} words a second, {busy} |", flush=True)
         began = time.perf_counter()
         out = sweep.dataset(folder / "placed")
-        memory.stop()
+        watch.stop()
         import duckdb
 
         asked = f"select count(*), avg(local), count(distinct label) from '{out}/*.parquet'"
@@ -102,7 +110,7 @@ def main() -> None:
         size = sum(part.stat().st_size for part in out.iterdir())
         print(f"| one Parquet dataset | {_since(began)} | {rows[0]:,} rows, {size / 1e6:.0f} MB |")
         print(
-            f"| most memory | | each worker {_megabytes(memory.child)}, the parent {_megabytes(memory.own)} |"
+            f"| most memory | | each worker {_megabytes(watch.child)}, the parent {_megabytes(watch.own)} |"
         )
         if not rows[0] == rows[2] == args.words:
             raise SystemExit(f"{rows[0]:,} rows of {rows[2]:,} words, expected {args.words:,} of each")
