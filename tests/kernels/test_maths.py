@@ -1,6 +1,7 @@
 import numpy as np
-from langscape.kernels import maths
 from numba import njit
+
+from langscape.kernels import maths
 
 
 @njit(**maths.FAST)

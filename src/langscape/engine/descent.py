@@ -69,7 +69,7 @@ def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
 
 
 def tasks(
-    problems: Sequence[np.ndarray],
+    problems: Sequence[Any],
     starts: Sequence[Sequence[np.ndarray]],
     schedule: Schedule,
     floor: np.ndarray,
@@ -123,8 +123,9 @@ def tasks(
 
 def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
     """Descend one exact problem, P dense or sparse, its rows split over threads."""
-    from langscape.kernels import exact
+    from langscape.kernels import exact as kernels
 
+    exact: Any = kernels  # compiled: their signatures are not what pyright reads
     n = len(start)
     sparse = not isinstance(P, np.ndarray)
     entries = _entries(P) if sparse else (np.ascontiguousarray(P, np.float32),)
@@ -161,14 +162,15 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     """Descend one large 2-D problem with repulsion on a grid; P is sparse."""
     import numba
 
-    from langscape.kernels import grid as kernel
+    from langscape.kernels import grid as kernels
 
+    kernel: Any = kernels
     n = len(start)
     sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
     repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
     Y = np.ascontiguousarray(start, np.float32)
     V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
-    sums = np.empty(((n + kernel._CHUNK - 1) // kernel._CHUNK, 2))
+    sums = np.empty(((n + kernel.CHUNK - 1) // kernel.CHUNK, 2))
     plan = schedule.plan(n)
     entropy = entropy_of(P)
     early = schedule.early_steps

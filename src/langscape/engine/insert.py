@@ -108,7 +108,11 @@ def insert(
     settings = Insertion(weighting, p, theta, neighbours, method=method)
     known = _base_vectors(base, base_vectors)
     new = _new_vectors(vectors, known.shape[1])
-    names = [str(i) for i in range(len(base), len(base) + len(new))] if labels is None else [str(v) for v in labels]
+    names = (
+        [str(i) for i in range(len(base), len(base) + len(new))]
+        if labels is None
+        else [str(v) for v in labels]
+    )
     if len(names) != len(new):
         raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
     placed = place(base.xy, known, new, settings, progress=progress)
@@ -116,15 +120,22 @@ def insert(
 
 
 def place(
-    xy: np.ndarray, known: np.ndarray, new: np.ndarray, settings: Insertion, *, progress: Progress | None = None
+    xy: np.ndarray,
+    known: np.ndarray,
+    new: np.ndarray,
+    settings: Insertion,
+    *,
+    threshold: float | None = None,
+    progress: Progress | None = None,
 ) -> Placed:
-    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded."""
-    n, m = len(xy), len(new)
+    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
+
+    Callers that place rows part by part give `threshold`, found once by `least_similar`.
+    """
+    m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
     unit = _unit(known, "map item")
-    threshold = -1.0
-    if n > 2:  # the map's own words' highest similarities say what is normal here
-        threshold = float(np.percentile(_highest(unit), _DISSIMILAR))
+    threshold = least_similar(known) if threshold is None else threshold
     measure = _Measure(xy, known)
     parts: list[Placed] = []
     for start in range(0, m, CHUNK):
@@ -136,6 +147,14 @@ def place(
         return Placed(*(np.empty((0, *shape)) for shape in ((2,), (0,), (0,), (), (), (), ())))
     fields = ("xy", "nearest", "similarity", "dissimilar", "capped", "local", "global_")
     return Placed(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+
+
+def least_similar(known: np.ndarray) -> float:
+    """Below this highest similarity an item is unlike a map with these vectors: its own 5th percentile."""
+    if len(known) <= 2:
+        return -1.0
+    # the map's own words' highest similarities say what is normal here
+    return float(np.percentile(_highest(_unit(known, "map item")), _DISSIMILAR))
 
 
 def _highest(unit: np.ndarray) -> np.ndarray:
@@ -176,9 +195,7 @@ def _place_chunk(
         close, first = _most_similar(unit, directions, shown)
     local, global_ = measure(new, xy)
     highest = similarity[:, 0]
-    return Placed(
-        xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_
-    )
+    return Placed(xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_)
 
 
 def _weighted(
@@ -268,18 +285,27 @@ def _most_similar(unit: np.ndarray, directions: np.ndarray, k: int) -> tuple[np.
     return np.clip(1.0 - squared.astype(np.float64) / 2.0, -1.0, 1.0), index
 
 
-def _refine(Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
+def _refine(
+    Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion
+) -> None:
     from langscape.kernels.median import refine
     from langscape.kernels.perplexity import conditional_rows
 
     if Y.shape[1] != 2:
-        raise SettingsError(f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"')
+        raise SettingsError(
+            f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"'
+        )
     k = int(min(len(unit), np.ceil(3 * settings.perplexity)))
     wanted = min(settings.perplexity, max(1.0, k / 3))
     similarity, index = _most_similar(unit, directions, k)
     p = np.empty((len(directions), k))
     conditional_rows(
-        2.0 - 2.0 * similarity, 0, np.full(len(directions), np.log(wanted)), False, p, np.empty(len(directions))
+        2.0 - 2.0 * similarity,
+        0,
+        np.full(len(directions), np.log(wanted)),
+        False,
+        p,
+        np.empty(len(directions)),
     )
     refine(Y, index, p, xy, settings.rounds)
 
@@ -298,7 +324,7 @@ class _Measure:
         self.against = np.unique(np.linspace(0, n - 1, min(n, _GLOBAL_AGAINST)).astype(int))
 
     def __call__(self, new: np.ndarray, placed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
         from scipy.stats import rankdata
 
         from langscape.kernels.linear import squared_distances
@@ -307,7 +333,7 @@ class _Measure:
         if self.k < 1:
             return np.full(len(new), np.nan), np.full(len(new), np.nan)
         _, high = nearest_to(self.known, new, self.k)
-        _, low = cKDTree(self.xy).query(placed, self.k)
+        _, low = KDTree(self.xy).query(placed, self.k)
         low = np.asarray(low).reshape(len(new), self.k)
         both = (high[:, :, None] == low[:, None, :]).any(2).sum(1) / self.k
         with one_blas_thread():
@@ -340,7 +366,9 @@ def _new_vectors(vectors: Any, dim: int) -> np.ndarray:
         raise DataError(f"new vectors have shape {new.shape}, but the map's have {dim} dimensions")
     bad = np.flatnonzero(~np.isfinite(new).all(1))
     if len(bad):
-        raise DataError(f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them")
+        raise DataError(
+            f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them"
+        )
     return new
 
 
@@ -353,7 +381,12 @@ def _unit(X: np.ndarray, what: str, offset: int = 0) -> np.ndarray:
 
 
 def _grown(
-    base: Map, known: np.ndarray | None, new: np.ndarray, names: list[str], placed: Placed, settings: Insertion
+    base: Map,
+    known: np.ndarray | None,
+    new: np.ndarray,
+    names: list[str],
+    placed: Placed,
+    settings: Insertion,
 ) -> Map:
     n, m = len(base), len(new)
     labels = np.array(base.labels, dtype=object)
@@ -405,7 +438,9 @@ def _warnings(names: list[str], placed: Placed) -> list[str]:
     said = []
     odd = np.flatnonzero(placed.dissimilar)
     if len(odd):
-        shown = ", ".join(names[i] for i in odd[:10]) + (f" and {len(odd) - 10} more" if len(odd) > 10 else "")
+        shown = ", ".join(names[i] for i in odd[:10]) + (
+            f" and {len(odd) - 10} more" if len(odd) > 10 else ""
+        )
         said.append(f"unlike everything on the map, placed all the same: {shown}")
     if placed.capped.any():
         said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")

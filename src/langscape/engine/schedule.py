@@ -50,7 +50,7 @@ class Schedule:
         _whole("switch", self.switch, 0)
         if self.early_steps + self.late_steps > self.steps:
             raise SettingsError(
-                f"{self.early_steps} early and {self.late_steps} late steps do not fit into {self.steps} steps; "
+                f"{self.early_steps} early and {self.late_steps} late steps do not fit into {self.steps}; "
                 "raise steps or lower the others"
             )
         if not all(0 < rate < 1e12 for rate in self.rates(1)):

@@ -341,7 +341,7 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
 
 @njit(**FAST)
 def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step, floor):
-    """Steps first..last of one dense problem, in this thread. plan rows: exaggeration, rate, momentum, reset."""
+    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset."""
     n = Y.shape[1]
     for step in range(first, last):
         if plan[3, step] > 0:
@@ -349,13 +349,40 @@ def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step
             G[:] = f32(1)
         Z = forces(P, Y, A, R, 0, n)
         update(
-            Y, V, G, A, R, Z, plan[0, step], plan[1, step], plan[2, step], gains, least_gain, largest_step, floor
+            Y,
+            V,
+            G,
+            A,
+            R,
+            Z,
+            plan[0, step],
+            plan[1, step],
+            plan[2, step],
+            gains,
+            least_gain,
+            largest_step,
+            floor,
         )
 
 
 @njit(parallel=True, **FAST)
 def descend_tasks(
-    P, P_start, sizes, problem, Y, V, G, Y_start, dims, plans, first, last, gains, least_gain, largest_step, floor
+    P,
+    P_start,
+    sizes,
+    problem,
+    Y,
+    V,
+    G,
+    Y_start,
+    dims,
+    plans,
+    first,
+    last,
+    gains,
+    least_gain,
+    largest_step,
+    floor,
 ):
     """Steps first..last of many dense problems, whole problems per thread.
 
@@ -443,7 +470,9 @@ def kl_tasks(P, P_start, sizes, problem, Y, Y_start, dims, out):
         b = problem[t]
         n = sizes[b]
         lo = Y_start[t]
-        out[t] = kl_dense(P[P_start[b] : P_start[b] + n * n].reshape(n, n), Y[lo : lo + dims * n].reshape(dims, n))
+        out[t] = kl_dense(
+            P[P_start[b] : P_start[b] + n * n].reshape(n, n), Y[lo : lo + dims * n].reshape(dims, n)
+        )
 
 
 @njit(**FAST)

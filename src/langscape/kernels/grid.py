@@ -34,7 +34,7 @@ _ORDER = 5
 _MARGIN = _ORDER + 2
 _OWN = 64  # entries along a cell's side in the table of what a point feels of itself
 _PARTS = 4  # partial grids, added in order: a fixed number, so that bits do not depend on threads
-_CHUNK = 2048
+CHUNK = 2048
 # the quartic B-spline at the integers: its transform is what spreading and gathering multiply by
 _AT_0, _AT_1, _AT_2 = 115 / 192, 19 / 96, 1 / 384
 
@@ -103,7 +103,7 @@ def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
         dw = np.empty(5, np.float32)
         dv = np.empty(5, np.float32)
         share = 0.0
-        for i in range(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)):
+        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
             x = (Y[i, 0] - left) * per_unit
             y = (Y[i, 1] - bottom) * per_unit
             cx = int(x + f32(0.5))
@@ -171,7 +171,7 @@ class Repulsion:
 
     def __init__(self, n: int, threads: int = 1) -> None:
         self.threads = threads
-        self._shares = np.empty((n + _CHUNK - 1) // _CHUNK)
+        self._shares = np.empty((n + CHUNK - 1) // CHUNK)
         self._size = (0, 0)
         self._spacing = 0.0
 
@@ -321,7 +321,7 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
     for chunk in prange(sums.shape[0]):
         sx = 0.0
         sy = 0.0
-        for i in range(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)):
+        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
             length = f32(0)
             for d in range(2):
                 g = f32(4) * (exaggeration * A[i, d] - R[i, d] * inverse)

@@ -22,31 +22,31 @@ FAST = {
 
 
 @intrinsic
-def _double_of_bits(typingctx, bits):  # noqa: ANN001, ANN202
-    def code(context, builder, signature, args):  # noqa: ANN001, ANN202
+def _double_of_bits(typingctx, bits):
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), code
 
 
 @intrinsic
-def _bits_of_single(typingctx, x):  # noqa: ANN001, ANN202
-    def code(context, builder, signature, args):  # noqa: ANN001, ANN202
+def _bits_of_single(typingctx, x):
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], ir.IntType(32))
 
     return types.int32(types.float32), code
 
 
 @intrinsic
-def _single_of_bits(typingctx, bits):  # noqa: ANN001, ANN202
-    def code(context, builder, signature, args):  # noqa: ANN001, ANN202
+def _single_of_bits(typingctx, bits):
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], ir.FloatType())
 
     return types.float32(types.int32), code
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def exp(x):  # noqa: ANN001, ANN201
+def exp(x):
     """e^x in float64 for x ≤ 0; below -700 it is e^-700, which is 0 beside anything that counts."""
     x = max(x, -700.0)
     # x = k·ln2 + r with |r| ≤ ln2/2. floor, not the usual adding and taking away of a large number:
@@ -72,7 +72,7 @@ def exp(x):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def log32(x):  # noqa: ANN001, ANN201
+def log32(x):
     """The natural logarithm of a float32 x ≥ 1, in float32."""
     bits = _bits_of_single(float32(x))
     # the mantissa is brought into [√½, √2) so that the series around 1 stays short

@@ -53,7 +53,9 @@ def _flat(X: np.ndarray) -> Any:
     return index
 
 
-def _search(index: Any, X: np.ndarray, k: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _search(
+    index: Any, X: np.ndarray, k: int, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     import faiss
 
     queries = X if rows is None else X[rows]
@@ -97,7 +99,9 @@ def _by_cells(X: np.ndarray, k: int, wanted: float, seed: int) -> Neighbours:
     while True:
         index.nprobe = min(probes, cells)
         got = _search(index, X, k + 1, rows)[1]
-        reached = float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, got, strict=True)]) / (k + 1))
+        reached = float(
+            np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, got, strict=True)]) / (k + 1)
+        )
         # 500 rows estimate the recall to about half a point, so aim that much higher
         if reached >= wanted + 0.005 or probes >= cells:
             break

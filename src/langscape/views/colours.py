@@ -12,6 +12,9 @@ RAMP = ("#e5d67f", "#aecc77", "#6ebe80", "#1eac90", "#0d9298", "#047898", "#035b
 NEUTRAL = "#9aa0a8"
 """For points without a value, and for categories beyond the last one with a mark of its own."""
 
+NO_VALUE = "(none)"
+"""What stands in a legend for items without a value."""
+
 SHAPES = ("circle", "square", "diamond", "triangle")
 """After eight categories the colours come again with the next shape."""
 

@@ -18,6 +18,9 @@ export const RAMP = {
 /** For points without a value, and for categories beyond the last one that has its own mark. */
 export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
 
+/** What stands in a legend for items without a value. */
+export const NO_VALUE_TEXT = '(none)'
+
 /** After eight categories the colours come again with the next shape. */
 export const SHAPES = ['circle', 'square', 'diamond', 'triangle'] as const
 export const DISTINCT = CATEGORIES.light.length * SHAPES.length

@@ -16,6 +16,8 @@ export interface Scatter {
   ringMeaning: string
   /** Rows by how much their label is wanted, the most wanted first. */
   labelOrder: Int32Array
+  /** k of rescaled axes at first; null for true distances. */
+  quantiles: number | null
   quality: Figure[]
   notes: string[]
   settings: [string, string][]
@@ -57,6 +59,7 @@ interface Properties {
   columns?: { name: string; type: 'category' | 'number'; array: string; categories?: string[] }[]
   color?: string | null
   ring_meaning?: string
+  quantiles?: number | null
   quality?: Figure[]
   notes?: string[]
   settings?: Record<string, unknown>
@@ -84,6 +87,7 @@ export function readScatter(view: View): Scatter {
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
     ringMeaning: properties.ring_meaning ?? 'marked',
     labelOrder: (view.arrays['label_order']?.data as Int32Array | undefined) ?? Int32Array.from({ length: count }, (_, row) => row),
+    quantiles: properties.quantiles ?? null,
     quality: properties.quality ?? [],
     notes: properties.notes ?? [],
     settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),

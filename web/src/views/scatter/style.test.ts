@@ -100,7 +100,7 @@ describe('the style', () => {
 describe('the legend', () => {
   it('names categories with counts, and points without a value', () => {
     const entries = legend(readScatter(view()).columns[0], 'light')
-    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['no value', 1]])
+    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['(none)', 1]])
   })
 
   it('gathers the categories that have no mark of their own', () => {
