@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langscape.views.whole import whole
+from langscape.whole import whole
 
 
 @dataclass(frozen=True)
