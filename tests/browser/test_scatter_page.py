@@ -460,14 +460,6 @@ def test_nothing_is_wider_than_a_narrow_screen(open_page, nine):
     assert box["x"] + box["width"] <= 480
 
 
-@pytest.fixture(scope="session")
-def axe(pytestconfig):
-    path = pytestconfig.rootpath / "web/node_modules/axe-core/axe.min.js"
-    if not path.is_file():
-        pytest.fail(f"{path} is missing: run `npm ci` in web/", pytrace=False)
-    return path.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page, nine, axe, scheme):
     opened = open_page(scatter(nine.but(notes=("a note",)), rings=["tea"]), color_scheme=scheme)
