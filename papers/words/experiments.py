@@ -51,12 +51,13 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 INSERTIONS: dict[str, dict[str, Any]] = {
     "10 neighbours, p = 15": {"p": 15.0, "neighbours": 10},
     "10 neighbours, θ = 0.05": {"neighbours": 10},
+    "10 neighbours, θ = 0.3": {"neighbours": 10, "theta": 0.3},
     "10 neighbours, θ = 0.05, optimised": {"neighbours": 10, "method": "optimise"},
     "no count, p = 15": {"p": 15.0, "neighbours": None},
 }
-"""The last is the document's; the first adds to it that only ten words pull."""
+"""The last is the document's; the first adds that only ten words pull; the second is `insert`'s default."""
 
-OURS, DOCUMENTS = "10 neighbours, p = 15", "no count, p = 15"
+OURS, DEFAULT, DOCUMENTS = "10 neighbours, p = 15", "10 neighbours, θ = 0.05", "no count, p = 15"
 IRIS_PERPLEXITY, SHOWN_PERPLEXITY, INSERT_PERPLEXITY = 15, 25, 35
 
 

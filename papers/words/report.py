@@ -13,7 +13,7 @@ from langscape.kernels.linear import principal_axes
 from papers import page
 from papers.page import Tabled
 from papers.words import checks, document, figures, tables
-from papers.words.experiments import IRIS_PERPLEXITY, OURS, Results
+from papers.words.experiments import DEFAULT, IRIS_PERPLEXITY, OURS, Results
 from papers.words.material import Material
 from papers.words.steps import figures as figures_of
 
@@ -163,7 +163,7 @@ def _second_part(
 ) -> list[str]:
     starts = results.plan.starts
     gain, lost = tables.gains(results, starts[0]), tables.gains(results, starts[0], "document")
-    names = (OURS, "10 neighbours, θ = 0.05", "made again")
+    names = (OURS, DEFAULT, "made again")
     new, steep, again = (results.new_words("insert", "floor", starts[0], name) for name in names)
     return [
         page.heading("Local perplexity"),
