@@ -8,7 +8,7 @@ import numpy as np
 
 from langscape import views
 from langscape.data import Items, Map
-from langscape.engine.insert import Insertion, transformed
+from langscape.engine.weighting import Insertion, transformed
 from langscape.kernels.linear import principal_axes
 from langscape.metrics import quality
 from langscape.sources import Vectors

@@ -71,7 +71,8 @@ def figures_of(
 def inserted(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Where new words land on a map, and how well: a row each, see `judged`."""
     from langscape import read_map
-    from langscape.engine.insert import Insertion, place
+    from langscape.engine.insert import place
+    from langscape.engine.weighting import Insertion
 
     X, new = np.load(inputs["X"]), np.load(inputs["new"])
     found = read_map(inputs["map"])

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from langscape import Schedule, affinity, embed, insert
-from langscape.engine.insert import base_for, power_for
+from langscape.engine.weighting import base_for, power_for
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import plain
 from langscape.sources import samples
@@ -182,6 +182,25 @@ def test_a_map_without_vectors_wants_them_back(base, new):
     assert np.array_equal(got.xy, insert(base, new.matrix).xy)
     with pytest.raises(DataError, match="has"):
         insert(bare, new.matrix, base_vectors=base.vectors[:5])
+
+
+def test_very_many_are_found_by_cells_and_judged_by_sample(words, base, monkeypatch):
+    import langscape.engine.judge as judging
+    import langscape.kernels.neighbours as finding
+
+    many = embed(
+        affinity.points(rng.normal(size=(2600, 12)), 10), schedule=Schedule(steps=60, early_steps=20)
+    )
+    new = rng.normal(size=(300, 12))
+    exact = insert(many, new)
+    monkeypatch.setattr(finding, "PAIRS_UP_TO", 1000)
+    monkeypatch.setattr(judging, "ALL_UP_TO", 100)
+    monkeypatch.setattr(judging, "SAMPLED", 50)
+    fast = insert(many, new)
+    assert fast.settings["insertion"]["recall"] >= 0.98
+    same = np.isclose(fast.xy, exact.xy, atol=1e-4).all(1)
+    assert same.mean() > 0.95
+    assert np.isfinite(fast.per_point["local"][2600:]).sum() == 50
 
 
 def test_nothing_to_insert_gives_the_map_back(base):

@@ -116,7 +116,8 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
     """
     import json
 
-    from langscape.engine.insert import Insertion, place
+    from langscape.engine.insert import place
+    from langscape.engine.weighting import Insertion
     from langscape.run.packing import read_packed
 
     base = _base(*_named(inputs["map"]))

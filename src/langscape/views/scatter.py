@@ -17,6 +17,9 @@ from langscape.views.trust import trust
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
 
+RINGS_UP_TO = 500
+"""Inserted points that are ringed unasked; where thousands were inserted, rings would hide the map."""
+
 
 def scatter(
     map: Map,
@@ -97,7 +100,7 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
 def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndarray | None, str]:
     if wanted is None:
         column = map.items.columns.get(INSERTED)
-        if column is None or column.dtype.kind != "b" or not column.any():
+        if column is None or column.dtype.kind != "b" or not 0 < column.sum() <= RINGS_UP_TO:
             return None, ""
         return column, INSERTED
     given = np.asarray(wanted)
