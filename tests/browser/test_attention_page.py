@@ -1,7 +1,5 @@
 """The pages of attention and of maximum attention, used as a reader uses them."""
 
-import io
-
 import numpy as np
 import pytest
 from PIL import Image
