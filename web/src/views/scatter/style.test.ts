@@ -25,6 +25,7 @@ function view(over: Partial<View['properties']> = {}, arrays: View['arrays'] = {
       column1: { shape: [4], data: Float32Array.of(10, 20, NaN, 15) },
       ...arrays,
     },
+    later: {},
   }
 }
 
