@@ -4,9 +4,9 @@
 
 Efficiency is the one-worker time over the time taken, divided by the cores that can work at once.
 Overhead per task is that of tasks that do nothing: named, sent, begun, locked, stored with fsync,
-reported; the time to start workers is taken off and shown beside it. The CPU columns count this
-process and all workers, and say the same on a machine that is busy with other things: the share of
-all CPU time that went into the tasks themselves, and the CPU time of a task that does nothing.
+reported; the time to start workers is taken off and shown beside it. Two columns say the same on a
+machine that is busy with other things: `busy`, the share of the workers' time that was spent inside
+tasks, and the CPU time of a task that does nothing, in this process and all workers.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ def rounds_for(milliseconds: float) -> int:
 
 
 def cost(tasks: int, rounds: int, workers: int, cluster: str | None) -> np.ndarray:
-    """Wall and CPU seconds of a whole sweep in a fresh store, workers included."""
+    """Wall seconds, CPU seconds (workers included) and seconds inside tasks of a sweep in a fresh store."""
     root = Path(tempfile.mkdtemp(prefix="langscape-bench-"))
     try:
         recipes = {str(n): Recipe("bench.spin", {"n": n, "rounds": rounds}) for n in range(tasks)}
-        wall, cpu = time.perf_counter(), _cpu()
+        cpu = _cpu()
         sweep = Sweep(recipes, store=Store(root / "store"))
         report = sweep.run(workers=workers, cluster=cluster)
-        taken = np.array([time.perf_counter() - wall, _cpu() - cpu])
+        inside = sum(entry.seconds for entry in sweep.store.entries())
+        taken = np.array([report.seconds, _cpu() - cpu, inside])
         sweep.store.index.close()
     finally:
         shutil.rmtree(root)
@@ -73,10 +74,7 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     rounds = rounds_for(args.milliseconds)
     print(f"{args.tasks} tasks of {args.milliseconds:g} ms on {cores} cores, best of {args.repeats}\n")
-    pure = args.tasks * _pure(rounds)
-    print(
-        "| backend | workers | start s | seconds | efficiency | ms per task | work share | CPU ms per task |"
-    )
+    print("| backend | workers | start s | seconds | efficiency | busy | ms per task | CPU ms per task |")
     print("|---|---|---|---|---|---|---|---|")
     rows = [("in process", 0, None), *(("local processes", w, None) for w in (1, 2, 4))]
     rows += [("Dask", w, "local") for w in (1, 2, 4)]
@@ -89,14 +87,14 @@ def main() -> None:
         at_once = min(max(workers, 1), cores)
         print(
             f"| {name} | {workers} | {start[0]:.2f} | {work[0]:.2f} | {alone[name] / work[0] / at_once:.0%} "
-            f"| {empty[0] * at_once:.2f} | {pure / work[1]:.0%} | {empty[1]:.2f} |",
+            f"| {work[2] / work[0] / max(workers, 1):.0%} | {empty[0] * at_once:.2f} | {empty[1]:.2f} |",
             flush=True,
         )
 
 
 def best(repeats: int, tasks: int, rounds: int, workers: int, cluster: str | None) -> np.ndarray:
-    """The least wall and the least CPU time of several sweeps."""
-    return np.min([cost(tasks, rounds, workers, cluster) for _ in range(repeats)], axis=0)
+    """The cost of the quickest of several sweeps."""
+    return min((cost(tasks, rounds, workers, cluster) for _ in range(repeats)), key=lambda taken: taken[0])
 
 
 def _pure(rounds: int) -> float:

@@ -33,11 +33,17 @@ from sweep_scaling import spin  # noqa: E402, F401
 
 
 def placing(dim: int, landmarks: int = 20_000, words: int = 8192) -> float:
-    """Seconds to place one word, its quality figures included."""
+    """Seconds to place one word, its quality figures included; blends of the sample's words, on a PCA map."""
+    from langscape.kernels.linear import principal_axes
+    from langscape.sources import samples
+
     rng = np.random.default_rng(0)
-    known = rng.normal(size=(landmarks, dim)).astype(np.float32)
-    xy = rng.normal(size=(landmarks, 2)).astype(np.float32)
-    new = known[rng.integers(0, landmarks, words)] + rng.normal(0, 0.3, (words, dim)).astype(np.float32)
+    sample = samples.words().matrix
+    blend = sample[rng.integers(0, len(sample), (landmarks + words, 3))].mean(1)
+    turned = blend @ rng.normal(0, dim**-0.5, (blend.shape[1], dim))
+    X = (turned + rng.normal(0, 0.15, turned.shape)).astype(np.float32)
+    known, new = X[:landmarks], X[landmarks:]
+    xy = principal_axes(known, 2)[0].astype(np.float32)
     place(xy, known, new[:64], Insertion(), threshold=0.0)
     return best(lambda: place(xy, known, new, Insertion(), threshold=0.0)) / words
 
