@@ -110,9 +110,15 @@ def _notes(model: Model, plan: Plan, row: Row) -> tuple[str, ...]:
     notes = [*model.notes, *row.source.notes, *(row.target.notes if row.target else ())]
     missing = [what for what in ("q", "k", "v") if what in plan.want]
     if not layout.heard and missing:
-        notes.append(f"{' and '.join(missing)} are not there: {layout.reason}")
+        listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        notes.append(f"{listed} not there: {layout.reason}")
+    blocks = layout.hidden.get("self", (0, 0))[0] - 1
+    if len(layout.sites) < blocks:
+        notes.append(
+            f"{len(layout.sites)} of {blocks} blocks attend; attention layers are numbered among themselves"
+        )
     if "logits" in plan.want and not layout.vocabulary:
-        notes.append(f"logits are not there: {model.name} has no head that predicts tokens")
+        notes.append(f"logits not there: {model.name} has no head that predicts tokens")
     if layout.heard and ("q" in plan.want or "k" in plan.want):
         if any(site.softcap for site in layout.sites):
             notes.append(

@@ -187,8 +187,8 @@ def _checked(seen: list[tuple[str, torch.Tensor]], kind: str, name: str) -> int 
     for role, weights in seen:
         if weights.ndim != 4 or tuple(weights.shape[2:]) != shapes[role]:
             raise DataError(
-                f"{name} attends within windows (weights of shape {tuple(weights.shape)}), not over all "
-                "tokens at once; such models cannot be captured"
+                f"the attention of {name} has shape {tuple(weights.shape)}, not one weight for every pair "
+                "of tokens; such models cannot be captured"
             )
     return shapes["self"][0] if kind == "vision" else None
 

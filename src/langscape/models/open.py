@@ -86,26 +86,25 @@ def _fetched(name: str) -> tuple[Path, str]:
 
     try:
         folder = snapshot(local=True)
-        if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
-            folder = snapshot(local=False)
+        if (folder / "config.json").is_file() and list(folder.glob("*.safetensors")):
+            return folder, folder.name
     except LocalEntryNotFoundError:
-        try:
-            folder = snapshot(local=False)
-        except GatedRepoError:
-            raise MissingError(
-                f"{name} asks for an agreement on its Hub page; log in with `hf auth login`"
-            ) from None
-        except RepositoryNotFoundError:
-            raise MissingError(
-                f"there is no model {name} on the Hub, nor a folder of that name here"
-            ) from None
-        except Exception as error:
-            raise MissingError(
-                f"{name} is not a folder here, not in the Hub's cache, and could not be fetched "
-                f"({type(error).__name__}). Fetch it where there is a network with "
-                f"`hf download {name}`, bring the folder here and open it by its path; or open "
-                f"{' or '.join(repr(one) for one in PACKAGED)}"
-            ) from None
+        pass
+    try:
+        folder = snapshot(local=False)
+    except GatedRepoError:
+        raise MissingError(
+            f"{name} asks for an agreement on its Hub page; log in with `hf auth login`"
+        ) from None
+    except RepositoryNotFoundError:
+        raise MissingError(f"there is no model {name} on the Hub, nor a folder of that name here") from None
+    except Exception as error:
+        raise MissingError(
+            f"{name} is not a folder here, not in the Hub's cache, and could not be fetched "
+            f"({type(error).__name__}). Fetch it where there is a network with "
+            f"`hf download {name}`, bring the folder here and open it by its path; or open "
+            f"{' or '.join(repr(one) for one in PACKAGED)}"
+        ) from None
     return folder, folder.name
 
 

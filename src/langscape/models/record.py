@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from langscape.errors import DataError
 from langscape.models.interface import Call
 from langscape.models.layout import Layout
 from langscape.models.plan import Array, Plan, arrays
@@ -71,6 +72,11 @@ class Recorder:
             rows = rows[:, :, : array.shape[3]]
         if len(array.heads) < rows.shape[0]:
             rows = rows[list(array.heads)]
+        if rows.shape != out.shape:
+            raise DataError(
+                f"the {array.what} of layer {array.layers[slot]} has shape {tuple(rows.shape)}, expected "
+                f"{out.shape}; models that do not attend over all tokens cannot be captured"
+            )
         _copy(out, rows)
 
 

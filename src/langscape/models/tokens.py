@@ -102,32 +102,34 @@ def extended(model: Model, tokens: Tokens, ids: Sequence[int]) -> Tokens:
 def _of_text(model: Model, text: str) -> Tokens:
     if model.tokenizer is None:
         raise DataError(f"{model.name} has no tokenizer; give token ids instead of text")
+    digest = _digest(text)
     if model.tokenizer.is_fast:
-        encoded = model.tokenizer(
-            text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False
-        )
-        tokens = _of_encoding(model, text, encoded, 0)
+        tokens = _encoded(model, text, digest)[0]
     else:
-        tokens = replace(
-            _of_ids(model, model.tokenizer(text, verbose=False)["input_ids"]), digest=_digest(text)
-        )
+        tokens = _of_ids(model, model.tokenizer(text, verbose=False)["input_ids"])
+        tokens = replace(tokens, digest=digest)
     if all(tokens.special):
         said = "is empty" if not text.strip() else "holds nothing the tokenizer knows"
         raise DataError(f"the text {said}; give at least one word")
     return tokens
 
 
-def _of_encoding(model: Model, text: str, encoded: Any, row: int) -> Tokens:
-    one = encoded.encodings[row]
-    ids = tuple(one.ids)
-    known = _special(model, ids)
-    special = tuple(bool(a) or b for a, b in zip(one.special_tokens_mask, known, strict=True))
-    offsets = tuple((int(a), int(b)) for a, b in one.offsets)
-    texts = tuple(text[a:b] for a, b in offsets)
-    words = tuple(None if s else word for s, word in zip(special, one.word_ids, strict=True))
-    if len({word for word in words if word is not None}) < 2:  # a tokenizer that does not cut at spaces
-        words = _words_by_spaces(text, offsets, special)
-    return Tokens(ids, _shown(model, ids), texts, special, words, offsets, _digest(text))
+def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Tokens]:
+    encoded = model.tokenizer(
+        text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, **windows
+    )
+    marks = _marks(model)
+    made = []
+    for one in encoded.encodings:
+        ids = tuple(one.ids)
+        special = tuple(bool(a) or i in marks for a, i in zip(one.special_tokens_mask, ids, strict=True))
+        offsets = tuple((int(a), int(b)) for a, b in one.offsets)
+        texts = tuple(text[a:b] for a, b in offsets)
+        words = tuple(None if s else word for s, word in zip(special, one.word_ids, strict=True))
+        if len({word for word in words if word is not None}) < 2:  # it may not cut at spaces
+            words = _words_by_spaces(text, offsets, special)
+        made.append(Tokens(ids, _shown(model, ids), texts, special, words, offsets, digest))
+    return made
 
 
 def _of_ids(model: Model, given: Any) -> Tokens:
@@ -155,17 +157,15 @@ def _of_ids(model: Model, given: Any) -> Tokens:
 def _text_windows(model: Model, text: str, limit: int, overlap: int) -> list[Tokens]:
     if not model.tokenizer.is_fast:
         raise SettingsError(f"the tokenizer of {model.name} cannot cut windows; cut the text yourself")
-    encoded = model.tokenizer(
+    return _encoded(
+        model,
         text,
+        _digest(text),
         truncation=True,
         max_length=limit,
         stride=overlap,
         return_overflowing_tokens=True,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-        verbose=False,
     )
-    return [_of_encoding(model, text, encoded, row) for row in range(len(encoded.encodings))]
 
 
 def _id_windows(whole: Tokens, limit: int, overlap: int) -> list[Tokens]:
@@ -181,13 +181,17 @@ def _shown(model: Model, ids: Sequence[int]) -> tuple[str, ...]:
 
 
 def _special(model: Model, ids: Sequence[int]) -> tuple[bool, ...]:
-    """Unknown and mask tokens stand for text, so they are not special here."""
+    marks = _marks(model)
+    return tuple(i in marks for i in ids)
+
+
+def _marks(model: Model) -> set[int]:
+    """Ids of special tokens; unknown and mask tokens stand for text, so they are not among them."""
     if model.tokenizer is None:
-        return (False,) * len(ids)
+        return set()
     frame = {getattr(model.tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad")}
     text = {model.tokenizer.unk_token_id, model.tokenizer.mask_token_id} - frame
-    marks = set(model.tokenizer.all_special_ids) - text
-    return tuple(i in marks for i in ids)
+    return set(model.tokenizer.all_special_ids) - text
 
 
 def _pieces(model: Model, ids: Sequence[int]) -> list[str]:

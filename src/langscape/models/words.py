@@ -29,7 +29,7 @@ def merge_words(capture: Capture) -> Capture:
                 array = _merged(array, starts, place, mean)
         arrays[name] = array
     tokens, made = _retold(capture, {side: _merged_about for side in sides}, sides)
-    return Capture(tokens, arrays, capture.axes, {**made, "merged": "words"}, capture.notes)
+    return Capture(tokens, arrays, capture.axes, {**_without_ids(made), "merged": "words"}, capture.notes)
 
 
 def drop_special(capture: Capture) -> Capture:
@@ -108,6 +108,14 @@ def _retold(
     return tokens, made
 
 
+def _without_ids(made: dict[str, Any]) -> dict[str, Any]:
+    """A word of several tokens has no id of its own."""
+    kept = {name: value for name, value in made.items() if name != "ids"}
+    if "target" in kept:
+        kept["target"] = {name: value for name, value in kept["target"].items() if name != "ids"}
+    return kept
+
+
 def _kept_about(about: Mapping[str, Any], kept: np.ndarray) -> dict[str, Any]:
     named = ("tokens", "ids", "texts", "special", "words", "offsets")
     return {name: [about[name][i] for i in kept] for name in named if name in about}
@@ -126,7 +134,7 @@ def _merged_about(about: Mapping[str, Any], starts: np.ndarray) -> dict[str, Any
         texts.append(text)
         tokens.append(about["tokens"][begin] if single and about["special"][begin] else text.strip() or text)
         special.append(about["special"][begin])
-        words.append(None if about["words"][begin] is None else about["words"][begin])
+        words.append(about["words"][begin])
         offsets.append([about["offsets"][begin][0], last])
     return {
         "tokens": tokens,
@@ -134,5 +142,4 @@ def _merged_about(about: Mapping[str, Any], starts: np.ndarray) -> dict[str, Any
         "special": special,
         "words": words,
         "offsets": offsets,
-        "ids": [],
     }
