@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from langscape.affinity.attention import attention
 from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
@@ -17,6 +18,7 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "points": points,
     "local": local,
     "precomputed": precomputed,
+    "attention": attention,
 }
 
-__all__ = ["KINDS", "local", "points", "precomputed"]
+__all__ = ["KINDS", "attention", "local", "points", "precomputed"]

@@ -1,5 +1,65 @@
-"""Text → Capture, and the models that do it. Importing this loads neither torch nor transformers."""
+"""Text → Capture, and the models that do it. Importing this loads neither torch nor transformers.
 
+What needs them is loaded when first used, and says what to install where they are missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from langscape.errors import MissingError
 from langscape.models.packaged import get_model, model_path, packaged_models
+from langscape.models.words import drop_special, merge_words, token_texts
 
-__all__ = ["get_model", "model_path", "packaged_models"]
+if TYPE_CHECKING:
+    from langscape.models.memory import Estimate, estimate
+    from langscape.models.model import Model, wrap_model
+    from langscape.models.open import open_model
+    from langscape.models.transformer import capture, capture_each
+
+_HEAVY = {
+    "Estimate": "memory",
+    "Model": "model",
+    "capture": "transformer",
+    "capture_each": "transformer",
+    "estimate": "memory",
+    "open_model": "open",
+    "wrap_model": "model",
+}
+
+__all__ = [
+    "Estimate",
+    "Model",
+    "capture",
+    "capture_each",
+    "drop_special",
+    "estimate",
+    "get_model",
+    "merge_words",
+    "model_path",
+    "open_model",
+    "packaged_models",
+    "token_texts",
+    "wrap_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HEAVY:
+        raise AttributeError(f"module 'langscape.models' has no attribute {name!r}")
+    # waiting threads that spin take 10 times the wall time on shared cores; read when torch is loaded
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        module = importlib.import_module(f"langscape.models.{_HEAVY[name]}")
+    except ImportError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers"):
+            raise MissingError(f"models need {missing}; run `pip install 'langscape[models]'`") from None
+        raise
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

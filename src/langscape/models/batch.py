@@ -1,0 +1,131 @@
+"""A batch of rows → their captures, in one run of the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from langscape.data import Capture
+from langscape.models.forward import forward
+from langscape.models.inputs import Row
+from langscape.models.interface import eagerly, listening
+from langscape.models.model import Model
+from langscape.models.plan import Plan, named
+from langscape.models.record import Recorder
+from langscape.models.tokens import Tokens
+
+
+def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
+    """A capture per row, all from one run; rows are padded to the longest and cropped again."""
+    layout, network = model.layout, model.network
+    recorder = Recorder(layout, plan, [row.sizes for row in group])
+    inputs = _tensors(model, group)
+    hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
+    attend = any(what in plan.want for what in ("attention", "q", "k", "v"))
+    with model.lock:
+        if layout.heard and attend:
+            with listening(network, recorder):
+                output = forward(network, inputs, hidden=hidden, logits=logits)
+        else:
+            with eagerly(network):
+                output = forward(network, inputs, attentions=attend, hidden=hidden, logits=logits)
+            for role in layout.roles if attend else ():
+                name = "attentions" if role == "self" else f"{role}_attentions"
+                recorder.weights(role, getattr(output, name))
+    if hidden:
+        for role in plan.hidden:
+            recorder.rows("hidden", role, getattr(output, named("hidden_states", role)))
+    if logits:
+        recorder.rows("logits", "decoder" if "decoder" in layout.roles else "self", [output.logits])
+    return [_finished(model, plan, recorder, i, row) for i, row in enumerate(group)]
+
+
+def _tensors(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
+    if group[0].pixels is not None:
+        pixels = np.stack([row.pixels for row in group])  # type: ignore[arg-type]
+        return {"pixel_values": torch.from_numpy(pixels).to(model.device, model.network.dtype)}
+    ids, mask = _padded(model, [row.source.ids for row in group])
+    made = {"input_ids": ids, "attention_mask": mask}
+    if group[0].target is not None:
+        targets = [row.target.ids for row in group if row.target is not None]
+        made["decoder_input_ids"], made["decoder_attention_mask"] = _padded(model, targets)
+    return made
+
+
+def _padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids padded on the right, where positions of the text itself do not move, and the mask."""
+    pad = getattr(model.network.config, "pad_token_id", None) or 0
+    longest = max(len(ids) for ids in lists)
+    ids = torch.full((len(lists), longest), pad if 0 <= pad < model.vocabulary else 0, dtype=torch.long)
+    mask = torch.zeros(len(lists), longest, dtype=torch.long)
+    for i, one in enumerate(lists):
+        ids[i, : len(one)] = torch.tensor(one)
+        mask[i, : len(one)] = 1
+    return ids.to(model.device), mask.to(model.device)
+
+
+def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row) -> Capture:
+    layout = model.layout
+    planned = recorder.planned[index]
+    made: dict[str, Any] = {
+        "model": model.name,
+        "revision": model.revision,
+        "kind": model.kind,
+        "text_digest": row.source.digest,
+        **_described(row.source),
+        "layers": {array.name: list(array.layers) for array in planned if array.layers},
+        "heads": {array.name: list(array.heads) for array in planned if array.heads},
+        "scaling": {
+            named("q", role): [layout.of(role)[i].scaling for i in numbers]
+            for role, numbers in plan.layers.items()
+            if layout.heard
+        },
+        "causal": {named("attention", role): causal for role, causal in layout.causal.items()},
+    }
+    if row.target is not None:
+        made["target"] = {"tokens": list(row.target.shown), **_described(row.target)}
+    ready = recorder.made[index]
+    for array in ready.values():
+        array.flags.writeable = False  # so that it is handed over rather than copied
+    axes = {array.name: array.axes for array in planned}
+    return Capture(row.source.shown, ready, axes, made, _notes(model, plan, row))
+
+
+def _described(tokens: Tokens) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "ids": list(tokens.ids),
+        "texts": list(tokens.texts),
+        "special": list(tokens.special),
+        "words": list(tokens.words),
+        "offsets": [list(span) for span in tokens.offsets],
+        "generated": tokens.generated,
+    }
+    return made if tokens.window is None else {**made, "window": list(tokens.window)}
+
+
+def _notes(model: Model, plan: Plan, row: Row) -> tuple[str, ...]:
+    layout = model.layout
+    notes = [*model.notes, *row.source.notes, *(row.target.notes if row.target else ())]
+    missing = [what for what in ("q", "k", "v") if what in plan.want]
+    if not layout.heard and missing:
+        listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        notes.append(f"{listed} not there: {layout.reason}")
+    blocks = layout.hidden.get("self", (0, 0))[0] - 1
+    if len(layout.sites) < blocks:
+        notes.append(
+            f"{len(layout.sites)} of {blocks} blocks attend; attention layers are numbered among themselves"
+        )
+    if "logits" in plan.want and not layout.vocabulary:
+        notes.append(f"logits not there: {model.name} has no head that predicts tokens")
+    if layout.heard and ("q" in plan.want or "k" in plan.want):
+        if any(site.softcap for site in layout.sites):
+            notes.append(
+                "scores are soft-capped before softmax, so q·k·scaling alone does not give the weights"
+            )
+        if any(site.biased for site in layout.sites):
+            notes.append(
+                "a position bias is added to the scores, so q·k·scaling alone does not give the weights"
+            )
+    return tuple(notes)

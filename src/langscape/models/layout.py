@@ -1,0 +1,202 @@
+"""Where attention happens in a model, found by running it over a few tokens rather than by its name.
+
+Source and target have different lengths in that run, so the shapes of a call say whether it belongs to
+the encoder, the decoder or looks across. The same run with plain eager attention must give the same
+bits; where it does not, or where no call is heard, q and k cannot be had and weights come from
+`output_attentions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from langscape.errors import DataError
+from langscape.models.forward import forward, trunk
+from langscape.models.interface import Call, NoEagerError, eagerly, listening
+
+SOURCE, TARGET = 5, 3
+ROLES = ("self", "encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place where attention happens: a layer of a role.
+
+    width and value_width are those of a head's q and k, and of its v; 0 where they are not to be had.
+    """
+
+    role: str
+    heads: int
+    width: int = 0
+    value_width: int = 0
+    scaling: float = 1.0
+    softcap: float | None = None
+    biased: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Every place where a model attends, in call order.
+
+    heard      whether q, k and v are to be had; `reason` says why not
+    hidden     per role, how many hidden states there are and how wide
+    causal     per role, whether no token looks ahead
+    tokens     of a vision model, how many every image becomes
+    vocabulary how many logits a token has; 0 for models without a head
+    """
+
+    sites: tuple[Site, ...]
+    heard: bool
+    reason: str
+    hidden: Mapping[str, tuple[int, int]]
+    causal: Mapping[str, bool]
+    tokens: int | None
+    vocabulary: int
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The roles there are: ("self",), or ("encoder", "decoder", "cross")."""
+        there = {site.role for site in self.sites}
+        return tuple(role for role in ROLES if role in there)
+
+    def of(self, role: str) -> list[Site]:
+        """The sites of a role; a layer's number is its place in this list."""
+        return [site for site in self.sites if site.role == role]
+
+
+def probe(network: PreTrainedModel, kind: str) -> Layout:
+    """The layout of a network; runs it two or three times over two short rows, one of them padded."""
+    inputs = _inputs(network, kind)
+    heard: list[Call] = []
+    with eagerly(network):
+        plain = forward(network, inputs, attentions=True, hidden=True)
+    reason = f"{type(trunk(network)).__name__} does not go through the attention interface of transformers"
+    same = False
+    try:
+        with listening(network, heard.append):
+            ours = forward(network, inputs, hidden=True)
+        same = bool(heard) and _same(plain, ours)
+        if heard and not same:
+            reason = f"{type(trunk(network)).__name__} computes otherwise when its attention is listened to"
+    except (NoEagerError, KeyError, TypeError, ValueError) as error:
+        reason += f" ({error})"
+    weights = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    if same:
+        sites = [_site(call, kind) for call in heard]
+        seen = [(site.role, call.weights) for site, call in zip(sites, heard, strict=True)]
+    else:
+        names = weights if kind == "encoder-decoder" else {"self": "attentions"}
+        seen = [(role, w) for role, name in names.items() for w in _listed(plain, name)]
+        sites = [Site(role, int(w.shape[1])) for role, w in seen]
+    if not sites:
+        raise DataError(f"{type(network).__name__} shows no attention; there is nothing to capture")
+    tokens = _checked(seen, kind, type(network).__name__)
+    return Layout(
+        tuple(sites),
+        same,
+        "" if same else reason,
+        _hidden(plain, kind),
+        _causal(seen),
+        tokens,
+        int(network.config.vocab_size) if _headed(network) else 0,
+    )
+
+
+def _headed(network: PreTrainedModel) -> bool:
+    return network.get_output_embeddings() is not None
+
+
+def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
+    config: Any = network.config
+    if kind == "vision":
+        size = config.image_size
+        height, width = size if isinstance(size, (tuple, list)) else (size, size)
+        shape = (1, getattr(config, "num_channels", 3), height, width)
+        count = shape[1] * height * width
+        return {"pixel_values": torch.linspace(-1, 1, count, device=network.device).reshape(shape)}
+    if getattr(network, "main_input_name", "input_ids") != "input_ids":
+        raise DataError(
+            f"{type(network).__name__} takes {network.main_input_name}; capture takes text or pixels"
+        )
+    avoided = {getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")}
+    ids = [i for i in range(min(config.vocab_size, 50)) if i not in avoided]
+    row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
+    mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)
+    mask[1, -2:] = 0  # masks have to do something, or their absence would go unseen
+    made = {"input_ids": row.repeat(2, 1), "attention_mask": mask}
+    if kind == "encoder-decoder":
+        made["decoder_input_ids"] = row[:TARGET].repeat(2, 1)
+    return made
+
+
+def _same(plain: Any, ours: Any) -> bool:
+    """Equal bits; on a GPU, whose sums may come in any order, equal to 1e-4."""
+    pairs = [
+        (a, b)
+        for name in _HIDDEN.values()
+        for a, b in zip(_listed(plain, name), _listed(ours, name), strict=True)
+    ]
+    if pairs and pairs[0][0].device.type == "cpu":
+        return all(torch.equal(a, b) for a, b in pairs)
+    return all(torch.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in pairs)
+
+
+_HIDDEN = {"self": "hidden_states", "encoder": "encoder_hidden_states", "decoder": "decoder_hidden_states"}
+
+
+def _listed(output: Any, name: str) -> list[torch.Tensor]:
+    found = getattr(output, name, None)
+    return [] if found is None else [tensor for tensor in found if tensor is not None]
+
+
+def _hidden(output: Any, kind: str) -> dict[str, tuple[int, int]]:
+    roles = ("encoder", "decoder") if kind == "encoder-decoder" else ("self",)
+    listed = {role: _listed(output, _HIDDEN[role]) for role in roles}
+    return {role: (len(states), int(states[0].shape[-1])) for role, states in listed.items() if states}
+
+
+def _site(call: Call, kind: str) -> Site:
+    queries, keys = call.weights.shape[2:]
+    role = "self"
+    if kind == "encoder-decoder":
+        role = "cross" if queries != keys else "encoder" if queries == SOURCE else "decoder"
+    return Site(
+        role,
+        int(call.query.shape[1]),
+        int(call.query.shape[-1]),
+        int(call.value.shape[-1]),
+        call.scaling,
+        call.softcap,
+        call.biased,
+    )
+
+
+def _checked(seen: list[tuple[str, torch.Tensor]], kind: str, name: str) -> int | None:
+    """Every call must attend over all tokens, or its weights are no token × token matrix."""
+    shapes = {"self": (SOURCE, SOURCE), "encoder": (SOURCE, SOURCE), "decoder": (TARGET, TARGET)}
+    shapes["cross"] = (TARGET, SOURCE)
+    if kind == "vision":
+        count = int(seen[0][1].shape[-1])
+        shapes = {"self": (count, count)}
+    for role, weights in seen:
+        if weights.ndim != 4 or tuple(weights.shape[2:]) != shapes[role]:
+            raise DataError(
+                f"the attention of {name} has shape {tuple(weights.shape)}, not one weight for every pair "
+                "of tokens; such models cannot be captured"
+            )
+    return shapes["self"][0] if kind == "vision" else None
+
+
+def _causal(seen: list[tuple[str, torch.Tensor]]) -> dict[str, bool]:
+    causal: dict[str, bool] = {}
+    for role, weights in seen:
+        if role != "cross":
+            ahead = torch.triu(weights[0].float(), diagonal=1)
+            causal[role] = causal.get(role, True) and not bool(ahead.any())
+    return causal

@@ -1,0 +1,169 @@
+"""Text → Capture: one run of a transformer with its attention, queries, keys, values and hidden states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+from langscape.data import Capture, Progress, Step
+from langscape.errors import SettingsError
+from langscape.models.batch import run_batch
+from langscape.models.inputs import Reading, Row, is_one, rows
+from langscape.models.memory import LIMIT, refuse_above, size, working
+from langscape.models.model import Model
+from langscape.models.plan import Plan, arrays, make_plan
+from langscape.models.tokens import Long
+from langscape.models.words import drop_special
+
+ALL = ("hidden", "attention", "q", "k", "v")
+_AT_ONCE = 2.5e8
+"""Bytes of scores and states one batch may take; larger ones only fall out of the processor's cache."""
+
+Numbers = Iterable[int] | int | None
+Special = Literal["keep", "drop"]
+
+
+class Options(TypedDict, total=False):
+    """The rest of what `capture` takes, all by name."""
+
+    target: Any
+    generate: int
+    sample_seed: int | None
+    special: Special
+    overlap: int
+    batch: int
+    memory: float
+    progress: Progress | None
+
+
+@overload
+def capture(
+    model: Model,
+    text: str,
+    want: Iterable[str] = ALL,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    *,
+    long: Literal["error"] = "error",
+    **options: Unpack[Options],
+) -> Capture: ...
+@overload
+def capture(
+    model: Model,
+    text: Any,
+    want: Iterable[str] = ALL,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    *,
+    long: Long = "error",
+    **options: Unpack[Options],
+) -> Any: ...
+def capture(
+    model: Model,
+    text: Any,
+    want: Iterable[str] = ALL,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    *,
+    target: Any = None,
+    generate: int = 0,
+    sample_seed: int | None = None,
+    special: Special = "keep",
+    long: Long = "error",
+    overlap: int = 0,
+    batch: int = 16,
+    memory: float = LIMIT,
+    progress: Progress | None = None,
+) -> Any:
+    """What the model held while it read a text: a Capture, or a list of them for several texts.
+
+    `text` is a string, token ids, or for a vision model pixels (channels, height, width). With
+    long="window" the answer is always a list, one Capture per window. q, k and v are what enters the
+    dot product, after rotation, with grouped keys repeated for every query head.
+    """
+    plan = make_plan(model.layout, want, layers, heads)
+    reading = Reading(long, overlap, generate, sample_seed)
+    one = is_one(model, text)
+    listed = [text] if one else text
+    targets = [target] if one and target is not None else target
+    ready = list(rows(model, listed, targets, reading))
+    held = sum(sum(array.bytes for array in arrays(model.layout, plan, *row.sizes)) for row in ready)
+    peak = held + max((working(model.layout, plan, *row.sizes) for row in ready), default=0)
+    tokens = sum(len(row.source) for row in ready)
+    refuse_above(memory, peak, f"capturing {tokens:,} tokens")
+    tell = progress or (lambda step: None)
+    tell(Step(0, len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
+    made: list[Capture] = []
+    for captured in _in_order(model, plan, iter(ready), special, batch):
+        made.append(captured)
+        tell(Step(len(made), len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
+    return made[0] if one and long == "error" else made
+
+
+def capture_each(
+    model: Model,
+    texts: Iterable[Any],
+    want: Iterable[str] = ALL,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    *,
+    special: Special = "keep",
+    long: Long = "error",
+    overlap: int = 0,
+    batch: int = 16,
+    memory: float = LIMIT,
+) -> Iterator[Capture]:
+    """The captures of any number of texts, one after another; only a few batches are ever in memory."""
+    plan = make_plan(model.layout, want, layers, heads)
+    listed = [texts] if isinstance(texts, str) else texts
+    ready = rows(model, listed, None, Reading(long, overlap))
+    yield from _in_order(model, plan, ready, special, batch, memory)
+
+
+def _in_order(
+    model: Model, plan: Plan, ready: Iterator[Row], special: Special, batch: int, memory: float | None = None
+) -> Iterator[Capture]:
+    """Rows are run in batches of similar length and given back in their own order."""
+    if special not in ("keep", "drop"):
+        raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
+    if batch < 1:
+        raise SettingsError(f"batch {batch} is not possible; it must be at least 1")
+    while chunk := list(islice(ready, 4 * batch)):
+        if memory is not None:
+            chunk, ready = _that_fit(model, plan, chunk, ready, memory)
+        order = sorted(range(len(chunk)), key=lambda i: chunk[i].sizes)
+        made: dict[int, Capture] = {}
+        for group in _groups(model, plan, chunk, order, batch):
+            for i, captured in zip(group, run_batch(model, plan, [chunk[i] for i in group]), strict=True):
+                made[i] = drop_special(captured) if special == "drop" else captured
+        for i in range(len(chunk)):
+            yield made.pop(i)
+
+
+def _that_fit(
+    model: Model, plan: Plan, chunk: list[Row], ready: Iterator[Row], memory: float
+) -> tuple[list[Row], Iterator[Row]]:
+    """As many of the rows as fit into memory together; the rest goes back."""
+    held = 0
+    for i, row in enumerate(chunk):
+        mine = sum(array.bytes for array in arrays(model.layout, plan, *row.sizes))
+        busy = working(model.layout, plan, *row.sizes)
+        refuse_above(memory, mine + busy, f"capturing {len(row.source):,} tokens")
+        held += mine
+        if held + busy > memory:
+            return chunk[:i], chain(chunk[i:], ready)
+    return chunk, ready
+
+
+def _groups(model: Model, plan: Plan, chunk: list[Row], order: list[int], batch: int) -> Iterator[list[int]]:
+    group: list[int] = []
+    for i in order:
+        longest = tuple(max(sizes) for sizes in zip(*(chunk[j].sizes for j in [*group, i]), strict=True))
+        needed = (len(group) + 1) * working(model.layout, plan, *longest)
+        if group and (len(group) == batch or needed > _AT_ONCE):
+            yield group
+            group = []
+        group.append(i)
+    if group:
+        yield group

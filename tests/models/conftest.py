@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from families import DECODERS, ENCODERS, built, tokenizer
+
+from langscape.models import Model, get_model, open_model, wrap_model
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Model:
+    """A random BERT with a tokenizer that knows sub-words."""
+    return wrap_model(built(ENCODERS["bert with a head"]), tokenizer(), name="tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_decoder() -> Model:
+    return wrap_model(built(DECODERS["llama"]), tokenizer(), name="tiny decoder")
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Model:
+    get_model("default")
+    return open_model("default", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def smollm() -> Model:
+    get_model("decoder")
+    return open_model("decoder", device="cpu")
+
+
+@pytest.fixture
+def threads() -> Iterator[Any]:
+    """Torch's number of threads, put back afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
