@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import drive
 import pytest
@@ -86,6 +88,31 @@ def test_random_kills_of_dask_workers_lose_nothing(store: Store, log: Log, undis
     assert len(killed) == kills, "it ended too early: there was too little to do"
     assert content(sweep) == undisturbed(count)
     assert not list((store.root / "aside").iterdir())
+
+
+@pytest.mark.slow
+def test_outcomes_that_died_with_their_worker_are_asked_for_again(
+    store: Store, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask keeps a result in its worker's memory: here all workers die once after a batch is done."""
+    from langscape.run.cluster import DaskCluster
+
+    fetch, killed = DaskCluster._fetch, []
+
+    async def late(self: DaskCluster, client: object, future: Any) -> None:
+        while future.status == "pending":
+            await asyncio.sleep(0.01)
+        if not killed:
+            killed.extend(process.pid for process in self._processes)
+            for process in self._processes:
+                process.kill()
+        await fetch(self, client, future)
+
+    monkeypatch.setattr(DaskCluster, "_fetch", late)
+    report = Sweep(drive.tasks(20, 0.0), store=store).run(workers=2, cluster="local")
+    assert len(killed) == 2
+    assert (report.done, report.failed) == (20, {})
+    assert log().total() <= 22  # what was stored was not computed again
 
 
 @pytest.mark.slow
