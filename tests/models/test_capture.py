@@ -178,7 +178,8 @@ def test_a_million_characters_do_not_exhaust_memory(tiny: Model) -> None:
         capture(tiny, text)
     with pytest.raises(SettingsError, match=r"above the limit of 100 MB; .* go through capture_each"):
         capture(tiny, text, long="window", memory=1e8)
-    code = "import resource\nfrom families import *\nfrom langscape.models import *\n"
+    code = "import resource, torch\ntorch.set_num_threads(1)\n"
+    code += "from families import *\nfrom langscape.models import *\n"
     code += "model = wrap_model(built(ENCODERS['bert']), tokenizer())\ncapture(model, 'the red lamp')\n"
     code += "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nbefore = used()\n"
     code += f"text = {text[:49]!r} * 20_500\nmade = capture_each(model, [text], long='window')\n"
