@@ -290,6 +290,7 @@ def test_threads_may_share_a_model(tiny: Model) -> None:
 
     def work(i: int) -> None:
         found[i] = capture(tiny, texts[i % 4])
+        capture(tiny, "lamp " * 100, want="hidden", long="window")
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(12)]
     for worker in workers:
