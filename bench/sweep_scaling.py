@@ -4,13 +4,16 @@
 
 Efficiency is the one-worker time over the time taken, divided by the cores that can work at once.
 Overhead per task is that of tasks that do nothing: named, sent, begun, locked, stored with fsync,
-reported; the time to start workers is taken off and shown beside it.
+reported; the time to start workers is taken off and shown beside it. Two columns say the same on a
+machine that is busy with other things: `busy`, the share of the workers' time that was spent inside
+tasks, and the CPU time of a task that does nothing, in this process and all workers.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import tempfile
 import time
@@ -18,11 +21,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from langscape.data import Progress
 from langscape.run.recipe import Recipe
 from langscape.run.steps import step
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
+
+EMPTY = 2000
+"""Tasks that do nothing, to find what the sweep itself costs."""
 
 
 @step("bench.spin", version=1, defaults={"n": 0, "rounds": 0})
@@ -36,21 +44,25 @@ def spin(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Prog
 
 def rounds_for(milliseconds: float) -> int:
     """Rounds that take that long here, undisturbed."""
-    best = min(_timed(lambda: spin({"n": 1, "rounds": 200_000}, {}, print)) for _ in range(5))
-    return int(200_000 * milliseconds / 1000 / best)
+    return int(200_000 * milliseconds / 1000 / _pure(200_000))
 
 
-def seconds(tasks: int, rounds: int, workers: int, cluster: str | None) -> float:
-    """The time of a whole sweep in a fresh store."""
+def cost(tasks: int, rounds: int, workers: int, cluster: str | None) -> np.ndarray:
+    """Wall seconds, CPU seconds (workers included) and seconds inside tasks of a sweep in a fresh store."""
     root = Path(tempfile.mkdtemp(prefix="langscape-bench-"))
     try:
         recipes = {str(n): Recipe("bench.spin", {"n": n, "rounds": rounds}) for n in range(tasks)}
+        cpu = _cpu()
         sweep = Sweep(recipes, store=Store(root / "store"))
-        taken = _timed(lambda: _done(sweep.run(workers=workers, cluster=cluster), tasks))
+        report = sweep.run(workers=workers, cluster=cluster)
+        inside = sum(entry.seconds for entry in sweep.store.entries())
+        taken = np.array([report.seconds, _cpu() - cpu, inside])
         sweep.store.index.close()
-        return taken
     finally:
         shutil.rmtree(root)
+    if report.done != tasks:
+        raise SystemExit(f"{report.done} of {tasks} tasks done: {report.failed}")
+    return taken
 
 
 def main() -> None:
@@ -62,37 +74,41 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     rounds = rounds_for(args.milliseconds)
     print(f"{args.tasks} tasks of {args.milliseconds:g} ms on {cores} cores, best of {args.repeats}\n")
-    print("| backend | workers | start s | seconds | efficiency | overhead ms per task |")
-    print("|---|---|---|---|---|---|")
+    print("| backend | workers | start s | seconds | efficiency | busy | ms per task | CPU ms per task |")
+    print("|---|---|---|---|---|---|---|---|")
     rows = [("in process", 0, None), *(("local processes", w, None) for w in (1, 2, 4))]
     rows += [("Dask", w, "local") for w in (1, 2, 4)]
     alone: dict[str, float] = {}
     for name, workers, cluster in rows:
-        start = _best(args.repeats, 1, 0, workers, cluster)
-        work = _best(args.repeats, args.tasks, rounds, workers, cluster) - start
-        empty = _best(args.repeats, 2000, 0, workers, cluster) - start
-        alone.setdefault(name, work)
-        efficiency = alone[name] / work / min(max(workers, 1), cores)
-        overhead = 1000 * empty / 2000 * min(max(workers, 1), cores)
+        start = best(args.repeats, 1, 0, workers, cluster)
+        work = best(args.repeats, args.tasks, rounds, workers, cluster) - start
+        empty = (best(args.repeats, EMPTY, 0, workers, cluster) - start) * 1000 / EMPTY
+        alone.setdefault(name, work[0])
+        at_once = min(max(workers, 1), cores)
         print(
-            f"| {name} | {workers} | {start:.2f} | {work:.2f} | {efficiency:.0%} | {overhead:.2f} |",
+            f"| {name} | {workers} | {start[0]:.2f} | {work[0]:.2f} | {alone[name] / work[0] / at_once:.0%} "
+            f"| {work[2] / work[0] / max(workers, 1):.0%} | {empty[0] * at_once:.2f} | {empty[1]:.2f} |",
             flush=True,
         )
 
 
-def _best(repeats: int, tasks: int, rounds: int, workers: int, cluster: str | None) -> float:
-    return min(seconds(tasks, rounds, workers, cluster) for _ in range(repeats))
+def best(repeats: int, tasks: int, rounds: int, workers: int, cluster: str | None) -> np.ndarray:
+    """The cost of the quickest of several sweeps."""
+    return min((cost(tasks, rounds, workers, cluster) for _ in range(repeats)), key=lambda taken: taken[0])
 
 
-def _timed(call: Any) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
+def _pure(rounds: int) -> float:
+    def once() -> float:
+        began = time.process_time()
+        spin({"n": 1, "rounds": rounds}, {}, print)
+        return time.process_time() - began
+
+    return min(once() for _ in range(5))
 
 
-def _done(report: Any, tasks: int) -> None:
-    if report.done != tasks:
-        raise SystemExit(f"{report.done} of {tasks} tasks done: {report.failed}")
+def _cpu() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":

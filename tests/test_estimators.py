@@ -1,4 +1,3 @@
-import doctest
 import pickle
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from langscape import affinity, embed, estimators, metrics
+from langscape import affinity, embed, metrics
 from langscape.engine import Schedule
 from langscape.errors import DataError, SettingsError
 from langscape.estimators import TSNE
@@ -141,9 +140,3 @@ def test_a_row_without_direction_cannot_be_placed_by_cosine():
     model = TSNE(metric="cosine", max_iter=260).fit(X)
     with pytest.raises(DataError, match="zeros"):
         model.transform(np.zeros((1, 4)))
-
-
-def test_examples_in_docstrings_run():
-    result = doctest.testmod(estimators)
-    assert result.attempted
-    assert not result.failed

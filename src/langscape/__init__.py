@@ -29,7 +29,7 @@ _HOME = {
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "sources", "views")
 
-__all__ = [*sorted(_HOME), *_MODULES, "__version__"]  # noqa: PLE0604
+__all__ = [*sorted(_HOME), *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

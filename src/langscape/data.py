@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,7 @@ class Items(_Copied):
     """
 
     labels: Sequence[str]
-    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         labels = tuple(str(label) for label in self.labels)
@@ -91,10 +91,10 @@ class Items(_Copied):
         """Items labelled "0", "1", … for data that came without names."""
         return cls([str(i) for i in range(n)])
 
-    def take(self, rows: Iterable[int] | np.ndarray) -> Items:
+    def take(self, rows: Any) -> Items:
         """The chosen rows, in the order given."""
         rows = np.asarray(rows, dtype=np.intp)
-        return Items([self.labels[i] for i in rows], {k: v[rows] for k, v in self.columns.items()})
+        return Items([self.labels[int(i)] for i in rows], {k: v[rows] for k, v in self.columns.items()})
 
     def with_columns(self, **columns: Any) -> Items:
         """The same items with columns added or replaced."""

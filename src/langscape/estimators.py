@@ -17,7 +17,8 @@ from langscape import affinity
 from langscape.data import Affinities, Map
 from langscape.engine import Schedule, embed
 from langscape.engine.initial import start
-from langscape.engine.insert import Insertion, place
+from langscape.engine.insert import place
+from langscape.engine.weighting import Insertion
 from langscape.errors import SettingsError
 
 _EARLY_STEPS = 250

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from langscape.data import Items, Map
-from langscape.errors import FileError, StoreError
+from langscape.errors import FileError
+from langscape.whole import whole
+
+if TYPE_CHECKING:
+    import duckdb
 
 FORMAT = 1
 _AXES = ("x", "y", "z", "w")
@@ -67,13 +69,12 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
             connection.register("parts", parts)
             select.append(f"[{', '.join(parts)}] AS vector")
         source = "rows" if keep is None else "rows POSITIONAL JOIN parts"
-        _write_aside(
-            path,
-            lambda aside: connection.execute(
+        with whole(path) as aside:
+            _copy(
+                connection,
                 f"COPY (SELECT {', '.join(select)} FROM {source}) TO '{_quoted(aside)}' "
-                f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{langscape: '{_quoted(_json(meta))}'}})"
-            ),
-        )
+                f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{langscape: '{_quoted(_json(meta))}'}})",
+            )
     finally:
         connection.close()
     return path
@@ -89,15 +90,27 @@ def read_map(path: str | Path) -> Map:
     connection = duckdb.connect()
     try:
         name = f"'{_quoted(path)}'"
-        found = connection.execute(f"SELECT value FROM parquet_kv_metadata({name}) WHERE key = 'langscape'").fetchone()
+        found = connection.execute(
+            f"SELECT value FROM parquet_kv_metadata({name}) WHERE key = 'langscape'"
+        ).fetchone()
         meta = _parsed(found[0], path) if found else {}
-        names = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM read_parquet({name})").fetchall()]
+        names = [
+            row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM read_parquet({name})").fetchall()
+        ]
         plain = [f'"{column}"' for column in names if column != "vector"]
-        table: dict[str, Any] = connection.execute(f"SELECT {', '.join(plain)} FROM read_parquet({name})").fetchnumpy()
+        table: dict[str, Any] = connection.execute(
+            f"SELECT {', '.join(plain)} FROM read_parquet({name})"
+        ).fetchnumpy()
         vectors = None
         if meta.get("vectors"):
-            flat = connection.execute(f"SELECT unnest(vector) AS v FROM read_parquet({name})").fetchnumpy()["v"]
-            vectors = np.asarray(flat).reshape(-1, meta["vectors"]["dim"]).astype(meta["vectors"]["dtype"], copy=False)
+            flat = connection.execute(f"SELECT unnest(vector) AS v FROM read_parquet({name})").fetchnumpy()[
+                "v"
+            ]
+            vectors = (
+                np.asarray(flat)
+                .reshape(-1, meta["vectors"]["dim"])
+                .astype(meta["vectors"]["dtype"], copy=False)
+            )
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileError(f"{path} is not a readable map file ({reason}); make it again") from None
@@ -119,7 +132,9 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
 
     xy = np.column_stack([column(axis) for axis in axes]).astype(meta.get("xy", "float32"))
     if not np.isfinite(xy).all():
-        raise FileError(f"{path} holds coordinates that are not numbers (row {np.argwhere(~np.isfinite(xy))[0][0]})")
+        raise FileError(
+            f"{path} holds coordinates that are not numbers (row {np.argwhere(~np.isfinite(xy))[0][0]})"
+        )
     own = meta.get("columns")
     if own is None:  # a table of someone else's: every further column describes the items
         own = {name: name for name in table if name not in ("label", *axes, "vector")}
@@ -130,7 +145,7 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
     return Map(
         xy,
         Items([str(label) for label in table["label"]], {name: column(at) for name, at in own.items()}),
-        kl=float(meta.get("kl") if meta.get("kl") is not None else math.nan),
+        kl=math.nan if meta.get("kl") is None else float(meta["kl"]),
         kls=np.array(meta.get("kls", []), np.float64),
         history=np.array(meta.get("history", []), np.float64).reshape(-1, 2),
         settings=meta.get("settings", {}),
@@ -153,7 +168,9 @@ def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
     except ValueError:
         raise FileError(f"{path} carries damaged langscape metadata; make it again") from None
     if meta.get("format", 0) > FORMAT:
-        raise FileError(f"{path} was written by a newer langscape (format {meta['format']}); update langscape")
+        raise FileError(
+            f"{path} was written by a newer langscape (format {meta['format']}); update langscape"
+        )
     return meta
 
 
@@ -187,22 +204,11 @@ def _quoted(text: Any) -> str:
     return str(text).replace("'", "''")
 
 
-def _write_aside(path: Path, write: Any) -> None:
-    """Call write with a temporary name beside path, make it last, and rename it into place."""
+def _copy(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    """Run a COPY; what DuckDB says of a full or forbidden disk becomes an OSError, as any writer's does."""
     import duckdb
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}; choose another folder") from None
-    try:
-        write(aside)
-        with open(aside, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except (OSError, duckdb.Error) as error:
-        raise StoreError(f"cannot write {path}: {str(error).splitlines()[0]}; free space or choose another folder") from None
-    finally:
-        Path(aside).unlink(missing_ok=True)
+        connection.execute(statement)
+    except duckdb.Error as error:
+        raise OSError(str(error).splitlines()[0]) from None

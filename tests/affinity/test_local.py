@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+
 from langscape import affinity
 from langscape.errors import SettingsError
 from langscape.kernels import plain

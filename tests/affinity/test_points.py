@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from langscape import affinity
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import plain
@@ -45,7 +46,9 @@ def test_neighbours_hold_nearly_all_of_the_exact_p():
 def test_cosine_is_euclidean_on_unit_vectors():
     X = rng.normal(size=(90, 6))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    np.testing.assert_allclose(affinity.points(X, 10, "cosine").P, affinity.points(unit, 10).P, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        affinity.points(X, 10, "cosine").P, affinity.points(unit, 10).P, rtol=1e-5, atol=1e-9
+    )
 
 
 def test_one_perplexity_per_point_is_taken_row_by_row():

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from langscape import affinity
-from langscape.errors import DataError, SettingsError
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
+
+from langscape import affinity
+from langscape.errors import DataError, SettingsError
 
 rng = np.random.default_rng(0)
 
@@ -18,7 +19,9 @@ def test_sparse_and_dense_weights_give_the_same_p():
     A = rng.random((30, 30)) * (rng.random((30, 30)) < 0.3)
     A[0, 1:] = 0.1
     A[1:, 0] = 0.1
-    np.testing.assert_allclose(affinity.precomputed(csr_array(A)).P.toarray(), affinity.precomputed(A).P, rtol=1e-5)
+    np.testing.assert_allclose(
+        affinity.precomputed(csr_array(A)).P.toarray(), affinity.precomputed(A).P, rtol=1e-5
+    )
 
 
 def test_distances_give_what_the_points_give():

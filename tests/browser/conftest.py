@@ -126,8 +126,9 @@ def open_page(browser: Browser, tmp_path):
 
 
 def is_trouble(said):
-    # A screenshot of software WebGL reads pixels back, of which the driver warns.
-    return said.type == "error" or (said.type == "warning" and "GPU stall due to ReadPixels" not in said.text)
+    # A screenshot of software WebGL reads pixels back, of which the driver warns; so does a test of a canvas.
+    own = ("GPU stall due to ReadPixels", "willReadFrequently")
+    return said.type == "error" or (said.type == "warning" and not any(one in said.text for one in own))
 
 
 @pytest.fixture
@@ -146,3 +147,11 @@ def nine_words(**fields):
     quality = {"local": 0.53, "local_sd": 0.1, "global": 0.41, "k": 2.0, "rows": 9.0}
     made = {"kl": 0.694, "kls": np.array([0.694, 0.71, 0.75]), "settings": {"perplexity": 2.0, "seed": 0}}
     return Map(xy, items, **{"quality": quality, **made, **fields})
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig):
+    path = pytestconfig.rootpath / "web/node_modules/axe-core/axe.min.js"
+    if not path.is_file():
+        pytest.fail(f"{path} is missing: run `npm ci` in web/", pytrace=False)
+    return path.read_text(encoding="utf-8")

@@ -210,37 +210,45 @@ def test_scroll_zooms_at_the_pointer_and_drag_pans(open_page, nine):
     expect(opened.tip).to_contain_text("tea")
 
 
-def test_more_labels_stand_when_the_map_is_larger_on_screen(open_page):
+def test_zooming_in_labels_a_larger_share_of_the_points_in_view(open_page):
     rng = np.random.default_rng(0)
-    crowd = Map(rng.normal(size=(600, 2)), Items([f"word{i}" for i in range(600)]))
-    opened = open_page(crowd)
+    opened = open_page(Map(rng.normal(size=(600, 2)), Items([f"word{i}" for i in range(600)])))
 
-    def ink():
-        shot = Image.open(io.BytesIO(opened.stage.screenshot())).convert("L")
-        return int((np.asarray(shot) < 60).sum())
+    def labelled_and_drawn():
+        root = ET.fromstring(downloaded(opened.page, "Save as SVG")[1])
+        labels = [text for text in root.iter(f"{SVG}text") if text.text.startswith("word")]
+        return len(labels), len(list(root.iter(f"{SVG}circle")))
 
-    whole = ink()
+    few, all_points = labelled_and_drawn()
+    assert all_points == 600
+    assert 50 < few < 300
     box = opened.stage.bounding_box()
     opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    for _ in range(3):
-        opened.page.mouse.wheel(0, -100)
-    opened.page.wait_for_timeout(100)
-    # Fewer points are in view, yet as many labels: each keeps its size while the space grows.
-    assert ink() > 0.6 * whole
-    names, _ = downloaded(opened.page, "Save as SVG")
-    assert names.endswith(".svg")
+    for _ in range(4):
+        opened.page.mouse.wheel(0, -200)
+    labels, drawn = labelled_and_drawn()
+    assert drawn < 300
+    assert labels / drawn > 2 * few / all_points
 
 
 def test_colour_by_a_number_shows_a_ramp_with_both_ends_and_greys_what_has_none(open_page, nine):
     opened = open_page(nine)
     opened.page.get_by_role("combobox", name="Colour").select_option("count")
     expect(opened.page.locator(".ends span")).to_have_text(["1", "40"])
-    expect(opened.page.locator(".name", has_text="no value")).to_be_visible()
+    expect(opened.page.locator(".name", has_text="(none)")).to_be_visible()
     assert near(opened.pixel("milk"), "#e5d67f", within=24)
     assert near(opened.pixel("rome"), "#322474", within=24)
     assert near(opened.pixel("hen"), "#9aa0a8", within=24)
     opened.page.get_by_role("combobox", name="Colour").select_option("")
     assert near(opened.pixel("hen"), CATEGORIES[0], within=24)
+
+
+def test_a_blank_group_is_grey_and_named_none(open_page, nine):
+    groups = ["drinks"] * 3 + ["capitals"] * 3 + ["", " ", None]
+    opened = open_page(nine.but(items=Items(nine.labels, {"group": groups})))
+    expect(opened.page.get_by_role("button", name="(none) 3")).to_be_visible()
+    expect(opened.page.get_by_label("Colour", exact=True).locator("li")).to_have_count(3)
+    assert near(opened.pixel("cat"), "#9aa0a8", within=24)
 
 
 def test_the_legend_hides_and_shows_groups(open_page, nine):
@@ -399,6 +407,41 @@ def test_of_four_dimensions_two_are_chosen_and_the_page_says_so(open_page):
     assert opened.stage.screenshot() != before
 
 
+def circles(page):
+    root = ET.fromstring(downloaded(page, "Save as SVG")[1])
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    return np.array([[float(c.get("cx")), float(c.get("cy"))] for c in root.iter(f"{SVG}circle")]), texts
+
+
+def test_equal_quantiles_spread_the_points_evenly_move_gradually_and_say_what_is_lost(open_page):
+    rng = np.random.default_rng(0)
+    map = Map(rng.standard_cauchy(size=(60, 2)), Items([f"word{i}" for i in range(60)]))
+    page = open_page(map).page
+    before, _ = circles(page)
+    page.get_by_role("switch", name="Equal quantiles").check()
+    expect(page.get_by_label("Axes")).to_contain_text("distances are not preserved")
+    page.get_by_label("Number of quantiles").fill("60")
+    page.wait_for_timeout(900)
+    after, texts = circles(page)
+    assert np.array_equal(np.argsort(before[:, 0]), np.argsort(after[:, 0]))
+    steps = np.diff(np.sort(after[:, 0]))
+    np.testing.assert_allclose(steps, steps.mean(), atol=0.05)
+    assert any("k = 60: distances are not preserved" in text for text in texts)
+    assert {f"{np.median(map.xy[:, 0]):.3f}".replace("-", "−")} <= set(texts)
+    page.get_by_role("switch", name="Equal quantiles").uncheck()
+    page.wait_for_timeout(900)
+    np.testing.assert_allclose(circles(page)[0], before, atol=0.02)
+
+
+def test_a_view_may_begin_with_equal_quantiles_and_neighbours_keep_true_distances(open_page, nine):
+    page = open_page(scatter(nine, quantiles=3)).page
+    expect(page.get_by_role("switch", name="Equal quantiles")).to_be_checked()
+    expect(page.get_by_label("Axes")).to_contain_text("k = 3")
+    search_box(page).fill("tea")
+    search_box(page).press("Enter")
+    expect(page.locator(".near .distance").first).to_have_text("2")
+
+
 def test_several_views_are_tabs(open_page, nine):
     page = open_page([scatter(nine, title="First"), scatter(nine, title="Second")]).page
     expect(page.locator("h1")).to_have_text("First")
@@ -415,14 +458,6 @@ def test_nothing_is_wider_than_a_narrow_screen(open_page, nine):
     box = opened.tip.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 480
-
-
-@pytest.fixture(scope="session")
-def axe(pytestconfig):
-    path = pytestconfig.rootpath / "web/node_modules/axe-core/axe.min.js"
-    if not path.is_file():
-        pytest.fail(f"{path} is missing: run `npm ci` in web/", pytrace=False)
-    return path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

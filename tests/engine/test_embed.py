@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+
 from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
 from langscape.engine.initial import start
 from langscape.errors import Cancelled, DataError, SettingsError
@@ -20,7 +21,9 @@ SHORT = Schedule(steps=300, early_steps=100)
 
 def test_the_kl_reported_is_that_of_the_unexaggerated_p():
     a = affinity.points(rng.normal(size=(150, 5)), 20)
-    m = embed(a, schedule=Schedule(steps=200, early_steps=100, late_steps=50, late_exaggeration=4.0), quality=False)
+    m = embed(
+        a, schedule=Schedule(steps=200, early_steps=100, late_steps=50, late_exaggeration=4.0), quality=False
+    )
     assert m.kl == pytest.approx(plain.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
     assert m.history[-1, 1] == pytest.approx(m.kl, abs=1e-3)
 
@@ -209,7 +212,12 @@ print(h.hexdigest())
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
     def run(threads: str) -> str:
-        env = {**os.environ, **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)}
-        return subprocess.run([sys.executable, "-c", BITS], env=env, capture_output=True, text=True, check=True).stdout
+        env = {
+            **os.environ,
+            **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads),
+        }
+        return subprocess.run(
+            [sys.executable, "-c", BITS], env=env, capture_output=True, text=True, check=True
+        ).stdout
 
     assert run("1") == run("2") == run("4") == run("2")

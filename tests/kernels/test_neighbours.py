@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from langscape.kernels import neighbours, plain
 
 
@@ -22,7 +23,9 @@ def test_duplicates_do_not_make_a_row_its_own_neighbour():
 def test_cells_reach_the_recall_they_report(monkeypatch):
     monkeypatch.setattr(neighbours, "EXACT_BELOW", 1000)
     rng = np.random.default_rng(1)
-    X = (rng.normal(size=(60, 20))[rng.integers(0, 60, 6000)] * 3 + rng.normal(size=(6000, 20))).astype(np.float32)
+    X = (rng.normal(size=(60, 20))[rng.integers(0, 60, 6000)] * 3 + rng.normal(size=(6000, 20))).astype(
+        np.float32
+    )
     found = neighbours.nearest(X, 30, recall=0.95)
     rows = np.arange(0, 6000, 7)
     true = []

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from langscape.kernels import plain
 from langscape.kernels.perplexity import conditional_rows
 

@@ -1,8 +1,5 @@
-import doctest
-import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -85,18 +82,3 @@ def test_identical_points_and_nan_are_a_defined_result_and_an_error():
 def test_importing_metrics_does_not_load_numba():
     code = "import sys, langscape.metrics; sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("name", ["neighbours", "ranks", "space", "spread"])
-def test_examples_in_docstrings_run(name):
-    module = importlib.import_module(f"langscape.metrics.{name}")
-    result = doctest.testmod(module)
-    assert result.attempted
-    assert not result.failed
-
-
-def test_examples_in_the_docs_run():
-    page = Path(__file__).parents[2] / "docs" / "metrics.md"
-    result = doctest.testfile(str(page), module_relative=False)
-    assert result.attempted
-    assert not result.failed

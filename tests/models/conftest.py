@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from families import DECODERS, ENCODERS, built, tokenizer
+from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.models import Model, get_model, open_model, wrap_model
 

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from families import DECODERS, ENCODERS, GPT, GROUPED, OUTSIDE, PAIRS, PLACES, SIZES, WIDE, built, vit
+from tests.models.families import (
+    DECODERS,
+    ENCODERS,
+    GPT,
+    GROUPED,
+    OUTSIDE,
+    PAIRS,
+    PLACES,
+    SIZES,
+    WIDE,
+    built,
+    vit,
+)
 
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError

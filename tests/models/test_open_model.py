@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
+from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
 
 from langscape.errors import FileError, MissingError, SettingsError
 from langscape.models import Model, capture, open_model, wrap_model

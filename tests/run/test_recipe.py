@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from langscape.errors import FileError, SettingsError
 from langscape.run import recipe as recipes
-from langscape.run import steps
+from langscape.run import registry
 from langscape.run.recipe import Recipe, canonical, digest
 from langscape.run.store import Store
 
@@ -122,8 +122,8 @@ def test_code_version_and_model_revision_are_part_of_the_digest(monkeypatch: pyt
         return {}
 
     def named(version: int, revision: str | None) -> str:
-        monkeypatch.setattr(steps, "_STEPS", {})
-        steps.step("x", version=version, revision=None if revision is None else lambda settings: revision)(
+        monkeypatch.setattr(registry, "_STEPS", {})
+        registry.step("x", version=version, revision=None if revision is None else lambda settings: revision)(
             run
         )
         return digest(Recipe("x"))
@@ -134,7 +134,7 @@ def test_code_version_and_model_revision_are_part_of_the_digest(monkeypatch: pyt
 
 def test_a_step_name_belongs_to_one_function() -> None:
     with pytest.raises(SettingsError, match="already registered by chores"):
-        steps.step("chores.square", version=1)(lambda settings, inputs, progress: {})
+        registry.step("chores.square", version=1)(lambda settings, inputs, progress: {})
 
 
 def test_a_large_input_is_hashed_once_and_again_when_it_changes(

@@ -73,6 +73,7 @@ def test_the_store_is_listed_sized_checked_and_pruned(store: Store, langscape: C
     assert store.size() == (0, 0)
 
 
+@pytest.mark.slow
 def test_wrong_input_is_one_clear_line(langscape: Callable) -> None:
     assert "nothing says what to prune" in said(langscape("store", "prune"), 1)
     assert "'soon' is no length of time" in said(langscape("store", "prune", "--older-than", "soon"), 1)
@@ -82,6 +83,7 @@ def test_wrong_input_is_one_clear_line(langscape: Callable) -> None:
     assert "no sweeps yet" in said(langscape("sweep", "status"))
 
 
+@pytest.mark.slow
 def test_a_sweep_is_seen_cancelled_and_resumed_from_other_terminals(
     store: Store, log: Log, langscape: Callable
 ) -> None:

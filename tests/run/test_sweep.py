@@ -17,8 +17,9 @@ from watching import alive, wait_until, workers_of
 from langscape.data import Step
 from langscape.errors import Cancelled, DataError, MissingError, SettingsError
 from langscape.run.recipe import Recipe
+from langscape.run.running import Pace
 from langscape.run.store import Store
-from langscape.run.sweep import Sweep, _Pace, find_sweep, statuses
+from langscape.run.sweep import Sweep, find_sweep, statuses
 
 Log = Callable[[], Counter]
 
@@ -240,7 +241,7 @@ def test_steps_of_a_script_run_in_process_and_are_refused_to_workers(tmp_path: P
 
 
 def test_batches_hold_seconds_of_work_and_shrink_towards_the_end() -> None:
-    pace = _Pace()
+    pace = Pace()
     assert pace.batch(1000, 2) == 1  # nothing is known yet
     for _ in range(50):
         pace.took(0.01)

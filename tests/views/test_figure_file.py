@@ -52,6 +52,50 @@ def test_ringed_items_are_labelled_first_and_named_in_the_legend():
     assert "inserted" in texts(figure)
 
 
+def test_every_group_has_a_labelled_item_though_the_first_alone_would_fill_the_figure():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [30, 0], [0, 30], [30, 30], [15, 15]])
+    groups = np.repeat(np.arange(5), [400, 60, 60, 60, 20])
+    map = Map(centres[groups] + rng.normal(size=(600, 2)), Items.numbered(600).with_columns(group=groups))
+    figure = figure_scatter.draw(scatter(map))
+    labelled = groups[[int(text.get_text()) for text in figure.axes[0].texts]]
+    assert np.bincount(labelled, minlength=5).min() >= 5
+
+
+def test_spread_rows_cover_the_plane_before_they_crowd_it():
+    plane = np.random.default_rng(0).uniform(size=(4000, 2))
+    rows = figure_scatter.spread(plane, 64)
+    assert len(set(rows)) == 64
+    cells = set(map(tuple, np.floor(plane[rows] * 4).astype(int)))
+    assert len(cells) == 16
+    assert figure_scatter.spread(plane[:0], 9) == []
+    assert sorted(figure_scatter.spread(np.zeros((3, 2)), 9)) == [0, 1, 2]
+
+
+def test_labels_asked_for_come_before_the_spread_ones():
+    view = scatter(cloud(3000), labels=[f"word{i}" for i in range(2000, 2020)])
+    assert figure_scatter._wanted(view, view.arrays["xy"])[:20] == list(range(2000, 2020))
+
+
+@pytest.mark.parametrize(("stretch", "shape"), [((30, 1), "low"), ((1, 1), "square"), ((1, 30), "high")])
+def test_the_figure_is_as_high_as_the_map_wants(stretch, shape):
+    map = cloud(50).but(xy=np.random.default_rng(1).normal(size=(50, 2)) * stretch)
+    width, height = figure_scatter.draw(scatter(map)).get_size_inches()
+    assert width == 10
+    assert {"low": height < 6, "square": 7 < height < 11, "high": 9 < height < 11}[shape]
+
+
+def test_quantile_axes_spread_the_points_evenly_and_say_that_distances_are_lost():
+    map = cloud(200).but(xy=np.random.default_rng(1).standard_cauchy(size=(200, 2)))
+    figure = figure_scatter.draw(scatter(map, quantiles=1000))
+    axes = figure.axes[0]
+    places = np.sort(np.vstack([c.get_offsets() for c in axes.collections])[:, 0])
+    np.testing.assert_allclose(places, np.linspace(0, 1, 200), atol=1e-6)
+    middle = axes.get_xticklabels()[5].get_text().replace("−", "-")
+    assert float(middle) == pytest.approx(np.median(map.xy[:, 0]), rel=0.01)
+    assert any("k = 1000: distances are not preserved" in text for text in texts(figure))
+
+
 def test_units_are_equal_on_both_axes_and_every_point_is_inside():
     map = cloud(50).but(xy=np.random.default_rng(1).normal(size=(50, 2)) * [30, 1])
     axes = figure_scatter.draw(scatter(map)).axes[0]
@@ -128,6 +172,8 @@ def test_the_colours_equal_those_of_the_page(pytestconfig):
 
     assert listed("CATEGORIES", "light") == colours.CATEGORIES
     assert listed("RAMP", "light") == colours.RAMP
+    assert listed("HEAT", "light") == colours.HEAT
     assert listed("NEUTRAL", "light") == (colours.NEUTRAL,)
+    assert re.search(r"NO_VALUE_TEXT = '(.*)'", source).group(1) == colours.NO_VALUE
     shapes = re.search(r"export const SHAPES = \[(.*?)\]", source).group(1)
     assert tuple(re.findall(r"'([^']+)'", shapes)) == colours.SHAPES

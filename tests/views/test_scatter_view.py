@@ -37,11 +37,15 @@ def test_numbers_become_float32_and_what_is_not_finite_becomes_nan():
     np.testing.assert_array_equal(column(view, "weight")[1], np.float32([0.5, np.nan, np.nan]))
 
 
-def test_booleans_read_yes_and_no_and_missing_text_has_no_category():
-    view = scatter(small(items=words(new=[True, False, True], note=["a", None, float("nan")])))
+def test_booleans_read_yes_and_no_and_missing_or_blank_text_has_no_category():
+    view = scatter(
+        small(items=words(new=[True, False, True], note=["a", None, float("nan")], blank=["", "b", " "]))
+    )
     assert column(view, "new")[0]["categories"] == ["yes", "no"]
     described, codes = column(view, "note")
     assert (described["categories"], codes.tolist()) == (["a"], [0, -1, -1])
+    described, codes = column(view, "blank")
+    assert (described["categories"], codes.tolist()) == (["b"], [-1, 0, -1])
 
 
 def test_the_largest_categories_get_the_marks_when_there_are_too_many():
@@ -107,6 +111,14 @@ def test_empty_and_single_maps_are_views(n, dims):
     assert view.arrays["xy"].shape == (n, dims)
 
 
+def test_quantiles_are_a_whole_number_for_a_plane():
+    assert scatter(small(), quantiles=5).properties["quantiles"] == 5
+    with pytest.raises(SettingsError, match="quantiles 0 must be a whole number"):
+        scatter(small(), quantiles=0)
+    with pytest.raises(SettingsError, match="a map of 3 dimensions is turned"):
+        scatter(Map(np.zeros((2, 3)), Items.numbered(2)), quantiles=5)
+
+
 def test_kl_names_the_best_and_the_median_of_the_restarts():
     figures = scatter(small(kl=0.5, kls=np.array([0.5, 0.7, 0.9]))).properties["quality"]
     assert figures[0]["shown"] == "0.500 (median 0.700)"
@@ -128,6 +140,17 @@ def test_figures_of_trust_show_their_spread_and_say_on_how_many_items():
         "shown": "0.250",
         "meaning": "",
     }
+
+
+def test_inserted_items_are_counted_and_judged_in_one_figure():
+    quality = {"inserted": 5.0, "inserted_local": 0.384, "inserted_global": 0.2314}
+    (figure,) = scatter(small(quality=quality)).properties["quality"]
+    assert (figure["label"], figure["brief"]) == ("Inserted", "5")
+    assert figure["shown"] == "5, local 38.4 %, global 0.231"
+    assert "38.4 %" in figure["meaning"]
+    assert "no earlier point moved" in figure["meaning"]
+    (alone,) = scatter(small(quality={"inserted": 1.0, "inserted_local": np.nan})).properties["quality"]
+    assert alone["shown"] == "1"
 
 
 def test_properties_are_json_whatever_the_settings_hold():

@@ -71,7 +71,8 @@ def local(
         joint = csr_array(both + both.T)
         joint.sort_indices()
         joint = csr_array(
-            ((joint.data / joint.data.sum(dtype=np.float64)).astype(np.float32), joint.indices, joint.indptr), (n, n)
+            ((joint.data / joint.data.sum(dtype=np.float64)).astype(np.float32), joint.indices, joint.indptr),
+            (n, n),
         )
     made = {
         "affinity": "local",
@@ -98,7 +99,7 @@ def _local_rows(unit: np.ndarray, k: float, at_least: int) -> tuple[np.ndarray, 
         # the diagonal is left out of mean and deviation
         bar = np.nanmean(S, 1) + k * np.nanstd(S, 1)
         S[np.arange(len(own)), own] = -np.inf
-        score = np.clip((S >= bar[:, None]).sum(1), at_least, n - 1)
+        score = np.clip((bar[:, None] <= S).sum(1), at_least, n - 1)
         scores[part] = score
         most = int(score.max())
         top = np.argpartition(-S, most - 1, axis=1)[:, :most]

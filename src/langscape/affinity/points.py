@@ -97,7 +97,9 @@ def conditional(X: np.ndarray, perplexity: np.ndarray) -> np.ndarray:
     return P
 
 
-def neighbour_rows(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> tuple[csr_array, float]:
+def neighbour_rows(
+    X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int
+) -> tuple[csr_array, float]:
     """The conditional matrix over each point's 3·perplexity nearest, as CSR, and the recall reached."""
     P, index, reached = _near(X, perplexity, recall, seed)
     n, k = index.shape
@@ -105,7 +107,9 @@ def neighbour_rows(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: i
     return csr_array((P.ravel(), index.ravel(), starts), shape=(n, n)), reached
 
 
-def _near(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+def _near(
+    X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, float]:
     from langscape.kernels.neighbours import nearest
     from langscape.kernels.perplexity import conditional_rows
 
@@ -127,12 +131,15 @@ def checked_matrix(X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise DataError(f"vectors need shape (items, dimensions), but these have shape {X.shape}")
     if X.shape[0] < 2 or X.shape[1] < 1:
-        raise DataError(f"a map needs at least 2 items with 1 dimension, but the vectors have shape {X.shape}")
+        raise DataError(
+            f"a map needs at least 2 items with 1 dimension, but the vectors have shape {X.shape}"
+        )
     bad = ~np.isfinite(X).all(1)
     if bad.any():
         rows = np.flatnonzero(bad)
         raise DataError(
-            f"{len(rows)} of {len(X)} rows hold NaN or infinity (the first is row {rows[0]}); remove or repair them"
+            f"{len(rows)} of {len(X)} rows hold NaN or infinity (the first is row {rows[0]}); "
+            "remove or repair them"
         )
     return X
 
@@ -147,8 +154,8 @@ def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
         raise SettingsError(f"perplexity {wanted.min():g} is not possible; it must be at least 1")
     if wanted.max() > n - 1:
         raise SettingsError(
-            f"perplexity {wanted.max():g} needs at least {int(np.ceil(wanted.max()))} neighbours, but there are "
-            f"only {n - 1}; lower it or add items"
+            f"perplexity {wanted.max():g} needs at least {int(np.ceil(wanted.max()))} neighbours, "
+            f"but there are only {n - 1}; lower it or add items"
         )
     return wanted
 
@@ -159,6 +166,7 @@ def unit_rows(X: np.ndarray, items: Items) -> np.ndarray:
     if (lengths == 0).any():
         row = int(np.flatnonzero(lengths == 0)[0])
         raise DataError(
-            f"item {items.labels[row]!r} (row {row}) is all zeros and has no cosine; remove it or use euclidean"
+            f"item {items.labels[row]!r} (row {row}) is all zeros and has no cosine; "
+            "remove it or use euclidean"
         )
     return X / lengths[:, None]

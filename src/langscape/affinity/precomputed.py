@@ -40,7 +40,7 @@ def precomputed(
     n = M.shape[0]
     if n < 2:
         raise DataError(f"a map needs at least 2 items, but the matrix has shape {M.shape}")
-    entries = M.data if issparse(M) else M
+    entries: Any = M.data if issparse(M) else M
     if not np.isfinite(entries).all():
         raise DataError("the matrix holds NaN or infinity; remove or repair those rows")
     if entries.size and entries.min() < 0:

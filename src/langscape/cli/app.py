@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from langscape import __version__
-from langscape.cli import models, store, sweep, view, words
+from langscape.cli import demo, models, store, sweep, upkeep, view, words
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
@@ -24,10 +24,12 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     pass
 
 
-for part in (words, view, models, store, sweep):
+for part in (demo, words, view, models, store, sweep, upkeep):
     part.register(app)

@@ -12,7 +12,7 @@ from langscape.cli.terminal import bar, say
 from langscape.errors import Cancelled
 
 if TYPE_CHECKING:
-    from langscape.run.sweep import Report
+    from langscape.run.running import Report
 
 sweep = typer.Typer(help="See, go on with, or stop long runs of many tasks.", no_args_is_help=True)
 

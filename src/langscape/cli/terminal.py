@@ -25,7 +25,13 @@ def say_error(error: BaseException) -> None:
 def bar(title: str) -> Iterator[Progress]:
     """A rich bar as a `progress` callable: steps, figures and time left. Silent when not a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as RichProgress
 
     console = Console(stderr=True)

@@ -17,7 +17,7 @@ import numpy as np
 from langscape.data import Progress, Step
 from langscape.engine.schedule import Schedule
 
-_CHECK = 50
+_CHECK = 100
 """Steps between two entries of a history."""
 
 
@@ -69,7 +69,7 @@ def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
 
 
 def tasks(
-    problems: Sequence[np.ndarray],
+    problems: Sequence[Any],
     starts: Sequence[Sequence[np.ndarray]],
     schedule: Schedule,
     floor: np.ndarray,
@@ -87,17 +87,17 @@ def tasks(
     Y_start = np.concatenate([[0], np.cumsum(dims * sizes[problem])[:-1]]).astype(np.int64)
     V, G = np.zeros_like(Y), np.ones_like(Y)
     plans = np.stack([schedule.plan(int(n)) for n in sizes])
-    entropy = np.array([entropy_of(P) for P in problems])
     where = (P, P_start, sizes, problem)
     pairs = float((sizes[problem] ** 2).sum())
+    # many at once are watched less closely: a KL costs as much as six steps
+    check = _CHECK if problem.size <= 8 else 250
     # a call lasts a few tenths of a second at most, so that Ctrl-C and the bar stay lively
-    stride = max(1, min(_CHECK, int(4e8 / pairs)))
+    stride = max(1, min(check, int(4e8 / pairs)))
     checks: list[tuple[int, np.ndarray]] = []
     step = 0
 
     def landings() -> list[list[Landing]]:
-        kls = np.empty(problem.size)
-        exact.kl_tasks(*where, Y, Y_start, dims, kls)
+        kls = checks[-1][1]
         at = np.array([s for s, _ in checks], np.float64)
         seen = np.array([k for _, k in checks]).reshape(len(checks), problem.size)
         out: list[list[Landing]] = [[] for _ in problems]
@@ -108,23 +108,27 @@ def tasks(
 
     try:
         while step < schedule.steps:
-            last = min(schedule.steps, step + stride, (step // _CHECK + 1) * _CHECK)
+            last = min(schedule.steps, step + stride, (step // check + 1) * check)
             exact.descend_tasks(*where, Y, V, G, Y_start, dims, plans, step, last, *_scalars(schedule), floor)
             step = last
-            if step % _CHECK == 0 or step == schedule.steps:
+            if step % check == 0 or step == schedule.steps:
                 kls = np.empty(problem.size)
-                exact.rough_kl_tasks(*where, entropy, Y, Y_start, dims, kls)
+                exact.kl_tasks(*where, Y, Y_start, dims, kls)
                 checks.append((step, kls))
             watch.at(step * problem.size, float(np.min(checks[-1][1])) if checks else math.nan)
     except KeyboardInterrupt:
+        kls = np.empty(problem.size)
+        exact.kl_tasks(*where, Y, Y_start, dims, kls)
+        checks.append((step, kls))
         raise Stopped([landing for group in landings() for landing in group], step) from None
     return landings()
 
 
 def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
     """Descend one exact problem, P dense or sparse, its rows split over threads."""
-    from langscape.kernels import exact
+    from langscape.kernels import exact as kernels
 
+    exact: Any = kernels  # compiled: their signatures are not what pyright reads
     n = len(start)
     sparse = not isinstance(P, np.ndarray)
     entries = _entries(P) if sparse else (np.ascontiguousarray(P, np.float32),)
@@ -148,7 +152,7 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
                 V[:], G[:] = 0.0, 1.0
             Z = forces(*entries, Y, A, R, shares)
             exact.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), floor)
-            if (step + 1) % (4 * _CHECK) == 0 and step + 1 < schedule.steps:
+            if (step + 1) % (2 * _CHECK) == 0 and step + 1 < schedule.steps:
                 history.append((step + 1, kl()))
             watch.at(before + step + 1, history[-1][1] if history else math.nan)
     except KeyboardInterrupt:
@@ -161,14 +165,15 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     """Descend one large 2-D problem with repulsion on a grid; P is sparse."""
     import numba
 
-    from langscape.kernels import grid as kernel
+    from langscape.kernels import grid as kernels
 
+    kernel: Any = kernels
     n = len(start)
     sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
     repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
     Y = np.ascontiguousarray(start, np.float32)
     V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
-    sums = np.empty(((n + kernel._CHUNK - 1) // kernel._CHUNK, 2))
+    sums = np.empty(((n + kernel.CHUNK - 1) // kernel.CHUNK, 2))
     plan = schedule.plan(n)
     entropy = entropy_of(P)
     early = schedule.early_steps

@@ -96,7 +96,9 @@ def embed_many(
     try:
         small = [b for b, name in enumerate(chosen) if name == "tasks"]
         if small:
-            results = descent.tasks([problems[b].P for b in small], [starts[b] for b in small], schedule, floor, watch)
+            results = descent.tasks(
+                [problems[b].P for b in small], [starts[b] for b in small], schedule, floor, watch
+            )
             for b, landings in zip(small, results, strict=True):
                 landed[b] = landings
         for running, one in enumerate(problems):
@@ -123,7 +125,9 @@ def _floor(at_least: Sequence[float | None] | None, dims: int) -> np.ndarray:
         raise SettingsError(f"dims {dims!r} is not possible; maps have 2, 3 or 4 dimensions")
     given = [None] * dims if at_least is None else list(at_least)
     if len(given) != dims:
-        raise SettingsError(f"at_least has {len(given)} entries for {dims} dimensions; give one each, None for free")
+        raise SettingsError(
+            f"at_least has {len(given)} entries for {dims} dimensions; give one each, or None"
+        )
     return np.array([-np.inf if v is None else float(v) for v in given], np.float32)
 
 
@@ -139,7 +143,7 @@ def _engine_for(one: Affinities, dims: int, floor: np.ndarray, engine: Engine) -
         return "grid"
     if n > EXACT_UP_TO and engine != "exact":
         raise SettingsError(
-            f"a {dims}-D map of {n:,} items compares all pairs at every step and is made up to {EXACT_UP_TO:,}; "
+            f"a {dims}-D map compares all pairs at each step and takes {EXACT_UP_TO:,} items, not {n:,}; "
             "make a 2-D map, map a sample and insert the rest, or ask for engine='exact' and wait"
         )
     return "tasks" if not sparse and n < ROWS_FROM else "rows"
@@ -161,7 +165,9 @@ def _check(one: Affinities) -> None:
         raise DataError(f"P has shape {P.shape} for {n} items; it must be square, one row per item")
     if n < 2:
         raise DataError("a map needs at least 2 items")
-    total = float(P.sum(dtype=np.float64)) if isinstance(P, np.ndarray) else float(P.data.sum(dtype=np.float64))
+    total = (
+        float(P.sum(dtype=np.float64)) if isinstance(P, np.ndarray) else float(P.data.sum(dtype=np.float64))
+    )
     if not np.isfinite(total):
         raise DataError("P holds NaN or infinity")
     if abs(total - 1.0) > 1e-3:
@@ -171,7 +177,7 @@ def _check(one: Affinities) -> None:
 def _diverged(schedule: Schedule) -> SettingsError:
     return SettingsError(
         f"the descent left the range of numbers at learning rate {schedule.learning_rate}; lower it, "
-        "or leave it at \"auto\""
+        'or leave it at "auto"'
     )
 
 
@@ -195,7 +201,7 @@ def _map(
     if quality and one.vectors is not None:
         from langscape.metrics import quality as measure
 
-        figures, per_point = measure(one.vectors, best.xy, metric=one.metric)
+        figures, per_point = measure(one.vectors, best.xy, metric=one.metric)  # type: ignore[arg-type]
     settings: dict[str, Any] = {
         **one.made,
         "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
@@ -223,7 +229,11 @@ def _map(
 
 
 def _cancelled(
-    stopped: Stopped, problems: Sequence[Affinities], landed: list[list[Landing]], running: int, schedule: Schedule
+    stopped: Stopped,
+    problems: Sequence[Affinities],
+    landed: list[list[Landing]],
+    running: int,
+    schedule: Schedule,
 ) -> Cancelled:
     """What a user gets for Ctrl-C: for a single map, the coordinates as they stood."""
     said = f"stopped after {stopped.step} of {schedule.steps} steps"
@@ -231,5 +241,12 @@ def _cancelled(
         return Cancelled(f"{said} of {len(problems)} maps; nothing was kept")
     landings = [*landed[running], *stopped.landings]
     best = min(landings, key=lambda landing: landing.kl)
-    partial = Map(best.xy, problems[0].items, kl=best.kl, history=best.history, settings={**problems[0].made}, notes=(said,))
+    partial = Map(
+        best.xy,
+        problems[0].items,
+        kl=best.kl,
+        history=best.history,
+        settings={**problems[0].made},
+        notes=(said,),
+    )
     return Cancelled(f"{said} at KL {best.kl:.4f}", partial=partial)

@@ -34,13 +34,17 @@ def start(
     if not isinstance(initial, str):
         return _given(initial, n, dims)
     if initial not in NAMES:
-        raise SettingsError(f"initial {initial!r} is not known; use one of {', '.join(NAMES)}, an array or a map")
+        raise SettingsError(
+            f"initial {initial!r} is not known; use one of {', '.join(NAMES)}, an array or a map"
+        )
     if initial == "random":
         return rng.normal(0.0, spread, (n, dims))
     if initial == "spectral" or (initial == "pca" and affinities.vectors is None):
         return _scaled(_spectral(affinities, dims, rng), spread, rng)
     if affinities.vectors is None:
-        raise DataError(f'initial "{initial}" needs vectors, and these affinities came without; use "spectral"')
+        raise DataError(
+            f'initial "{initial}" needs vectors, and these affinities came without; use "spectral"'
+        )
     if initial == "pca":
         return _scaled(principal_axes(affinities.vectors, dims)[0], spread, rng)
     return _scaled(classical_scaling(affinities.vectors, dims, angular=initial == "mds-angular"), spread, rng)
@@ -89,7 +93,9 @@ def classical_scaling(X: np.ndarray, dims: int, *, angular: bool = False) -> np.
     """Classical MDS on cosine distance 1 − cos, or on the angle between vectors (radians)."""
     n = len(X)
     if n > _MDS_UP_TO:
-        raise SettingsError(f'initial "mds" compares all pairs and takes up to {_MDS_UP_TO} items, not {n}; use "pca"')
+        raise SettingsError(
+            f'initial "mds" compares all pairs and takes up to {_MDS_UP_TO} items, not {n}; use "pca"'
+        )
     X = np.asarray(X, np.float64)
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     if (lengths == 0).any():
@@ -128,8 +134,12 @@ def _spectral(affinities: Affinities, dims: int, rng: np.random.Generator) -> np
             from scipy.sparse import diags_array
             from scipy.sparse.linalg import eigsh
 
-            S = scale[:, None] * P * scale if isinstance(P, np.ndarray) else diags_array(scale) @ P @ diags_array(scale)
-            values, vectors = eigsh(S, k=k, v0=rng.random(n), tol=1e-3, which="LA")
+            S = (
+                scale[:, None] * P * scale
+                if isinstance(P, np.ndarray)
+                else diags_array(scale) @ P @ diags_array(scale)
+            )
+            values, vectors = eigsh(S, k=k, v0=rng.random(n), tol=1e-3, which="LA")  # type: ignore[arg-type]
             vectors = vectors[:, np.argsort(-values)]
     Y = vectors[:, 1:k] * scale[:, None]
     peak = np.abs(Y).argmax(0)

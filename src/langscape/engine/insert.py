@@ -7,73 +7,42 @@ the least similar of them counts θ times the most similar one (eq. 4.5–4.11).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
+from langscape.engine.judge import judge
+from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
-
-Weighting = Literal["power", "exponential"]
-Method = Literal["median", "optimise"]
+from langscape.kernels.neighbours import Finder
 
 CHUNK = 4096
 """New items placed at a time: memory stays bounded however many there are."""
 
 SHOWN = 5
-_LOCAL_K = 25
-_GLOBAL_AGAINST = 1000
 _DISSIMILAR = 5.0
-
-
-@dataclass(frozen=True)
-class Insertion:
-    """The settings of an insertion.
-
-    neighbours   how many most similar items pull; "score" takes those above mean + k·deviation of
-                 the new item's similarities (eq. 4.2–4.3); None is the document's: all whose weight is
-                 above the mean weight
-    p            exponent or base of the weighting; None finds it from theta
-    theta        what the least similar effective neighbour weighs, the most similar being 1
-    method       "optimise" refines the medians by gradient steps on KL, the old points fixed
-    """
-
-    weighting: Weighting = "power"
-    p: float | None = None
-    theta: float = 0.05
-    neighbours: int | Literal["score"] | None = 10
-    k: float = 3.0
-    method: Method = "median"
-    perplexity: float = 10.0
-    rounds: int = 50
-
-    def __post_init__(self) -> None:
-        if self.weighting not in ("power", "exponential"):
-            raise SettingsError(f'weighting {self.weighting!r} is not known; use "power" or "exponential"')
-        if self.method not in ("median", "optimise"):
-            raise SettingsError(f'method {self.method!r} is not known; use "median" or "optimise"')
-        if self.p is not None and not (np.isfinite(self.p) and self.p >= 0):
-            raise SettingsError(f"p {self.p} must be at least 0 (0 weighs all alike)")
-        if not 0 < self.theta < 1:
-            raise SettingsError(f"theta {self.theta} must lie between 0 and 1")
-        whole = isinstance(self.neighbours, int | np.integer) and not isinstance(self.neighbours, bool)
-        if not (self.neighbours in (None, "score") or (whole and int(self.neighbours) >= 1)):  # type: ignore[arg-type]
-            raise SettingsError(f'neighbours {self.neighbours!r} must be at least 1, "score" or None')
+_PRODUCT_UP_TO = 2500
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Where new items landed: xy (m, 2), their most similar items and how similar, and warnings."""
+    """Where new items landed, and what is known of them, m rows each.
+
+    nearest and similarity name the most similar items, most similar first. recall is the share of true
+    neighbours found: 1 unless there were so many that only nearby cells were searched.
+    """
 
     xy: np.ndarray
     nearest: np.ndarray
     similarity: np.ndarray
     dissimilar: np.ndarray
     capped: np.ndarray
-    local: np.ndarray
-    global_: np.ndarray
+    recall: float
+    local: np.ndarray = field(default_factory=lambda: np.empty(0))
+    global_: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def insert(
@@ -107,7 +76,11 @@ def insert(
     settings = Insertion(weighting, p, theta, neighbours, method=method)
     known = _base_vectors(base, base_vectors)
     new = _new_vectors(vectors, known.shape[1])
-    names = [str(i) for i in range(len(base), len(base) + len(new))] if labels is None else [str(v) for v in labels]
+    names = (
+        [str(i) for i in range(len(base), len(base) + len(new))]
+        if labels is None
+        else [str(v) for v in labels]
+    )
     if len(names) != len(new):
         raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
     placed = place(base.xy, known, new, settings, progress=progress)
@@ -115,68 +88,97 @@ def insert(
 
 
 def place(
-    xy: np.ndarray, known: np.ndarray, new: np.ndarray, settings: Insertion, *, progress: Progress | None = None
+    xy: np.ndarray,
+    known: np.ndarray,
+    new: np.ndarray,
+    settings: Insertion,
+    *,
+    threshold: float | None = None,
+    progress: Progress | None = None,
 ) -> Placed:
-    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded."""
-    from langscape.kernels.neighbours import nearest
+    """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
 
-    n, m = len(xy), len(new)
+    Callers that place rows part by part give `threshold`, found once by `least_similar`.
+    """
+    m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
     unit = _unit(known, "map item")
-    threshold = -1.0
-    if n > 2:  # the map's own words' highest similarities say what is normal here
-        highest = 1.0 - nearest(unit, 1).squared[:, 0] / 2.0
-        threshold = float(np.percentile(highest, _DISSIMILAR))
-    measure = _Measure(xy, known)
-    parts: list[Placed] = []
+    threshold = least_similar(known) if threshold is None else threshold
+    find = Finder(unit, queries=m)
+    shown = min(SHOWN, len(Y))
+    placed = Placed(
+        np.empty((m, Y.shape[1]), np.float32),
+        np.empty((m, shown), np.intp),
+        np.empty((m, shown)),
+        np.empty(m, bool),
+        np.empty(m, bool),
+        find.recall,
+    )
     for start in range(0, m, CHUNK):
-        chunk = new[start : start + CHUNK]
-        parts.append(_place_chunk(Y, unit, chunk, start, settings, threshold, measure))
+        part = slice(start, min(m, start + CHUNK))
+        _place_part(Y, unit, find, new[part], start, settings, placed, part)
         if progress is not None:
-            progress(Step(min(m, start + CHUNK), m, "insert"))
-    if not parts:
-        return Placed(*(np.empty((0, *shape)) for shape in ((2,), (0,), (0,), (), (), (), ())))
-    fields = ("xy", "nearest", "similarity", "dissimilar", "capped", "local", "global_")
-    return Placed(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+            progress(Step(part.stop, m, "insert"))
+    placed.dissimilar[:] = placed.similarity[:, 0] < threshold
+    local, global_ = judge(xy, known, placed.xy, new)
+    return replace(placed, local=local, global_=global_)
 
 
-def _place_chunk(
+def least_similar(known: np.ndarray) -> float:
+    """Below this highest similarity an item is unlike a map with these vectors: its own 5th percentile."""
+    if len(known) <= 2:
+        return -1.0
+    # the map's own words' highest similarities say what is normal here
+    return float(np.percentile(_highest(_unit(known, "map item")), _DISSIMILAR))
+
+
+def _highest(unit: np.ndarray) -> np.ndarray:
+    """The similarity of each row to the most similar other one."""
+    from langscape.kernels.neighbours import nearest
+
+    if len(unit) > _PRODUCT_UP_TO:
+        return 1.0 - nearest(unit, 1).squared[:, 0] / 2.0
+    # one product: a single word goes onto a map of 600 in 2 ms instead of 6
+    with one_blas_thread():
+        S = unit @ unit.T
+    np.fill_diagonal(S, -1.0)
+    return S.max(1)
+
+
+def _place_part(
     Y: np.ndarray,
     unit: np.ndarray,
+    find: Finder,
     new: np.ndarray,
     offset: int,
     settings: Insertion,
-    threshold: float,
-    measure: _Measure,
-) -> Placed:
+    placed: Placed,
+    part: slice,
+) -> None:
     from langscape.kernels.median import STEPS, medians
 
-    n = len(Y)
     directions = _unit(new, "new item", offset)
-    index, similarity, weights = _weighted(unit, directions, settings)
+    index, similarity, weights = _weighted(find, unit, directions, settings)
     xy = np.empty((len(new), Y.shape[1]))
     steps = np.empty(len(new), np.int64)
     medians(Y, index, weights, xy, steps)
     if settings.method == "optimise":
-        _refine(Y, unit, directions, xy, settings)
-    shown = min(SHOWN, n)
-    first, close = index[:, :shown], similarity[:, :shown]
-    if first.shape[1] < shown:
-        close, first = _most_similar(unit, directions, shown)
-    local, global_ = measure(new, xy)
-    highest = similarity[:, 0]
-    return Placed(
-        xy.astype(np.float32), first, close, highest < threshold, steps >= STEPS, local, global_
-    )
+        _refine(Y, find, directions, xy, settings)
+    shown = placed.nearest.shape[1]
+    if index.shape[1] < shown:
+        similarity, index = _most_similar(find, directions, shown)
+    placed.xy[part] = xy
+    placed.nearest[part], placed.similarity[part] = index[:, :shown], similarity[:, :shown]
+    placed.capped[part] = steps >= STEPS
 
 
 def _weighted(
-    unit: np.ndarray, directions: np.ndarray, settings: Insertion
+    find: Finder, unit: np.ndarray, directions: np.ndarray, settings: Insertion
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Effective neighbours, most similar first: index, raw similarity, weight, each (m, k)."""
     n = len(unit)
     if isinstance(settings.neighbours, int | np.integer):
-        similarity, index = _most_similar(unit, directions, min(int(settings.neighbours), n))
+        similarity, index = _most_similar(find, directions, min(int(settings.neighbours), n))
         counts = np.full(len(directions), similarity.shape[1])
     else:
         with one_blas_thread():
@@ -206,107 +208,33 @@ def _weighted(
     return np.ascontiguousarray(index), similarity, np.ascontiguousarray(weights)
 
 
-def transformed(rescaled: np.ndarray, counts: np.ndarray, settings: Insertion) -> np.ndarray:
-    """f(s, p) of eq. 4.8 or 4.9; without p, the last counted neighbour of each row weighs theta."""
-    rows = np.arange(len(rescaled))
-    target = np.clip(rescaled[rows, counts - 1], 1e-12, 1.0)
-    power = settings.weighting == "power"
-    if settings.p is not None:
-        p = np.full(len(rescaled), float(settings.p))
-    else:
-        p = power_for(target, settings.theta) if power else base_for(target, settings.theta)
-    s = np.clip(rescaled, 1e-12, 1.0)
-    if power:
-        return s ** p[:, None]
-    # p = 1 is the limit s; p = 0 weighs all alike, as the document has it
-    log = np.log(np.where(p > 0, p, 1.0))[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        # (p^s − 1)/(p − 1), from the right end so that a large p does not overflow
-        shifted = np.exp((s - 1.0) * log) * -np.expm1(-s * log) / -np.expm1(-log)
-    return np.where(p[:, None] == 0, 1.0, np.where(np.abs(log) < 1e-9, s, shifted))
-
-
-def power_for(target: np.ndarray, theta: float) -> np.ndarray:
-    """Eq. 4.10: the power at which similarity `target` weighs theta; 1 where all are equally similar."""
-    log = np.log(target)
-    return np.where(log < -1e-9, np.log(theta) / np.where(log < -1e-9, log, -1.0), 1.0)
-
-
-def base_for(target: np.ndarray, theta: float) -> np.ndarray:
-    """The base of eq. 4.9 at which similarity `target` weighs theta, by bisection on its logarithm."""
-    low = np.full(len(target), -50.0)
-    high = np.full(len(target), 690.0)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        small = np.abs(middle) < 1e-9
-        log = np.where(small, 1.0, middle)
-        with np.errstate(over="ignore", invalid="ignore"):
-            weight = np.where(
-                small, target, np.exp((target - 1.0) * log) * np.expm1(-target * log) / np.expm1(-log)
-            )
-        too_heavy = weight > theta
-        low, high = np.where(too_heavy, middle, low), np.where(too_heavy, high, middle)
-    return np.exp(0.5 * (low + high))
-
-
-def _most_similar(unit: np.ndarray, directions: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _most_similar(find: Finder, directions: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Raw cosine similarities and indices of the k most similar, most similar first."""
-    from langscape.kernels.neighbours import nearest_to
-
-    squared, index = nearest_to(unit, directions, k)
+    squared, index = find(directions, k)
     return np.clip(1.0 - squared.astype(np.float64) / 2.0, -1.0, 1.0), index
 
 
-def _refine(Y: np.ndarray, unit: np.ndarray, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
+def _refine(Y: np.ndarray, find: Finder, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
     from langscape.kernels.median import refine
     from langscape.kernels.perplexity import conditional_rows
 
     if Y.shape[1] != 2:
-        raise SettingsError(f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"')
-    k = int(min(len(unit), np.ceil(3 * settings.perplexity)))
+        raise SettingsError(
+            f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"'
+        )
+    k = int(min(len(Y), np.ceil(3 * settings.perplexity)))
     wanted = min(settings.perplexity, max(1.0, k / 3))
-    similarity, index = _most_similar(unit, directions, k)
+    similarity, index = _most_similar(find, directions, k)
     p = np.empty((len(directions), k))
     conditional_rows(
-        2.0 - 2.0 * similarity, 0, np.full(len(directions), np.log(wanted)), False, p, np.empty(len(directions))
+        2.0 - 2.0 * similarity,
+        0,
+        np.full(len(directions), np.log(wanted)),
+        False,
+        p,
+        np.empty(len(directions)),
     )
     refine(Y, index, p, xy, settings.rounds)
-
-
-class _Measure:
-    """Local and global quality of inserted points, against the map's items (document 002, section 4.3).
-
-    Global quality ranks distances to at most a thousand of them, spread evenly over the map's rows.
-    """
-
-    def __init__(self, xy: np.ndarray, known: np.ndarray) -> None:
-        self.xy = np.asarray(xy, np.float64)
-        self.known = np.asarray(known)
-        n = len(xy)
-        self.k = min(_LOCAL_K, n - 1)
-        self.against = np.unique(np.linspace(0, n - 1, min(n, _GLOBAL_AGAINST)).astype(int))
-
-    def __call__(self, new: np.ndarray, placed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from scipy.spatial import cKDTree
-        from scipy.stats import rankdata
-
-        from langscape.kernels.linear import squared_distances
-        from langscape.kernels.neighbours import nearest_to
-
-        if self.k < 1:
-            return np.full(len(new), np.nan), np.full(len(new), np.nan)
-        _, high = nearest_to(self.known, new, self.k)
-        _, low = cKDTree(self.xy).query(placed, self.k)
-        low = np.asarray(low).reshape(len(new), self.k)
-        both = (high[:, :, None] == low[:, None, :]).any(2).sum(1) / self.k
-        with one_blas_thread():
-            far = squared_distances(new.astype(np.float64), self.known[self.against].astype(np.float64))
-        near = squared_distances(placed, self.xy[self.against])
-        a, b = rankdata(far, axis=1), rankdata(near, axis=1)
-        a -= a.mean(1, keepdims=True)
-        b -= b.mean(1, keepdims=True)
-        scale = np.sqrt((a * a).sum(1) * (b * b).sum(1))
-        return both, np.where(scale > 0, (a * b).sum(1) / np.where(scale > 0, scale, 1.0), np.nan)
 
 
 def _base_vectors(base: Map, given: Any) -> np.ndarray:
@@ -329,7 +257,9 @@ def _new_vectors(vectors: Any, dim: int) -> np.ndarray:
         raise DataError(f"new vectors have shape {new.shape}, but the map's have {dim} dimensions")
     bad = np.flatnonzero(~np.isfinite(new).all(1))
     if len(bad):
-        raise DataError(f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them")
+        raise DataError(
+            f"new vector {bad[0]} holds NaN or infinity ({len(bad)} in all); remove or repair them"
+        )
     return new
 
 
@@ -342,7 +272,12 @@ def _unit(X: np.ndarray, what: str, offset: int = 0) -> np.ndarray:
 
 
 def _grown(
-    base: Map, known: np.ndarray | None, new: np.ndarray, names: list[str], placed: Placed, settings: Insertion
+    base: Map,
+    known: np.ndarray | None,
+    new: np.ndarray,
+    names: list[str],
+    placed: Placed,
+    settings: Insertion,
 ) -> Map:
     n, m = len(base), len(new)
     labels = np.array(base.labels, dtype=object)
@@ -367,7 +302,13 @@ def _grown(
         kl=base.kl,
         kls=base.kls,
         history=base.history,
-        settings={**base.settings, "insertion": _plain(settings)},
+        settings={
+            **base.settings,
+            "insertion": {
+                **settings.plain(),
+                **({"recall": round(placed.recall, 4)} if placed.recall < 1 else {}),
+            },
+        },
         quality={
             **base.quality,
             "inserted": float(m),
@@ -381,20 +322,13 @@ def _grown(
     )
 
 
-def _plain(settings: Insertion) -> dict[str, Any]:
-    names = ["weighting", "p", "theta", "neighbours", "method"]
-    if settings.neighbours == "score":
-        names.append("k")
-    if settings.method == "optimise":
-        names += ["perplexity", "rounds"]
-    return {name: getattr(settings, name) for name in names}
-
-
 def _warnings(names: list[str], placed: Placed) -> list[str]:
     said = []
     odd = np.flatnonzero(placed.dissimilar)
     if len(odd):
-        shown = ", ".join(names[i] for i in odd[:10]) + (f" and {len(odd) - 10} more" if len(odd) > 10 else "")
+        shown = ", ".join(names[i] for i in odd[:10]) + (
+            f" and {len(odd) - 10} more" if len(odd) > 10 else ""
+        )
         said.append(f"unlike everything on the map, placed all the same: {shown}")
     if placed.capped.any():
         said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")

@@ -17,7 +17,7 @@ import numpy as np
 from numba import float32 as f32
 from numba import njit, prange
 
-from langscape.kernels.maths import FAST, log32
+from langscape.kernels.maths import FAST, log
 
 ROWS = 64
 """Rows a thread takes at a time when one problem is split; fixed, so that partial sums are too."""
@@ -291,6 +291,31 @@ def repulsion(Y, R, first, last):
 
 
 @njit(**FAST)
+def _shorten(V, largest_step):
+    """Scale back steps that are too long. Most often none is: a first pass that vectorises looks for one."""
+    dims, n = V.shape
+    limit = largest_step * largest_step
+    longest = f32(0)
+    for i in range(n):
+        s = V[0, i] * V[0, i] + V[1, i] * V[1, i]
+        if dims > 2:
+            s += V[2, i] * V[2, i]
+        if dims > 3:
+            s += V[3, i] * V[3, i]
+        longest = max(longest, s)
+    if longest <= limit:
+        return
+    for i in range(n):
+        s = f32(0)
+        for d in range(dims):
+            s += V[d, i] * V[d, i]
+        if s > limit:
+            k = largest_step / math.sqrt(s)
+            for d in range(dims):
+                V[d, i] *= k
+
+
+@njit(**FAST)
 def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, largest_step, floor):
     """One step of momentum with gains; coordinates whose floor is finite are projected onto it.
 
@@ -315,14 +340,7 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
                 gain[i] = k
             v[i] = momentum * v[i] - rate * k * g
     if largest_step > 0:
-        for i in range(n):
-            s = f32(0)
-            for d in range(dims):
-                s += V[d, i] * V[d, i]
-            if s > largest_step * largest_step:
-                k = largest_step / math.sqrt(s)
-                for d in range(dims):
-                    V[d, i] *= k
+        _shorten(V, largest_step)
     for d in range(dims):
         y = Y[d]
         v = V[d]
@@ -341,7 +359,7 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
 
 @njit(**FAST)
 def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step, floor):
-    """Steps first..last of one dense problem, in this thread. plan rows: exaggeration, rate, momentum, reset."""
+    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset."""
     n = Y.shape[1]
     for step in range(first, last):
         if plan[3, step] > 0:
@@ -349,13 +367,40 @@ def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step
             G[:] = f32(1)
         Z = forces(P, Y, A, R, 0, n)
         update(
-            Y, V, G, A, R, Z, plan[0, step], plan[1, step], plan[2, step], gains, least_gain, largest_step, floor
+            Y,
+            V,
+            G,
+            A,
+            R,
+            Z,
+            plan[0, step],
+            plan[1, step],
+            plan[2, step],
+            gains,
+            least_gain,
+            largest_step,
+            floor,
         )
 
 
 @njit(parallel=True, **FAST)
 def descend_tasks(
-    P, P_start, sizes, problem, Y, V, G, Y_start, dims, plans, first, last, gains, least_gain, largest_step, floor
+    P,
+    P_start,
+    sizes,
+    problem,
+    Y,
+    V,
+    G,
+    Y_start,
+    dims,
+    plans,
+    first,
+    last,
+    gains,
+    least_gain,
+    largest_step,
+    floor,
 ):
     """Steps first..last of many dense problems, whole problems per thread.
 
@@ -416,116 +461,76 @@ def _in_order(shares):
 
 
 @njit(**FAST)
-def kl_dense(P, Y):
-    """KL(P‖Q) in nats, float64, of one problem: Σ p log p + Σ p log(1+d²) + log Z, P summing to 1."""
+def _kl_row(p, Y, i, s):
+    """Row i's Σ p log(p(1+d²)), Σ p and Σ 1/(1+d²) with itself left out, in float64; s is scratch."""
     dims, n = Y.shape
+    s[:] = 1.0
+    for d in range(dims):
+        y = Y[d]
+        c = float(y[i])
+        for j in range(n):
+            u = c - float(y[j])
+            s[j] += u * u
     total = 0.0
     mass = 0.0
     Z = 0.0
+    for j in range(n):
+        Z += 1.0 / s[j]
+        q = float(p[j])
+        # 0 log 0 = 0: the floor only keeps the logarithm finite
+        total += q * log(max(q, 1e-300) * s[j])
+        mass += q
+    return total, mass, Z - 1.0
+
+
+@njit(**FAST)
+def kl_dense(P, Y):
+    """KL(P‖Q) in nats, float64, of one problem: Σ p log(p(1+d²)) + log Z, P taken to sum to 1."""
+    n = Y.shape[1]
+    total = 0.0
+    mass = 0.0
+    Z = 0.0
+    s = np.empty(n)
     for i in range(n):
-        for j in range(n):
-            s = 1.0
-            for d in range(dims):
-                u = float(Y[d, i]) - float(Y[d, j])
-                s += u * u
-            Z += 1.0 / s
-            p = float(P[i, j])
-            if p > 0:
-                total += p * math.log(p * s)
-                mass += p
-    return (total - mass * math.log(mass)) / mass + math.log(Z - n)
+        t, m, z = _kl_row(P[i], Y, i, s)
+        total += t
+        mass += m
+        Z += z
+    return (total - mass * math.log(mass)) / mass + math.log(Z)
 
 
 @njit(parallel=True, **FAST)
 def kl_tasks(P, P_start, sizes, problem, Y, Y_start, dims, out):
-    """The float64 KL of every task."""
+    """The KL of every task."""
     for t in prange(problem.size):
         b = problem[t]
         n = sizes[b]
         lo = Y_start[t]
-        out[t] = kl_dense(P[P_start[b] : P_start[b] + n * n].reshape(n, n), Y[lo : lo + dims * n].reshape(dims, n))
-
-
-@njit(**FAST)
-def rough_kl_row_terms(P, Y):
-    """Σ p log(1+d²) and Z in float32 with the fast logarithm: for histories, good to about 1e-5."""
-    dims, n = Y.shape
-    total = 0.0
-    Z = 0.0
-    d2 = np.empty(n, np.float32)
-    for i in range(n):
-        d2[:] = f32(1)
-        for d in range(dims):
-            y = Y[d]
-            c = y[i]
-            for j in range(n):
-                u = c - y[j]
-                d2[j] += u * u
-        t = f32(0)
-        z = f32(0)
-        p = P[i]
-        for j in range(n):
-            t += p[j] * log32(d2[j])
-            z += f32(1) / d2[j]
-        total += t
-        Z += z - 1.0
-    return total, Z
-
-
-@njit(parallel=True, **FAST)
-def rough_kl_tasks(P, P_start, sizes, problem, entropy, Y, Y_start, dims, out):
-    """A history's KL of every task; entropy[b] is Σ p log p of problem b."""
-    for t in prange(problem.size):
-        b = problem[t]
-        n = sizes[b]
-        lo = Y_start[t]
-        total, Z = rough_kl_row_terms(
+        out[t] = kl_dense(
             P[P_start[b] : P_start[b] + n * n].reshape(n, n), Y[lo : lo + dims * n].reshape(dims, n)
         )
-        out[t] = entropy[b] + total + math.log(Z)
 
 
 @njit(parallel=True, **FAST)
 def kl_rows(P, Y, totals, shares):
-    """KL terms of one large dense problem, rows split over threads; call `kl_of_terms` on the sums."""
-    dims, n = Y.shape
+    """KL terms of one large dense problem, rows split over threads: Σ totals + log Σ shares is the KL."""
+    n = Y.shape[1]
     for i in prange(n):
-        t = 0.0
-        z = 0.0
-        for j in range(n):
-            s = 1.0
-            for d in range(dims):
-                u = float(Y[d, i]) - float(Y[d, j])
-                s += u * u
-            z += 1.0 / s
-            p = float(P[i, j])
-            if p > 0:
-                t += p * math.log(p * s)
+        t, _, z = _kl_row(P[i], Y, i, np.empty(n))
         totals[i] = t
-        shares[i] = z - 1.0
+        shares[i] = z
 
 
 @njit(parallel=True, **FAST)
 def kl_rows_sparse(starts, columns, values, Y, totals, shares):
     """The same with a sparse P; Z is still summed over all pairs."""
-    dims, n = Y.shape
+    n = Y.shape[1]
     for i in prange(n):
+        s = np.empty(n)
+        _, _, z = _kl_row(s, Y, i, s)  # no P here: s stands in for it, only z is used
         t = 0.0
-        z = 0.0
-        for j in range(n):
-            s = 1.0
-            for d in range(dims):
-                u = float(Y[d, i]) - float(Y[d, j])
-                s += u * u
-            z += 1.0 / s
         for k in range(starts[i], starts[i + 1]):
-            j = columns[k]
-            s = 1.0
-            for d in range(dims):
-                u = float(Y[d, i]) - float(Y[d, j])
-                s += u * u
             p = float(values[k])
-            if p > 0:
-                t += p * math.log(p * s)
+            t += p * math.log(max(p, 1e-300) * s[columns[k]])
         totals[i] = t
-        shares[i] = z - 1.0
+        shares[i] = z

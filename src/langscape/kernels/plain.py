@@ -19,7 +19,7 @@ def conditional(D: np.ndarray, perplexity: np.ndarray | float) -> np.ndarray:
     for i in range(n):
         others = np.arange(n) != i
         d = D[i, others] - D[i, others].min()
-        low, high = -60.0, 60.0
+        low, high, p = -60.0, 60.0, d
         for _ in range(200):
             middle = 0.5 * (low + high)
             w = np.exp(-np.exp(middle) * d)

@@ -52,7 +52,12 @@ class DaskCluster:
         try:
             if address == "local":
                 self._local = distributed.LocalCluster(
-                    n_workers=0, protocol="tcp://", host="127.0.0.1", dashboard_address=None, silence_logs=50
+                    n_workers=0,
+                    protocol="tcp://",
+                    host="127.0.0.1",
+                    silence_logs=50,
+                    # no dashboard, and its port not the fixed one, which another cluster here may hold
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                 )
                 address = self._local.scheduler_address
                 self._processes = [self._start(address) for _ in range(workers)]

@@ -63,6 +63,15 @@ def size_of(path: Path) -> int:
         return 0
 
 
+def link(source: Path, place: Path) -> None:
+    """The same file under a second name, or a copy that lasts where that cannot be."""
+    try:
+        os.link(source, place)
+    except OSError:
+        shutil.copyfile(source, place)
+        sync(place)
+
+
 def remove(path: Path) -> None:
     """Remove a file or a folder; nothing is fine too."""
     if path.is_dir() and not path.is_symlink():

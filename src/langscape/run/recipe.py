@@ -89,7 +89,7 @@ def digest(recipe: Recipe, file_digest: Callable[[Path], str] | None = None) -> 
     Settings are completed with the step's defaults first, so leaving a default out or writing it
     down is the same computation. `file_digest` hashes one file; the store gives one that remembers.
     """
-    from langscape.run.steps import find_step
+    from langscape.run.registry import find_step
 
     code = find_step(recipe.step)
     settings = code.complete(recipe.settings)

@@ -1,9 +1,9 @@
-"""What a step may return, and how each is kept: `Map`, `Arrays`, `Table`, or plain figures."""
+"""What a step may return, and how each is kept: `Map`, `Arrays`, `Table`, `Writes`, or figures."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +35,14 @@ class Arrays:
 
 
 @dataclass(frozen=True, eq=False)
+class Writes:
+    """A result too large to hold: `write(path)` makes its file, as `kind` "arrays" or "table"."""
+
+    kind: str
+    write: Callable[[Path], None]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """Named columns of one length: numbers, truth values or text. Kept as `.parquet`."""
 
@@ -58,6 +66,8 @@ class Table:
 
 def kind_of(result: Any, step: str) -> str:
     """The kind under which a result is kept."""
+    if isinstance(result, Writes):
+        return result.kind
     for kind, type_ in (("map", Map), ("arrays", Arrays), ("table", Table), ("figures", Mapping)):
         if isinstance(result, type_):
             return kind
@@ -73,6 +83,8 @@ def write(result: Any, path: Path) -> None:
         save_map(result, path)
     elif isinstance(result, Table):
         _write_table(result, path)
+    elif isinstance(result, Writes):
+        result.write(path)
     elif isinstance(result, Arrays):
         _write_arrays(result, path)
     else:
@@ -115,10 +127,14 @@ def _write_table(result: Table, path: Path) -> None:
     import duckdb
 
     facts = canonical(plain(result.facts, "the facts of a result"))
+    # Text is named as such: a column without rows would otherwise get another type than its fellow parts.
+    text = [name for name, values in result.columns.items() if values.dtype == object]
+    replaced = ", ".join(f"cast({_name(name)} as varchar) as {_name(name)}" for name in text)
+    chosen = f"* replace ({replaced})" if text else "*"
     with duckdb.connect(config={"threads": 1}) as db:
         db.register("result", dict(result.columns))
         db.execute(
-            f"copy (select * from result) to {_quoted(str(path))} "
+            f"copy (select {chosen} from result) to {_quoted(str(path))} "
             f"(format parquet, compression zstd, kv_metadata {{langscape: {_quoted(facts)}}})"
         )
 
@@ -155,6 +171,10 @@ def _unmasked(values: Any) -> np.ndarray:
     out = values.data.astype(object)
     out[missing] = None
     return out
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _quoted(text: str) -> str:

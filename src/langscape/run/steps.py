@@ -1,97 +1,182 @@
-"""Steps: named, versioned functions from settings and input files to a result.
-
-A step is `(settings, inputs, progress) -> result`. `settings` is the recipe's, completed with the
-step's defaults; `inputs` maps names to paths; the result is a `Map`, `Arrays`, `Table` or a plain
-mapping of figures. Raise `version` whenever a step's result would change.
-
-This is the one module that knows whole chains. Nothing heavy is imported until a step runs.
-"""
+"""langscape's own steps: the one module that knows whole chains. Nothing heavy is imported until one runs."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from langscape.data import Progress
-from langscape.errors import MissingError, SettingsError
-from langscape.run.recipe import plain
+import numpy as np
 
-Run = Callable[[Mapping[str, Any], Mapping[str, Path], Progress], Any]
+from langscape.data import Map, Progress
+from langscape.errors import DataError
+from langscape.run.registry import step
+from langscape.run.results import Table, Writes
 
-
-@dataclass(frozen=True)
-class StepCode:
-    """A registered step: its name, version, defaults, and the function that runs."""
-
-    name: str
-    version: int
-    run: Run
-    defaults: Mapping[str, Any] | None
-    revision: Callable[[Mapping[str, Any]], str] | None
-    module: str
-
-    def complete(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings with defaults filled in; a name the step does not know is an error.
-
-        Where the default is a float, an int is taken as that float: 30 and 30.0 are one setting.
-        """
-        if self.defaults is None:
-            return dict(settings)
-        for name in settings:
-            if name not in self.defaults:
-                known = ", ".join(sorted(self.defaults)) or "none"
-                raise SettingsError(f"{self.name} has no setting {name!r}; it has {known}")
-        full = dict(self.defaults)
-        for name, value in settings.items():
-            is_int = isinstance(value, int) and not isinstance(value, bool)
-            full[name] = float(value) if is_int and isinstance(full[name], float) else value
-        return full
+INSERTION = {"weighting": "power", "p": None, "theta": 0.05, "neighbours": 10, "method": "median"}
 
 
-_STEPS: dict[str, StepCode] = {}
+@step(
+    "words.map",
+    version=1,
+    defaults={
+        "words": None,
+        "limit": None,
+        "landmarks": None,
+        "sample": "frequency",
+        "perplexity": 30.0,
+        "metric": "euclidean",
+        "local": False,
+        "k": 3.0,
+        "at_least": 10,
+        "initial": "pca",
+        "dims": 2,
+        "restarts": 1,
+        "schedule": {},
+        "seed": 0,
+    },
+)
+def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """Input `vectors`: the map of all its words, the first `limit`, `words`, or those of the input `list`.
+
+    The input `initial`, an earlier map, lends its places to the words it knows. With `landmarks`, the
+    vectors are packed ones and so many of them, chosen by `sample`, are mapped.
+    """
+    from langscape import affinity
+    from langscape.engine import Schedule, embed
+    from langscape.mapfile import read_map
+    from langscape.run.landmarks import landmarks
+    from langscape.sources import read_vectors, read_word_list
+
+    if settings["landmarks"] is None:
+        chosen = read_word_list(inputs["list"]) if "list" in inputs else settings["words"]
+        vectors = read_vectors(inputs["vectors"], chosen, settings["limit"], progress=progress)
+    else:
+        how = (settings["landmarks"], settings["sample"], settings["seed"])
+        vectors = landmarks(inputs["vectors"], *how, progress=progress)
+    known: dict[str, Any] = {"items": vectors.items(), "seed": settings["seed"]}
+    if settings["local"]:
+        P = affinity.local(
+            vectors.matrix, settings["perplexity"], settings["k"], settings["at_least"], **known
+        )
+    else:
+        P = affinity.points(vectors.matrix, settings["perplexity"], settings["metric"], **known)
+    made = embed(
+        P,
+        settings["dims"],
+        read_map(inputs["initial"]) if "initial" in inputs else settings["initial"],
+        Schedule(**settings["schedule"]),
+        settings["restarts"],
+        seed=settings["seed"],
+        progress=progress,
+    )
+    return made.but(notes=(*vectors.notes, *made.notes))
 
 
-def step(
-    name: str,
-    *,
-    version: int,
-    defaults: Mapping[str, Any] | None = None,
-    revision: Callable[[Mapping[str, Any]], str] | None = None,
-) -> Callable[[Run], Run]:
-    """Register a function as a step. `revision(settings)` names the model's revision where there is one."""
+@step("words.insert", version=1, defaults={**INSERTION, "words": None})
+def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`."""
+    from langscape.engine import insert
+    from langscape.mapfile import read_map
+    from langscape.sources import read_vectors, read_word_list
 
-    def register(run: Run) -> Run:
-        held = _STEPS.get(name)
-        # A script that imports itself by name, so that workers can too, registers the same function twice.
-        same = held is None or held.run.__qualname__ == run.__qualname__
-        if held is not None and not (same and held.module in ("__main__", run.__module__)):
-            raise SettingsError(f"step {name!r} is already registered by {held.module}; choose another name")
-        settled = None if defaults is None else plain(defaults, f"the defaults of {name}")
-        _STEPS[name] = StepCode(name, version, run, settled, revision, run.__module__)
-        return run
-
-    return register
+    chosen = read_word_list(inputs["list"]) if "list" in inputs else settings["words"]
+    if not chosen:
+        raise DataError("no words are named for insertion; give words, or a list of them")
+    vectors = read_vectors(inputs["vectors"], chosen, progress=progress)
+    how = {name: settings[name] for name in INSERTION}
+    made = insert(read_map(inputs["map"]), vectors.matrix, vectors.words, progress=progress, **how)
+    return made.but(notes=(*vectors.notes, *made.notes))
 
 
-def find_step(name: str) -> StepCode:
-    """The step of that name."""
-    try:
-        return _STEPS[name]
-    except KeyError:
-        known = ", ".join(sorted(_STEPS)) or "none"
-        raise SettingsError(f"there is no step {name!r}; known steps: {known}") from None
+@step("vectors.pack", version=1, defaults={})
+def vectors_pack(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Writes:
+    """Input `vectors`: the same rows in a file of which any part can be read alone."""
+    from langscape.run.packing import pack
+
+    return Writes("arrays", lambda path: pack(inputs["vectors"], path, progress))
 
 
-def import_steps(modules: list[str]) -> None:
-    """Import the modules that register steps outside langscape."""
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise MissingError(
-                f"module {module!r}, which registers steps of this sweep, cannot be imported ({error}); "
-                "start where it can be found, or put its folder on PYTHONPATH"
-            ) from None
+@step("words.usual", version=1, defaults={})
+def words_usual(
+    settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress
+) -> dict[str, float]:
+    """Input `map`: how similar its words at least are to another, to tell what is unlike them all."""
+    from langscape.engine.insert import least_similar
+
+    return {"threshold": least_similar(_vectors(_base(*_named(inputs["map"]))))}
+
+
+@step("words.place", version=1, defaults={**INSERTION, "first": 0, "count": 20_000})
+def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
+    """Inputs `map`, `vectors` (packed), `usual`: places for `count` rows from `first`, as a table.
+
+    Words that the map has already are left out; they stand in `words.places`.
+    """
+    import json
+
+    from langscape.engine.insert import place
+    from langscape.engine.weighting import Insertion
+    from langscape.run.packing import read_packed
+
+    base = _base(*_named(inputs["map"]))
+    words, matrix = read_packed(inputs["vectors"], settings["first"], settings["count"])
+    on_map = set(base.labels)
+    zero = np.flatnonzero(~matrix.any(axis=1))
+    left_out = set(zero.tolist())
+    new = [i for i, word in enumerate(words) if word not in on_map and i not in left_out]
+    threshold = json.loads(inputs["usual"].read_text())["value"]["threshold"]
+    how = Insertion(**{name: settings[name] for name in INSERTION})
+    placed = place(base.xy, _vectors(base), matrix[new], how, threshold=threshold, progress=progress)
+    labels, nearest = np.array(base.labels, dtype=object), placed.nearest.astype(np.intp)
+    return Table(
+        {
+            "label": np.array([words[i] for i in new], dtype=object),
+            "x": placed.xy[:, 0],
+            "y": placed.xy[:, 1],
+            "inserted": np.ones(len(new), bool),
+            "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
+            "dissimilar": placed.dissimilar.astype(bool),
+            "local": placed.local.astype(np.float32),
+            "global": placed.global_.astype(np.float32),
+        },
+        {"rows": len(words), "all zeros, left out": len(zero), "settings": dict(settings)},
+    )
+
+
+@step("words.places", version=1, defaults={})
+def words_places(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
+    """Input `map`: its own words as a table with the columns of `words.place`."""
+    base = _base(*_named(inputs["map"]))
+    blank = np.full(len(base), np.nan)
+    return Table(
+        {
+            "label": np.array(base.labels, dtype=object),
+            "x": base.xy[:, 0].astype(np.float32),
+            "y": base.xy[:, 1].astype(np.float32),
+            "inserted": np.zeros(len(base), bool),
+            "nearest": np.full(len(base), "", dtype=object),
+            "dissimilar": np.zeros(len(base), bool),
+            "local": base.per_point.get("local", blank).astype(np.float32),
+            "global": base.per_point.get("global", blank).astype(np.float32),
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def _base(path: Path, stamp: int) -> Map:
+    """A map that many tasks of one worker share, read once."""
+    from langscape.mapfile import read_map
+
+    return read_map(path)
+
+
+def _named(path: Path) -> tuple[Path, int]:
+    return path, path.stat().st_mtime_ns
+
+
+def _vectors(base: Map) -> np.ndarray:
+    if base.vectors is None:
+        raise DataError("this map was saved without its vectors; save it with them to place words on it")
+    return base.vectors

@@ -14,28 +14,24 @@ A result exists when its label does. Both are written aside, fsynced and renamed
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langscape import __version__
 from langscape.data import Progress, Step
 from langscape.errors import DataError, LangscapeError, SettingsError, StoreError
 from langscape.home import home
 from langscape.run import disk, locks, results
+from langscape.run.identity import identity
 from langscape.run.index import Index
-from langscape.run.label import FORMAT, Entry, label_text, read_label
+from langscape.run.label import Entry, label_text, read_label
+from langscape.run.named import Named, same_inputs
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
-from langscape.run.steps import find_step
-
-OLDEST = 1
-"""The oldest format of a store that this langscape reads."""
+from langscape.run.registry import find_step
 
 STRAY_AGE = 3600.0
 """Seconds after which a file left aside belongs to nobody."""
@@ -43,31 +39,6 @@ STRAY_AGE = 3600.0
 
 class Busy(LangscapeError):
     """Another process is computing this result now."""
-
-
-@dataclass(frozen=True)
-class Named:
-    """A recipe with its digest, the state of its input files, and the same for each recipe it needs.
-
-    Made once, in the process that starts the work; workers take it as it is and hash no input again.
-    """
-
-    digest: str
-    recipe: Recipe
-    stamps: Mapping[str, list[int]]
-    needs: Mapping[str, Named] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON for a worker."""
-        needs = {name: need.to_json() for name, need in self.needs.items()}
-        recipe = self.recipe.to_json()
-        return {"digest": self.digest, "recipe": recipe, "stamps": dict(self.stamps), "needs": needs}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Named:
-        """What `to_json` wrote."""
-        needs = {name: cls.from_json(need) for name, need in value["needs"].items()}
-        return cls(value["digest"], Recipe.from_json(value["recipe"]), value["stamps"], needs)
 
 
 @dataclass(frozen=True)
@@ -95,7 +66,7 @@ class Store:
         self._index: Index | None = None
         with disk.writing("the store", self.root):
             self.root.mkdir(parents=True, exist_ok=True)
-            self.id = _identity(self.root)
+            self.id = identity(self.root)
             for name in ("results", "aside", "locks", "cancelled"):
                 (self.root / name).mkdir(exist_ok=True)
         self._remove_strays()
@@ -252,11 +223,11 @@ class Store:
 
     def _compute(self, named: Named, inputs: dict[str, Path], progress: Progress | None) -> Entry:
         recipe, code = named.recipe, find_step(named.recipe.step)
-        _same_inputs(named)
+        same_inputs(named)
         started = time.perf_counter()
         result = code.run(code.complete(recipe.settings), inputs, progress or _nobody)
         seconds = time.perf_counter() - started
-        _same_inputs(named)
+        same_inputs(named)
         kind = results.kind_of(result, recipe.step)
         with self._writing(f"the result of {recipe.step}"):
             if kind == "figures":
@@ -371,57 +342,6 @@ class Store:
                 if not path.with_suffix(".json").exists() and path.stat().st_mtime < limit:
                     count += bool(self._remove(path.stem))
         return count
-
-
-def _identity(root: Path) -> str:
-    """The store's id, made for an empty folder; a folder of another format or use is refused."""
-    path = root / "store.json"
-    if not path.exists():
-        _found(root, path)
-    try:
-        said = json.loads(path.read_text())
-        number, id, by = int(said["format"]), str(said["id"]), str(said.get("by", "langscape"))
-    except (ValueError, KeyError, TypeError):
-        raise StoreError(
-            f"{path} is damaged, so the store's format is not known; put a copy of it back, or set "
-            "LANGSCAPE_HOME to another folder"
-        ) from None
-    if number > FORMAT:
-        raise StoreError(
-            f"the store {root} has format {number}, written by {by}; this langscape {__version__} reads "
-            f"format {FORMAT}. Update langscape, or set LANGSCAPE_HOME to another folder"
-        )
-    if number < OLDEST:
-        raise StoreError(
-            f"the store {root} has format {number}, written by {by}; this langscape reads formats "
-            f"{OLDEST} to {FORMAT}. Its results can be computed again: remove the folder, or keep it and set "
-            "LANGSCAPE_HOME to another"
-        )
-    return id
-
-
-def _found(root: Path, path: Path) -> None:
-    others = sorted(p.name for p in root.iterdir() if p.name not in ("locks", "store.json"))
-    if others and not path.exists():
-        raise StoreError(
-            f"{root} holds {others[0]!r} and is no store of langscape; "
-            "name an empty folder, or set LANGSCAPE_HOME to one"
-        )
-    (root / "locks").mkdir(exist_ok=True)
-    with locks.held(root / "locks" / "new"), disk.aside(root / "locks", "store", ".json") as written:
-        if not path.exists():
-            said = {"format": FORMAT, "id": uuid.uuid4().hex, "by": f"langscape {__version__}"}
-            written.write_text(json.dumps(said, indent=1))
-            disk.sync(written)
-            written.replace(path)
-            disk.sync(root)
-
-
-def _same_inputs(named: Named) -> None:
-    now = stamps(named.recipe)
-    for path in sorted({*now, *named.stamps}):
-        if now.get(path) != named.stamps.get(path):
-            raise DataError(f"input {path} has changed since this was started; run it again")
 
 
 def _nobody(step: Step) -> None:

@@ -20,8 +20,9 @@ from typing import IO, Any
 
 from langscape.data import Progress, Step
 from langscape.errors import Cancelled, LangscapeError, StoreError
-from langscape.run.steps import import_steps
-from langscape.run.store import Busy, Named, Store
+from langscape.run.named import Named
+from langscape.run.registry import import_steps
+from langscape.run.store import Busy, Store
 
 ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "RAYON")},
@@ -206,6 +207,7 @@ def _one_thread() -> Any:
     """Limit the compute threads of a worker that was started by others, with threads of its own choosing."""
     from threadpoolctl import threadpool_limits
 
+    os.environ["NUMBA_NUM_THREADS"] = "1"  # for a numba that is imported later
     numba = sys.modules.get("numba")
     if numba is not None:
         numba.set_num_threads(1)

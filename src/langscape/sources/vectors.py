@@ -104,7 +104,6 @@ def read_vectors(
     What was counted on the way, and words that were not found, stand in `.notes` and `.missing`.
     """
     from langscape.sources.gather import Gather
-    from langscape.sources.kinds import kind_of
 
     path = Path(path)
     if limit is not None and limit < 1:
@@ -113,6 +112,14 @@ def read_vectors(
     if listed is not None and not listed:
         raise SettingsError("the list of chosen words is empty; leave it out to read every word")
     gather = Gather(path, listed, groups, limit, progress)
+    read_into(path, gather)
+    return gather.finish()
+
+
+def read_into(path: Path, gather: Gather) -> None:
+    """Hand the rows of a file of vectors, one after the other, to `gather`."""
+    from langscape.sources.kinds import kind_of
+
     try:
         read = _reader(kind_of(path))
         read(path, gather)
@@ -122,7 +129,6 @@ def read_vectors(
         raise FileError(f"{path} is a folder; name the file of vectors in it") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
-    return gather.finish()
 
 
 def _reader(kind: str) -> Callable[[Path, Gather], None]:

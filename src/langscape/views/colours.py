@@ -9,8 +9,14 @@ CATEGORIES = ("#315ed7", "#e35c00", "#23d0cf", "#860d76", "#e0ae04", "#48540a", 
 # Even steps of OKLab lightness, more is darker.
 RAMP = ("#e5d67f", "#aecc77", "#6ebe80", "#1eac90", "#0d9298", "#047898", "#035b9e", "#29408c", "#322474")
 
+# From the ground up, so that a weight of nothing is not seen.
+HEAT = ("#ffffff", "#dfe9fb", "#b3cbf5", "#7ea6ec", "#4b7edd", "#2b59bd", "#1a3a8a", "#0f2257")
+
 NEUTRAL = "#9aa0a8"
 """For points without a value, and for categories beyond the last one with a mark of its own."""
+
+NO_VALUE = "(none)"
+"""What stands in a legend for items without a value."""
 
 SHAPES = ("circle", "square", "diamond", "triangle")
 """After eight categories the colours come again with the next shape."""

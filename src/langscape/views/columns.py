@@ -37,7 +37,7 @@ def packed(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
     """Numbers as (None, float32 with NaN for none); others as (categories, int32 codes with -1 for none).
 
     Categories stand in the order in which they get their marks: of first appearance, or by
-    size when there are more than have a mark of their own.
+    size when there are more than have a mark of their own. Blank text is none.
     """
     cells = values.tolist() if values.dtype.kind == "O" else None
     if values.dtype.kind in "iuf" or (cells and all(_is_number(cell) for cell in cells)):
@@ -68,4 +68,4 @@ def _text(cell: Any) -> str | None:
         return None
     if isinstance(cell, bool | np.bool_):
         return "yes" if cell else "no"
-    return str(cell)
+    return str(cell) if str(cell).strip() else None

@@ -9,7 +9,7 @@ from typing import Any
 from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.views.kinds import drawer
-from langscape.views.whole import whole
+from langscape.whole import whole
 
 SUFFIXES = (".png", ".svg", ".pdf")
 

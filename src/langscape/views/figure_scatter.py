@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import matplotlib.patheffects as effects
@@ -12,25 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 
 from langscape.data import View
-from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, RAMP, category_mark
+from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
+from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+from langscape.views.quantile import QuantileScale, quantile_scale, tick_text
 
 MOST_LABELS = 250
 """Labels tried at most; of these, the ones for which there is room are drawn."""
 
-_INK, _SOFT = "#1b1d21", "#5b626c"
+_WIDTH, _HEIGHTS = 10.0, (3.6, 9.0)
+_TICKS = 0.3
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
-# The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
-_FONTS = ["DejaVu Sans"] + [
-    name
-    for name in ("Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS")
-    if name in fontManager.get_font_names()
-]
-# Labels are text, never formulas: "$" is a letter like any other.
-_PLAIN: dict[str, Any] = {"parse_math": False, "family": _FONTS}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
 # Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
@@ -38,45 +31,28 @@ _CROWD = 5000
 
 
 def draw(view: View) -> Figure:
-    """The view as a matplotlib figure, 10 × 8 inches."""
+    """The view as a matplotlib figure, 10 inches wide and as high as the map wants."""
     properties, plane = view.properties, _plane(view.arrays["xy"])
-    figure = Figure(figsize=(10, 8), facecolor="white")
-    side = _points_side(properties)
-    caption = _Caption(figure, properties)
-    axes = figure.add_axes((0.03, 0.03, 0.94 - side, caption.bottom - 0.045))
-    axes.set_axis_off()
-    _limits(axes, plane)
-    _draw_points(figure, axes, view, plane, 0.97 - side)
+    caption = Caption(properties, _WIDTH)
+    side = _legend_width(properties)
+    across = _WIDTH - 2 * MARGIN - side
+    k = properties.get("quantiles") if len(plane) else None
+    scales = [quantile_scale(plane[:, axis], k) for axis in (0, 1)] if k else []
+    # Rescaled axes have no unit in common, so they fill a rectangle of any shape.
+    up = 0.8 * across if scales else float(np.clip(across * _aspect(plane), *_HEIGHTS))
+    figure = Figure(figsize=(_WIDTH, caption.height + up + MARGIN), facecolor="white")
+    gap = _TICKS if scales else 0.0
+    axes = figure.add_axes(inches(figure, MARGIN + gap, MARGIN + gap, across - gap, up - gap))
+    if scales:
+        plane = np.column_stack([scale.forward(plane[:, axis]) for axis, scale in enumerate(scales)])
+        _ticks(axes, scales)
+    else:
+        axes.set_axis_off()
+        _limits(axes, plane)
+    _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     drawn = _draw_labels(axes, view, plane)
-    caption.say(_sentences(view, drawn))
+    caption.write(figure, _sentences(view, drawn))
     return figure
-
-
-class _Caption:
-    """Title and lines under it; how many lines is known before the axes are placed."""
-
-    _LINE = 0.022
-
-    def __init__(self, figure: Figure, properties: Any) -> None:
-        self._figure = figure
-        title = _short(str(properties.get("title") or ""), 80)
-        figure.text(0.03, 0.965, title, size=14, weight="bold", color=_INK, va="top", **_PLAIN)
-        # A figure is never broken from its value, hence the no-break spaces.
-        figures = [
-            f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in properties.get("quality", ())
-        ]
-        trust = " · ".join(figures)
-        self._lines = textwrap.wrap(trust, 130)
-        notes = properties.get("notes", ())
-        if notes:
-            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
-            self._lines += textwrap.wrap(f"Note: {_short(notes[0], 240)}{more}", 130)
-        # One line is kept for what is only known once the labels stand.
-        self.bottom = 0.925 - self._LINE * (len(self._lines) + 1)
-
-    def say(self, sentence: str) -> None:
-        for at, line in enumerate([*self._lines, sentence]):
-            self._figure.text(0.03, 0.925 - self._LINE * at, line, size=8.5, color=_SOFT, va="top", **_PLAIN)
 
 
 def _sentences(view: View, drawn: int) -> str:
@@ -84,6 +60,10 @@ def _sentences(view: View, drawn: int) -> str:
     parts = [f"{n:,} {'item' if n == 1 else 'items'}, {drawn:,} labelled"]
     if view.properties.get("subtitle"):
         parts.append(view.properties["subtitle"])
+    if view.properties.get("quantiles"):
+        parts.append(
+            f"axes at equal quantiles, k = {view.properties['quantiles']}: distances are not preserved"
+        )
     if dims == 3:
         parts.append("three dimensions seen from one side")
     if dims > 3:
@@ -104,27 +84,52 @@ def _plane(xy: np.ndarray) -> np.ndarray:
     return (centred @ (turn_pitch @ turn_yaw).T)[:, :2]
 
 
+def _aspect(plane: np.ndarray) -> float:
+    """Height over width of the map; 1 where it has no extent."""
+    if not len(plane):
+        return 0.6
+    wide, high = np.ptp(plane, axis=0)
+    return float(high / wide) if wide > 0 else 1.0
+
+
 def _limits(axes: Axes, plane: np.ndarray) -> None:
     """Equal units on both axes, all points inside; by hand, since labels are placed before the first draw."""
     low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
     box = axes.get_window_extent()
-    unit = max((high[0] - low[0]) / box.width, (high[1] - low[1]) / box.height) * 1.1 or 1 / box.width
+    unit = max((high[0] - low[0]) / box.width, (high[1] - low[1]) / box.height) * 1.06 or 1 / box.width
     middle = (low + high) / 2
     axes.set_xlim(middle[0] - unit * box.width / 2, middle[0] + unit * box.width / 2)
     axes.set_ylim(middle[1] - unit * box.height / 2, middle[1] + unit * box.height / 2)
+
+
+def _ticks(axes: Axes, scales: list[QuantileScale]) -> None:
+    """Equal steps on both axes that carry the values of the map."""
+    shares = np.linspace(0, 1, 11)
+    texts = [[tick_text(value) for value in scale.inverse(shares)] for scale in scales]
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    axes.set_xticks(shares, texts[0])
+    axes.set_yticks(shares, texts[1])
+    axes.tick_params(labelsize=7, length=2, colors=SOFT)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#c9ced6")
 
 
 def _column(properties: Any) -> dict[str, Any] | None:
     return next((c for c in properties.get("columns", ()) if c["name"] == properties.get("color")), None)
 
 
-def _points_side(properties: Any) -> float:
-    """The share of the width that the legend takes."""
+def _legend_width(properties: Any) -> float:
+    """The inches that the legend takes at the side."""
     column = _column(properties)
-    return 0.2 if column is not None or properties.get("ring_meaning") else 0.0
+    if column is None and not properties.get("ring_meaning"):
+        return 0.0
+    names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
+    longest = max((len(short(name, 24)) for name in (*names, properties.get("ring_meaning", ""))), default=0)
+    return float(np.clip(0.5 + 0.085 * longest, 1.1, 2.4))
 
 
-def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, right: float) -> None:
+def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, right: float, top: float) -> None:
     column = _column(view.properties)
     n = len(plane)
     look: dict[str, Any] = {
@@ -136,24 +141,28 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         "zorder": 2,
     }
     handles: list[Line2D] = []
+    rings = view.arrays.get("rings")
+    numbers = column is not None and column["type"] == "number"
     if column is None:
         axes.scatter(plane[:, 0], plane[:, 1], color=CATEGORIES[0], **look)
     elif column["type"] == "number":
-        _draw_numbers(figure, axes, plane, view.arrays[column["array"]], column["name"], look, right)
+        _draw_numbers(figure, axes, plane, view.arrays[column["array"]], column["name"], look, (right, top))
     else:
-        handles = _draw_categories(axes, plane, view.arrays[column["array"]], column["categories"], look)
-    rings = view.arrays.get("rings")
+        handles = _draw_categories(
+            axes, plane, view.arrays[column["array"]], column["categories"], look, rings
+        )
     if rings is not None:
         ringed = plane[rings.astype(bool)]
         wide = {"s": look["s"] * 2.6 + 12, "linewidths": 0.9, "zorder": 3}
-        axes.scatter(ringed[:, 0], ringed[:, 1], facecolors="none", edgecolors=_INK, **wide)
-        handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=_INK))
+        axes.scatter(ringed[:, 0], ringed[:, 1], facecolors="none", edgecolors=INK, **wide)
+        handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=INK))
     if handles:
         legend = figure.legend(
             handles=handles,
-            title=None if column is None or column["type"] == "number" else column["name"],
+            title=None if column is None or numbers else short(column["name"], 24),
             loc="upper left",
-            bbox_to_anchor=(right, 0.52 if column is not None and column["type"] == "number" else 0.87),
+            bbox_to_anchor=_share(figure, right, top - (2.6 if numbers else 0)),
+            borderaxespad=0,
             frameon=False,
             fontsize=8.5 if len(handles) <= 24 else 7,
             alignment="left",
@@ -161,13 +170,18 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         )
         for text in (*legend.get_texts(), legend.get_title()):
             text.set_parse_math(False)
-            text.set_fontfamily(_FONTS)
-            text.set_color(_INK)
+            text.set_fontfamily(FONTS)
+            text.set_color(INK)
         legend.get_title().set_fontweight("bold")
 
 
 def _draw_categories(
-    axes: Axes, plane: np.ndarray, codes: np.ndarray, categories: list[str], look: dict[str, Any]
+    axes: Axes,
+    plane: np.ndarray,
+    codes: np.ndarray,
+    categories: list[str],
+    look: dict[str, Any],
+    rings: np.ndarray | None,
 ) -> list[Line2D]:
     known = min(len(categories), DISTINCT)
     marks = [category_mark(code) for code in range(known)]
@@ -180,9 +194,12 @@ def _draw_categories(
         _handle(name, _MARKERS[shape], colour)
         for name, (colour, shape) in zip(categories, marks, strict=False)
     ]
-    for name, rows in ((f"{len(categories) - known} others", codes >= known), ("no value", codes < 0)):
+    for name, rows in ((f"{len(categories) - known} others", codes >= known), (NO_VALUE, codes < 0)):
         if rows.any():
-            axes.scatter(plane[rows, 0], plane[rows, 1], color=NEUTRAL, **{**look, "zorder": 1})
+            # Grey lies below the colours, but what wears a ring must be seen in it.
+            ringed = np.zeros(len(rows), bool) if rings is None else rings > 0
+            for those, order in ((rows & ~ringed, 1), (rows & ringed, 2.5)):
+                axes.scatter(plane[those, 0], plane[those, 1], color=NEUTRAL, **{**look, "zorder": order})
             handles.append(_handle(name, "o", NEUTRAL))
     return handles
 
@@ -194,7 +211,7 @@ def _draw_numbers(
     values: np.ndarray,
     name: str,
     look: dict[str, Any],
-    right: float,
+    corner: tuple[float, float],
 ) -> None:
     known = np.isfinite(values)
     axes.scatter(plane[~known, 0], plane[~known, 1], color=NEUTRAL, **{**look, "zorder": 1})
@@ -205,15 +222,21 @@ def _draw_numbers(
     # A column of one value sits in the middle of the ramp, as on the page.
     span = Normalize(low, high) if high > low else Normalize(low - 1, high + 1)
     axes.scatter(plane[known, 0], plane[known, 1], c=values[known], cmap=ramp, norm=span, **look)
-    bar = figure.colorbar(ScalarMappable(span, ramp), cax=figure.add_axes((right + 0.02, 0.55, 0.018, 0.28)))
+    place = inches(figure, corner[0] + 0.05, corner[1] - 2.4, 0.16, 2.1)
+    bar = figure.colorbar(ScalarMappable(span, ramp), cax=figure.add_axes(place))
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-    bar.ax.tick_params(labelsize=8, length=2, colors=_SOFT)
-    bar.ax.set_title(name, size=9, loc="left", weight="bold", color=_INK, **_PLAIN)
+    bar.ax.tick_params(labelsize=8, length=2, colors=SOFT)
+    bar.ax.set_title(name, size=9, loc="left", weight="bold", color=INK, **PLAIN)
+
+
+def _share(figure: Figure, left: float, bottom: float) -> tuple[float, float]:
+    across, up = figure.get_size_inches()
+    return left / across, bottom / up
 
 
 def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
     # A label that begins with "_" would be left out of the legend.
-    text = _short(label, 24) or "(no name)"
+    text = short(label, 24) or NO_VALUE
     text = "\u200b" + text if text.startswith("_") else text
     look = {"markerfacecolor": fill, "markeredgecolor": edge, "markersize": 6}
     return Line2D([], [], linestyle="none", marker=marker, label=text, **look)
@@ -221,7 +244,7 @@ def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
 
 def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     """Writes the labels for which there is room, the most wanted first, and says how many."""
-    labels = {row: _short(view.properties["labels"][row], 32) for row in _wanted(view)}
+    labels = {row: short(view.properties["labels"][row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
     placed = _place(axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05)
@@ -247,7 +270,7 @@ def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any)
         plane[rows, 1],
         list(labels.values()),
         textsize=7.5 if len(plane) <= 150 else 6,
-        textcolor=_INK,
+        textcolor=INK,
         margin=0.002,
         min_distance=0.006,
         nbr_candidates=60,
@@ -255,7 +278,7 @@ def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any)
         linewidth=0.5,
         draw_all=False,
         zorder=4,
-        **_PLAIN,
+        **PLAIN,
         path_effects=[effects.withStroke(linewidth=1.6, foreground="white", alpha=0.85)],
         **around,
     )
@@ -269,18 +292,42 @@ def _outlines(axes: Axes) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [line[:, 0] for line in lines], [line[:, 1] for line in lines]
 
 
-def _wanted(view: View) -> np.ndarray:
-    """At most MOST_LABELS rows: ringed ones first, then in the view's order."""
+def _wanted(view: View, plane: np.ndarray) -> list[int]:
+    """At most MOST_LABELS rows: ringed ones, then those asked for, then others spread over the map."""
     n = len(view.properties["labels"])
-    order = view.arrays.get("label_order", np.arange(n))
+    order = np.asarray(view.arrays.get("label_order", np.arange(n)))
+    first = int(view.properties.get("labels_first", 0))
     rings = view.arrays.get("rings")
-    if rings is not None:
-        order = np.concatenate([order[rings[order] > 0], order[rings[order] == 0]])
-    return order[:MOST_LABELS]
+    ringed = order[rings[order] > 0] if rings is not None else order[:0]
+    rows = dict.fromkeys([*ringed.tolist(), *order[:first].tolist()])
+    for row in spread(plane[order], MOST_LABELS):
+        rows.setdefault(int(order[row]))
+    return list(rows)[:MOST_LABELS]
 
 
-def _short(text: str, most: int) -> str:
-    """One line of at most so many letters, without what no font can draw."""
-    clean = "".join(letter if letter.isprintable() else " " for letter in text)
-    line = " ".join(clean.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+def spread(plane: np.ndarray, most: int) -> list[int]:
+    """At most so many rows from all over the plane: one of each cell of a grid, then of ever finer ones.
+
+    Of the rows in a cell the first is taken, so that a small group far from the others gets one as
+    early as a large group does.
+    """
+    n = len(plane)
+    if not n:
+        return []
+    low, extent = plane.min(axis=0), float(np.ptp(plane, axis=0).max()) or 1.0
+    taken: dict[int, None] = {}
+    for level in range(1, 12):
+        if len(taken) >= min(n, most):
+            break
+        cells = np.floor((plane - low) / extent * 2**level).astype(np.int64)
+        keys = cells[:, 0] * (2**level + 1) + cells[:, 1]
+        filled = set(keys[list(taken)].tolist())
+        _, firsts = np.unique(keys, return_index=True)
+        for row in sorted(firsts.tolist()):
+            if int(keys[row]) not in filled:
+                taken.setdefault(row)
+    for row in range(n):
+        if len(taken) >= most:
+            break
+        taken.setdefault(row)
+    return list(taken)[:most]

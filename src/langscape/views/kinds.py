@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # kind: the function that draws it with matplotlib, loaded when first used.
 KINDS = {
+    "atlas": "langscape.views.figure_atlas:draw",
+    "attention": "langscape.views.figure_attention:draw",
+    "max_attention": "langscape.views.figure_max_attention:draw",
     "scatter": "langscape.views.figure_scatter:draw",
 }
 

@@ -18,7 +18,7 @@ from langscape.data import View
 from langscape.errors import DataError, MissingError, SettingsError
 from langscape.views.kinds import check_kind
 from langscape.views.plain import plain
-from langscape.views.whole import whole
+from langscape.whole import whole
 
 STATIC = Path(__file__).parent.parent / "static"
 """Where `make page` puts the built page."""

@@ -17,6 +17,9 @@ from langscape.views.trust import trust
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
 
+RINGS_UP_TO = 500
+"""Inserted points that are ringed unasked; where thousands were inserted, rings would hide the map."""
+
 
 def scatter(
     map: Map,
@@ -25,12 +28,14 @@ def scatter(
     title: str | None = None,
     rings: Sequence[str] | np.ndarray | None = None,
     labels: Sequence[str] | None = None,
+    quantiles: int | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
     color names a column of the items or a figure per point; without it, "group" is taken, or the
     first column of 2 to 32 categories. rings are labels, or a boolean per item; without it, items
-    inserted later are ringed. labels are those to write first where not all fit.
+    inserted later are ringed. labels are those to write first where not all fit. quantiles, a number,
+    stretches both axes so that this many quantiles are equally far apart: readable, distances are lost.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -46,6 +51,14 @@ def scatter(
             f"{len(bad)} of {len(map)} items have no finite place, the first is {map.labels[bad[0]]!r} at "
             f"{map.xy[bad[0]].tolist()}; make the map again"
         )
+    if quantiles is not None and (
+        isinstance(quantiles, bool) or int(quantiles) != quantiles or quantiles < 1
+    ):
+        raise SettingsError(f"quantiles {quantiles!r} must be a whole number of at least 1, or None")
+    if quantiles is not None and xy.shape[1] == 3:
+        raise SettingsError(
+            "quantiles stretches the two axes of a plane; a map of 3 dimensions is turned instead"
+        )
     described, arrays = columns_of(map)
     arrays["xy"] = xy
     ringed, ring_meaning = _rings(map, rings)
@@ -59,7 +72,9 @@ def scatter(
         "labels": list(map.labels),
         "columns": described,
         "color": _color(described, color),
+        "labels_first": 0 if labels is None else len(set(labels)),
         "ring_meaning": ring_meaning,
+        "quantiles": quantiles,
         "quality": trust(map),
         "notes": [str(note) for note in map.notes],
         "settings": plain(map.settings),
@@ -85,7 +100,7 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
 def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndarray | None, str]:
     if wanted is None:
         column = map.items.columns.get(INSERTED)
-        if column is None or column.dtype.kind != "b" or not column.any():
+        if column is None or column.dtype.kind != "b" or not 0 < column.sum() <= RINGS_UP_TO:
             return None, ""
         return column, INSERTED
     given = np.asarray(wanted)

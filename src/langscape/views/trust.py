@@ -17,14 +17,18 @@ Trust = dict[str, str]
 _HOW = {"k", "rows", "kl"}
 
 
+# Three entries of which one figure is made.
+_INSERTED = {"inserted", "inserted_local", "inserted_global"}
+
+
 def trust(map: Map) -> list[Trust]:
     """The figures of a map in the order they are shown: KL first, then what was measured."""
     figures = [_kl(map)] if math.isfinite(map.kl) else []
     for name, value in map.quality.items():
-        if name in _HOW or name.endswith("_sd") or not math.isfinite(value):
+        if name in _HOW or name in _INSERTED or name.endswith("_sd") or not math.isfinite(value):
             continue
         figures.append(_figure(name, float(value), map.quality, len(map)))
-    return figures
+    return figures + ([_inserted(map.quality)] if map.quality.get("inserted") else [])
 
 
 def _kl(map: Map) -> Trust:
@@ -37,6 +41,19 @@ def _kl(map: Map) -> Trust:
         shown += f" (median {median:.3f})"
         meaning += f" This is the best of {len(kls)} restarts; their median is {median:.3f}."
     return {"name": "kl", "label": "KL", "brief": brief, "shown": shown, "meaning": meaning}
+
+
+def _inserted(quality: Mapping[str, Any]) -> Trust:
+    brief = shown = f"{quality['inserted']:,.0f}"
+    meaning = "So many items were placed on the finished map; no earlier point moved for them."
+    local, order = (float(quality.get(f"inserted_{name}", math.nan)) for name in ("local", "global"))
+    if math.isfinite(local):
+        shown += f", local {100 * local:.1f} %"
+        meaning += f" Of their nearest in the data, {100 * local:.1f} % are among their nearest on the map."
+    if math.isfinite(order):
+        shown += f", global {order:.3f}"
+        meaning += f" Their distances to the others keep their order with rank correlation {order:.3f}."
+    return {"name": "inserted", "label": "Inserted", "brief": brief, "shown": shown, "meaning": meaning}
 
 
 def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trust:

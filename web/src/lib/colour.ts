@@ -15,8 +15,17 @@ export const RAMP = {
   dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb1', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
 } as const
 
+/** For weights: from the ground up, so that a weight of nothing is not seen. */
+export const HEAT = {
+  light: ['#ffffff', '#dfe9fb', '#b3cbf5', '#7ea6ec', '#4b7edd', '#2b59bd', '#1a3a8a', '#0f2257'],
+  dark: ['#15171b', '#1b2745', '#223d73', '#2c59a6', '#447bd3', '#7aa6ee', '#b4cff8', '#eef4ff'],
+} as const
+
 /** For points without a value, and for categories beyond the last one that has its own mark. */
 export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
+
+/** What stands in a legend for items without a value. */
+export const NO_VALUE_TEXT = '(none)'
 
 /** After eight categories the colours come again with the next shape. */
 export const SHAPES = ['circle', 'square', 'diamond', 'triangle'] as const
@@ -34,7 +43,15 @@ export function categoryMark(rank: number, theme: Theme): { colour: string; shap
 
 /** The ramp's colour at a share from 0 to 1, linear between its stops. */
 export function rampColour(share: number, theme: Theme): Rgb {
-  const stops = RAMP_RGB[theme]
+  return between(RAMP_RGB[theme], share)
+}
+
+/** The colour of a weight that is this share of the largest. */
+export function heatColour(share: number, theme: Theme): Rgb {
+  return between(HEAT_RGB[theme], share)
+}
+
+function between(stops: Rgb[], share: number): Rgb {
   const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1)
   const low = Math.min(Math.floor(at), stops.length - 2)
   const rest = at - low
@@ -53,3 +70,4 @@ export function hex(colour: Rgb): string {
 }
 
 const RAMP_RGB: Record<Theme, Rgb[]> = { light: RAMP.light.map(rgb), dark: RAMP.dark.map(rgb) }
+const HEAT_RGB: Record<Theme, Rgb[]> = { light: HEAT.light.map(rgb), dark: HEAT.dark.map(rgb) }

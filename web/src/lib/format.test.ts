@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import { csv, fileName } from './download'
-import { formatCount, formatNumber } from './format'
+import { formatCount, formatNumber, ordinal } from './format'
 
 it.each([
   [0, '0'],
@@ -21,6 +21,10 @@ it.each([
 it('counts are grouped by threes', () => {
   expect(formatCount(100000)).toBe('100,000')
   expect(formatCount(999)).toBe('999')
+})
+
+it('places are counted as people do', () => {
+  expect([1, 2, 3, 4, 11, 12, 13, 21, 111, 1002].map(ordinal)).toEqual(['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '111th', '1,002nd'])
 })
 
 it('CSV quotes what it must and leaves empty what is not a number', () => {

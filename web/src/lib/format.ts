@@ -14,3 +14,9 @@ export function formatCount(value: number): string {
   const [sign, digits] = value < 0 ? ['−', String(-value)] : ['', String(value)]
   return sign + digits.replace(/\B(?=(\d{3})+$)/g, ',')
 }
+
+/** 1st, 2nd, 3rd, 4th, … 11th, … 21st. */
+export function ordinal(value: number): string {
+  const teen = value % 100 >= 11 && value % 100 <= 13
+  return formatCount(value) + (teen ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th'))
+}

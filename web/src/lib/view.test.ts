@@ -38,3 +38,9 @@ it('a packed view keeps its kind and properties', async () => {
   expect(view.properties).toEqual({ title: 'A' })
   expect([...view.arrays.codes.data]).toEqual([-1, 7])
 })
+
+it('arrays for later are unpacked when asked for', async () => {
+  const view = await unpackView({ kind: 'atlas', properties: { later: ['a'] }, arrays: { a: await pack(Int32Array.of(5), 'int32', [1]), b: await pack(Int32Array.of(6), 'int32', [1]) } })
+  expect(Object.keys(view.arrays)).toEqual(['b'])
+  expect([...(await view.later.a()).data]).toEqual([5])
+})

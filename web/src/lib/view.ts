@@ -3,6 +3,8 @@ export interface View {
   kind: string
   properties: Record<string, unknown>
   arrays: Record<string, NamedArray>
+  /** Arrays that `properties.later` names: unpacked when first asked for, since they are many or large. */
+  later: Record<string, () => Promise<NamedArray>>
 }
 
 export type Numbers = Float32Array | Int32Array | Uint8Array
@@ -33,10 +35,17 @@ const TYPES: Record<string, new (buffer: ArrayBuffer) => Numbers> = {
 
 /** The view of a page's data block, its arrays unpacked. */
 export async function unpackView(packed: PackedView): Promise<View> {
-  const entries = await Promise.all(
-    Object.entries(packed.arrays).map(async ([name, array]) => [name, await unpackArray(name, array)] as const),
-  )
-  return { kind: packed.kind, properties: packed.properties, arrays: Object.fromEntries(entries) }
+  const names = new Set((packed.properties['later'] as string[] | undefined) ?? [])
+  const all = Object.entries(packed.arrays)
+  const now = all.filter(([name]) => !names.has(name))
+  const later = all.filter(([name]) => names.has(name))
+  const entries = await Promise.all(now.map(async ([name, array]) => [name, await unpackArray(name, array)] as const))
+  return {
+    kind: packed.kind,
+    properties: packed.properties,
+    arrays: Object.fromEntries(entries),
+    later: Object.fromEntries(later.map(([name, array]) => [name, () => unpackArray(name, array)])),
+  }
 }
 
 export async function unpackArray(name: string, packed: PackedArray): Promise<NamedArray> {

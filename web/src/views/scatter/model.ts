@@ -16,6 +16,8 @@ export interface Scatter {
   ringMeaning: string
   /** Rows by how much their label is wanted, the most wanted first. */
   labelOrder: Int32Array
+  /** k of rescaled axes at first; null for true distances. */
+  quantiles: number | null
   quality: Figure[]
   notes: string[]
   settings: [string, string][]
@@ -50,13 +52,22 @@ export interface Figure {
   meaning: string
 }
 
+/** A column as Python describes it. */
+export interface DescribedColumn {
+  name: string
+  type: 'category' | 'number'
+  array: string
+  categories?: string[]
+}
+
 interface Properties {
   title?: string
   subtitle?: string
   labels: string[]
-  columns?: { name: string; type: 'category' | 'number'; array: string; categories?: string[] }[]
+  columns?: DescribedColumn[]
   color?: string | null
   ring_meaning?: string
+  quantiles?: number | null
   quality?: Figure[]
   notes?: string[]
   settings?: Record<string, unknown>
@@ -66,12 +77,7 @@ export function readScatter(view: View): Scatter {
   const properties = view.properties as unknown as Properties
   const xy = view.arrays['xy']
   const [count, dims] = xy.shape
-  const columns = (properties.columns ?? []).map((column): Column => {
-    const data = view.arrays[column.array].data
-    return column.type === 'category'
-      ? categoryColumn(column.name, data, column.categories ?? [])
-      : numberColumn(column.name, data as Float32Array)
-  })
+  const columns = (properties.columns ?? []).map((column) => readColumn(view, column))
   return {
     title: properties.title ?? 'Map',
     subtitle: properties.subtitle ?? '',
@@ -84,10 +90,16 @@ export function readScatter(view: View): Scatter {
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
     ringMeaning: properties.ring_meaning ?? 'marked',
     labelOrder: (view.arrays['label_order']?.data as Int32Array | undefined) ?? Int32Array.from({ length: count }, (_, row) => row),
+    quantiles: properties.quantiles ?? null,
     quality: properties.quality ?? [],
     notes: properties.notes ?? [],
     settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),
   }
+}
+
+export function readColumn(view: View, { name, type, array, categories }: DescribedColumn): Column {
+  const { data } = view.arrays[array]
+  return type === 'category' ? categoryColumn(name, data, categories ?? []) : numberColumn(name, data as Float32Array)
 }
 
 /** The value of a column at a row as text for people; empty where there is none. */
@@ -104,7 +116,7 @@ function categoryColumn(name: string, data: Numbers, categories: string[]): Cate
   return { type: 'category', name, codes, categories, counts }
 }
 
-function numberColumn(name: string, values: Float32Array): NumberColumn {
+export function numberColumn(name: string, values: Float32Array): NumberColumn {
   let low = Infinity
   let high = -Infinity
   for (const value of values) {

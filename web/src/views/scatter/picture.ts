@@ -12,6 +12,8 @@ export interface Caption {
   scatter: Scatter
   column: Column | null
   entries: LegendEntry[]
+  /** k of rescaled axes; null for true distances. */
+  quantiles: number | null
   theme: Theme
   paper: Paper
 }
@@ -20,7 +22,7 @@ export interface Caption {
 export function svg(stage: Stage, style: Style, caption: Caption): string {
   const { scatter, paper } = caption
   const { width, height } = stage.size
-  const head = headLines(scatter, width)
+  const head = headLines(caption, width)
   const top = MARGIN + 22 + head.length * 16 + 8
   const legend = legendLines(caption, width)
   const full = top + height + legend.height + MARGIN
@@ -34,6 +36,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
     ...points(stage, style, scatter, paper),
     ...labels(stage, paper),
+    ...ticks(stage, paper),
     '</g>',
     `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
     '</svg>',
@@ -96,10 +99,23 @@ function labels(stage: Stage, paper: Paper): string[] {
   )
 }
 
-function headLines(scatter: Scatter, width: number): string[] {
+function ticks(stage: Stage, paper: Paper): string[] {
+  const marks = stage.ticks()
+  if (!marks) return []
+  const { height } = stage.size
+  const text = (x: number, y: number, words: string, anchor: string) =>
+    `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="11" fill="${paper.ink}" text-anchor="${anchor}">${escape(words)}</text>`
+  return [
+    ...marks.across.map(({ at, text: words }) => text(at, height - 8, words, 'middle')),
+    ...marks.up.map(({ at, text: words }) => text(7, at + 4, words, 'start')),
+  ]
+}
+
+function headLines({ scatter, quantiles }: Caption, width: number): string[] {
   // A figure is never broken from its value, hence the no-break spaces.
   const figures = scatter.quality.map((figure) => `${figure.label} ${figure.shown}`.replaceAll(' ', '\u00a0')).join(' · ')
-  return [scatter.subtitle, figures].filter(Boolean).flatMap((line) => wrap(line, Math.floor((width - 2 * MARGIN) / 6.3)))
+  const axes = quantiles === null ? '' : `axes at equal quantiles, k = ${quantiles}: distances are not preserved`
+  return [scatter.subtitle, figures, axes].filter(Boolean).flatMap((line) => wrap(line, Math.floor((width - 2 * MARGIN) / 6.3)))
 }
 
 function wrap(text: string, most: number): string[] {

@@ -1,3 +1,5 @@
+import { formatNumber } from '../../lib/format'
+import { forward, inverse, quantileScale, type QuantileScale } from '../../lib/quantile'
 import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, type Size } from './camera'
 import { Grid } from './grid'
 import { placeLabels, shorten, type PlacedLabel, type Rectangle } from './labels'
@@ -13,6 +15,15 @@ export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto
 export const LABEL_SIZE = 12
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+
+/** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
+const MOVE = 600
+const TICKS = 10
+
+export interface Tick {
+  at: number
+  text: string
+}
 
 /** What stands out on the stage beside the points' own style. */
 export interface Marks {
@@ -55,6 +66,12 @@ export class Stage {
   #turn: Turn = FIRST_TURN
   #centre = [0, 0, 0]
   #axes: [number, number] = [0, 1]
+  /** The plane with its own distances; `plane` is it, or on the way to equal quantiles. */
+  #flat: Float32Array
+  /** How far on the way, from 0 to 1, and φ of both axes. */
+  #way = 0
+  #scales: [QuantileScale, QuantileScale] | null = null
+  #moving = 0
   #style: Style | null = null
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
@@ -72,8 +89,8 @@ export class Stage {
     for (const canvas of [this.#layer.canvas, this.#overlay]) canvas.setAttribute('aria-hidden', 'true')
     host.prepend(this.#layer.canvas, this.#overlay)
     if (scatter.dims === 3) this.#centre = middle(scatter.at)
-    this.plane = this.#project()
-    this.#home = bounds(this.plane)
+    this.plane = this.#flat = this.#project()
+    this.#home = bounds(this.#flat)
     this.#resize = new ResizeObserver(() => this.#measure())
     this.#resize.observe(host)
     this.#measure()
@@ -132,9 +149,43 @@ export class Stage {
 
   showAxes(first: number, second: number): void {
     this.#axes = [first, second]
+    this.#home = bounds(axes(this.#scatter.at, this.#scatter.dims, first, second))
     this.#placed()
-    this.#home = bounds(this.plane)
     this.reset()
+  }
+
+  /** Move to axes on which k + 1 quantiles are equally far apart, or with null back to true distances. */
+  stretch(k: number | null, gradually: boolean): void {
+    cancelAnimationFrame(this.#moving)
+    const target = k === null ? 0 : 1
+    if (k !== null && this.#scatter.count) {
+      const column = (axis: number) => Float32Array.from({ length: this.#scatter.count }, (_, i) => this.#flat[2 * i + axis])
+      this.#scales = [quantileScale(column(0), k), quantileScale(column(1), k)]
+    }
+    const from = this.#way
+    const start = performance.now()
+    const step = (now: number) => {
+      const share = gradually && from !== target ? Math.min(Math.max((now - start) / MOVE, 0), 1) : 1
+      const eased = share < 0.5 ? 2 * share * share : 1 - 2 * (1 - share) ** 2
+      this.#way = from + (target - from) * eased
+      this.#warp()
+      this.draw()
+      if (share < 1) this.#moving = requestAnimationFrame(step)
+    }
+    step(start)
+  }
+
+  /** Where the ticks of rescaled axes stand on screen, and what they say; none on true axes. */
+  ticks(): { across: Tick[]; up: Tick[] } | null {
+    if (!this.#scales || this.#way === 0) return null
+    const [across, up] = this.#scales.map((scale, axis) =>
+      Array.from({ length: TICKS + 1 }, (_, i): Tick => {
+        const value = inverse(scale, i / TICKS)
+        const world = this.#between(axis, value)
+        return { at: toScreen(this.camera, this.size, world, world)[axis], text: formatNumber(value) }
+      }).filter(({ at }) => at >= 0 && at <= (axis ? this.size.height : this.size.width)),
+    )
+    return { across, up }
   }
 
   /** Bring a row to the middle if it is not inside the picture. */
@@ -205,6 +256,7 @@ export class Stage {
 
   destroy(): void {
     cancelAnimationFrame(this.#asked)
+    cancelAnimationFrame(this.#moving)
     this.#resize.disconnect()
     this.#layer.destroy()
     this.#layer.canvas.remove()
@@ -222,6 +274,41 @@ export class Stage {
     this.shown = this.#labels()
     this.#drawLabels(text)
     this.#drawOutline(text)
+    this.#drawTicks(text)
+  }
+
+  #drawTicks(text: CanvasRenderingContext2D): void {
+    const ticks = this.ticks()
+    if (!ticks) return
+    const { width, height } = this.size
+    text.globalAlpha = 0.65 * this.#way
+    text.font = `11px ${FONT}`
+    text.strokeStyle = this.#paper.ink
+    text.lineWidth = 0.5
+    text.beginPath()
+    for (const { at } of ticks.across) text.rect(at, height - 4, 0, 4)
+    for (const { at } of ticks.up) text.rect(0, at, 4, 0)
+    text.stroke()
+    const write = (words: string, x: number, y: number) => {
+      text.lineWidth = 3
+      text.strokeStyle = this.#paper.ground
+      text.fillStyle = this.#paper.ink
+      text.strokeText(words, x, y)
+      text.fillText(words, x, y)
+    }
+    text.textBaseline = 'alphabetic'
+    text.textAlign = 'center'
+    let free = -Infinity
+    for (const { at, text: words } of ticks.across) {
+      const half = text.measureText(words).width / 2
+      if (at - half < free || at - half < 24 || at + half > width) continue
+      write(words, at, height - 8)
+      free = at + half + 8
+    }
+    text.textAlign = 'left'
+    text.textBaseline = 'middle'
+    for (const { at, text: words } of ticks.up) if (at > 8 && at < height - 24) write(words, 7, at)
+    text.globalAlpha = 1
   }
 
   #drawNeighbours(text: CanvasRenderingContext2D): void {
@@ -363,15 +450,39 @@ export class Stage {
   }
 
   #placed(): void {
-    this.plane = this.#project()
-    this.#grid = null
-    this.#layer.place(this.plane)
+    this.#flat = this.#project()
+    this.#warp()
     this.onturn()
     this.ask()
   }
 
+  #warp(): void {
+    this.plane = this.#flat
+    if (this.#scales && this.#way > 0) {
+      this.plane = new Float32Array(this.#flat.length)
+      for (let i = 0; i < this.plane.length; i++) this.plane[i] = this.#between(i % 2, this.#flat[i])
+    }
+    this.#grid = null
+    this.#stale = true
+    this.#layer.place(this.plane)
+  }
+
+  /** A coordinate between its true place and its share of the stage, as far as the way has gone. */
+  #between(axis: number, value: number): number {
+    const whole = this.#fitted()
+    // Beside the ticks there must be room for labels.
+    const inset = axis ? this.#margin() : Math.min(84, this.size.width / 8)
+    const span = ((axis ? this.size.height : this.size.width) - 2 * inset) / whole.scale
+    const target = (axis ? whole.y : whole.x) + (forward(this.#scales![axis], value) - 0.5) * span
+    return value + (target - value) * this.#way
+  }
+
+  #margin(): number {
+    return Math.min(44, this.size.width / 12)
+  }
+
   #fitted(): Camera {
-    return fit(this.#home, this.size, Math.min(44, this.size.width / 12))
+    return fit(this.#home, this.size, this.#margin())
   }
 
   #density(): number {
@@ -389,8 +500,8 @@ export class Stage {
     }
     this.#stale = true
     if (!width || !height) return
+    this.#warp()
     if (first) {
-      this.#layer.place(this.plane)
       this.camera = this.#fitted()
     } else {
       this.camera = { ...this.camera, scale: (this.camera.scale * this.#fitted().scale) / before }

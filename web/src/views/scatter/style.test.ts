@@ -25,6 +25,7 @@ function view(over: Partial<View['properties']> = {}, arrays: View['arrays'] = {
       column1: { shape: [4], data: Float32Array.of(10, 20, NaN, 15) },
       ...arrays,
     },
+    later: {},
   }
 }
 
@@ -100,7 +101,7 @@ describe('the style', () => {
 describe('the legend', () => {
   it('names categories with counts, and points without a value', () => {
     const entries = legend(readScatter(view()).columns[0], 'light')
-    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['no value', 1]])
+    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['(none)', 1]])
   })
 
   it('gathers the categories that have no mark of their own', () => {

@@ -1,4 +1,4 @@
-import { categoryMark, DISTINCT, hex, NEUTRAL, rampColour, rgb, type Rgb, type Theme } from '../../lib/colour'
+import { categoryMark, DISTINCT, hex, NEUTRAL, NO_VALUE_TEXT, rampColour, rgb, type Rgb, type Theme } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
 import type { Column, Scatter } from './model'
 
@@ -71,7 +71,7 @@ export function legend(column: Column | null, theme: Theme): LegendEntry[] {
   if (!column) return []
   if (column.type === 'number') {
     const missing = column.values.reduce((sum, value) => sum + (Number.isFinite(value) ? 0 : 1), 0)
-    return missing ? [{ code: NO_VALUE, label: 'no value', count: missing, colour: NEUTRAL[theme], shape: 0 }] : []
+    return missing ? [{ code: NO_VALUE, label: NO_VALUE_TEXT, count: missing, colour: NEUTRAL[theme], shape: 0 }] : []
   }
   const entries = column.categories.slice(0, DISTINCT).map((label, code) => {
     return { code, label, count: column.counts[code], ...categoryMark(code, theme) }
@@ -82,7 +82,7 @@ export function legend(column: Column | null, theme: Theme): LegendEntry[] {
     entries.push({ code: OTHERS, label: `${rest} others`, count, ...categoryMark(DISTINCT, theme) })
   }
   const missing = column.codes.length - column.counts.reduce((sum, n) => sum + n, 0)
-  if (missing) entries.push({ code: NO_VALUE, label: 'no value', count: missing, ...categoryMark(-1, theme) })
+  if (missing) entries.push({ code: NO_VALUE, label: NO_VALUE_TEXT, count: missing, ...categoryMark(-1, theme) })
   return entries
 }
 

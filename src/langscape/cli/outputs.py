@@ -1,0 +1,107 @@
+"""Where a map goes: the file for each --out, by its suffix, and a summary for the reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from langscape.cli.terminal import say
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.data import Map
+
+SUFFIXES = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
+
+PAGE_UP_TO = 100_000
+"""Points drawn on a page; of larger maps, the old items and an even sample of the inserted ones."""
+
+OUT = typer.Option(
+    [],
+    "--out",
+    "-o",
+    help="Where to write: .parquet, .csv, .html, .svg, .png or .pdf; may be given several times.",
+)
+
+
+def check_outs(outs: list[Path]) -> None:
+    """Refuse an unknown suffix before anything is computed."""
+    for out in outs:
+        if out.suffix.lower() not in SUFFIXES:
+            raise SettingsError(f"--out {out} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
+
+
+def deliver(made: Map, outs: list[Path], *, title: str, color: str | None = None) -> None:
+    """Write the map to every place asked for, and print where it went."""
+    from langscape.views import scatter, write
+
+    for out in outs:
+        suffix = out.suffix.lower()
+        if suffix == ".parquet":
+            made.save(out)
+        elif suffix == ".csv":
+            write_csv(made, out)
+        else:
+            shown = _thinned(made) if suffix == ".html" else made
+            write(scatter(shown, color=color, title=title), out)
+        typer.echo(out)
+
+
+def write_csv(made: Map, out: Path) -> None:
+    """label, coordinates, the items' columns and the figures per point, as CSV."""
+    import csv
+    import io
+
+    from langscape.whole import whole
+
+    axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
+    columns = {**dict(made.items.columns), **dict(made.per_point)}
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["label", *axes, *columns])
+    for i, label in enumerate(made.labels):
+        table.writerow([label, *made.xy[i].tolist(), *(values[i] for values in columns.values())])
+    with whole(out) as aside:
+        aside.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def summary(made: Map) -> None:
+    """Say what the map is like, in a few lines on stderr."""
+    figures = made.quality
+    said = [f"{len(made):,} items", f"KL {made.kl:.4f}"]
+    if len(made.kls) > 1:
+        said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
+    if "local" in figures:
+        said.append(f"local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
+        said.append(f"global {figures['global']:.3f}")
+    if figures.get("inserted"):
+        said.append(
+            f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
+            f"global {figures['inserted_global']:.3f}"
+        )
+    say(", ".join(said), *made.notes)
+
+
+def _thinned(made: Map) -> Map:
+    """At most PAGE_UP_TO items for a page; says so on the map."""
+    import numpy as np
+
+    if len(made) <= PAGE_UP_TO:
+        return made
+    inserted = made.items.columns.get("inserted", np.zeros(len(made), bool))
+    old, new = np.flatnonzero(~inserted), np.flatnonzero(inserted)
+    old = old[:: -(-len(old) // PAGE_UP_TO)] if len(old) > PAGE_UP_TO else old
+    room = PAGE_UP_TO - len(old)
+    rows = np.sort(
+        np.concatenate([old, new[np.linspace(0, len(new) - 1, room).astype(int)] if room else new[:0]])
+    )
+    return made.but(
+        xy=made.xy[rows],
+        items=made.items.take(rows),
+        per_point={name: values[rows] for name, values in made.per_point.items()},
+        vectors=None,
+        shapes=None if made.shapes is None else made.shapes[rows],
+        notes=(*made.notes, f"{len(rows):,} of {len(made):,} items are drawn; the map file holds all"),
+    )

@@ -1,0 +1,21 @@
+"""`langscape warm`: what is done once, at set-up."""
+
+from __future__ import annotations
+
+import typer
+
+from langscape.cli.terminal import bar, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(warm)
+
+
+def warm() -> None:
+    """Compile every kernel now, so that no later command waits for it."""
+    from langscape.run.warm import warm as compile_all
+
+    with bar("compiling") as progress:
+        compile_all(progress)
+    say("kernels are compiled")

@@ -1,0 +1,111 @@
+"""Vectors of any format as one safetensors file whose rows, and their words, are read without the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from langscape.data import Progress
+from langscape.errors import FileError
+from langscape.run import disk
+from langscape.sources.gather import Gather
+from langscape.sources.vectors import read_into
+
+_HEADER = 4096
+"""Bytes kept free at the start; the header is written last, when the number of rows is known."""
+
+
+def pack(source: Path, target: Path, progress: Progress | None = None) -> None:
+    """Write the vectors of `source`, cleaned as `read_vectors` cleans them, row by row to `target`.
+
+    Words are held in memory, vectors are not. The file holds `vectors` (rows, dim) F32, `ends` (rows)
+    I64 and `words` (UTF-8 lines; word i ends before byte ends[i]). `read_vectors` opens it too.
+    """
+    with (
+        target.open("wb") as file,
+        disk.aside(target.parent, target.name, ".words") as beside,
+        beside.open("wb+") as words,
+    ):
+        file.seek(_HEADER)
+        gather = _ToFile(source, file, words, progress)
+        read_into(source, gather)
+        if not gather.ends:
+            raise FileError(f"{source} holds no usable words")
+        file.write(np.array(gather.ends, "<i8").tobytes())
+        words.seek(0)
+        while piece := words.read(1 << 22):
+            file.write(piece)
+        file.seek(0)
+        file.write(_header(len(gather.ends), gather.dim, gather.ends[-1]))
+
+
+def packed_rows(path: Path) -> int:
+    """How many rows a packed file has."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        return file.get_slice("vectors").get_shape()[0]
+
+
+def read_packed(path: Path, first: int, count: int) -> tuple[list[str], np.ndarray]:
+    """Words and vectors of `count` rows from `first` on; nothing else of the file is read."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        rows = file.get_slice("vectors")
+        last = min(first + count, rows.get_shape()[0])
+        matrix = rows[first:last]
+        ends = file.get_slice("ends")[max(first - 1, 0) : last]
+        begin = int(ends[0]) + 1 if first else 0
+        text = file.get_slice("words")[begin : int(ends[-1])]
+    words = np.asarray(text).tobytes().decode("utf-8", "surrogatepass").split("\n")
+    return words, np.asarray(matrix)
+
+
+class _ToFile(Gather):
+    """Rows that go to a file as they come, instead of into memory."""
+
+    def __init__(self, path: Path, file: IO[bytes], words: IO[bytes], progress: Progress | None) -> None:
+        super().__init__(path, progress=progress)
+        self.dim = 0
+        self.ends: list[int] = []
+        self._file, self._words, self._seen, self._end = file, words, set[str](), -1
+
+    def expect(self, rows: int, dim: int) -> None:
+        """Memory does not grow with the number of rows, so none is set apart or refused."""
+        self.dim = dim
+
+    def add(self, words: Sequence[str], rows: np.ndarray) -> None:
+        """Write these rows, but for repeated words and rows with NaN or infinity."""
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(rows, "<f4")
+        usable: list[bool] = np.isfinite(rows).all(axis=1).tolist()  # type: ignore[assignment]
+        keep: list[int] = []
+        for i, word in enumerate(words):
+            if usable[i] and word not in self._seen:
+                self._seen.add(word)
+                keep.append(i)
+        if not keep:
+            return
+        self.dim = rows.shape[1]
+        self._file.write(rows[keep].tobytes())
+        for i in keep:
+            raw = str(words[i]).replace("\n", " ").encode("utf-8", "surrogatepass")
+            self._words.write(b"\n" + raw if self.ends else raw)
+            self._end += 1 + len(raw)
+            self.ends.append(self._end)
+
+
+def _header(rows: int, dim: int, text: int) -> bytes:
+    size = rows * dim * 4
+    after = size + 8 * rows
+    header = {
+        "vectors": {"dtype": "F32", "shape": [rows, dim], "data_offsets": [0, size]},
+        "ends": {"dtype": "I64", "shape": [rows], "data_offsets": [size, after]},
+        "words": {"dtype": "U8", "shape": [text], "data_offsets": [after, after + text]},
+    }
+    return (_HEADER - 8).to_bytes(8, "little") + json.dumps(header).encode().ljust(_HEADER - 8)

@@ -1,0 +1,182 @@
+"""The atlas view: every head of a model as a small map, with its attention and its scores."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Capture, Items, Map, View
+from langscape.errors import DataError, SettingsError
+from langscape.views.columns import columns_of, packed
+from langscape.views.heads import Heads, heads_of
+from langscape.views.scores import described_score
+
+TAGS = ("tags", "tag", "names", "name", "pattern")
+"""Of the score columns that are text, the first of these says what a head does; commas part several."""
+
+BUDGET = 3_300_000
+"""Bytes that all the attention of an atlas should take when squeezed; base64 adds a third."""
+
+_MOST = 24_000_000
+_STEPS = (255, 127, 63, 31, 15)
+
+
+def atlas(
+    capture: Capture,
+    maps: Mapping[tuple[int, int], Map],
+    scores: Items | None = None,
+    head_map: Map | None = None,
+    *,
+    meanings: Mapping[str, str] | None = None,
+    array: str = "attention",
+    title: str | None = None,
+) -> View:
+    """Every head at once: its map, its attention, its scores, and where it lies among the others.
+
+    maps has one map per (layer, head), all of the same tokens; where special tokens were dropped, the maps'
+    items carry the column "position". scores and head_map have a row per head, named by the columns
+    "layer" and "head"; text in the column "tags" can be filtered by, numbers can be sorted by.
+    meanings are sentences on scores, by column.
+
+    Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
+    5 MB; the view says how exact that is.
+    """
+    heads = heads_of(capture, array)
+    if heads.queries != heads.keys:
+        raise DataError(f"{array!r} has other tokens as queries than as keys; an atlas needs self-attention")
+    if not maps:
+        raise SettingsError("an atlas needs the map of at least one head; give {(layer, head): map}")
+    order = sorted(maps)
+    for layer, head in order:
+        heads.one(layer, head)
+    xy, positions = _places(maps, order, len(heads.keys))
+    token_columns, arrays = columns_of(maps[order[0]])
+    arrays = {f"token_{name}": values for name, values in arrays.items()}
+    arrays |= {"xy": xy, "positions": positions, "special": heads.special_keys}
+    score_columns = _scores(maps, order, scores, meanings or {}, arrays)
+    if head_map is not None:
+        rows = _rows(head_map.items, order, "head_map", whole=True)
+        arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
+    steps, stored = _attention(heads, order)
+    arrays |= stored
+    notes = list(heads.notes)
+    if not stored:
+        notes.append(
+            f"attention of {len(order)} heads over {len(heads.keys)} tokens would not fit a page and was "
+            "left out; take a shorter text or fewer heads to see it"
+        )
+    properties = {
+        "title": title or "Atlas of heads",
+        "subtitle": heads.model,
+        "tokens": list(heads.keys),
+        "heads": [list(key) for key in order],
+        "columns": score_columns,
+        "tags": next(
+            (name for name in TAGS if name in {c["name"] for c in score_columns if c["type"] == "category"}),
+            None,
+        ),
+        "token_columns": [{**column, "array": f"token_{column['array']}"} for column in token_columns],
+        "steps": steps,
+        "later": sorted(stored),
+        "settings": dict(maps[order[0]].settings),
+        "notes": notes,
+    }
+    return View("atlas", properties, arrays)
+
+
+def _places(
+    maps: Mapping[tuple[int, int], Map], order: Sequence[tuple[int, int]], tokens: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates (heads, items, 2) and the token that each item is."""
+    first = maps[order[0]]
+    for key in order:
+        if maps[key].labels != first.labels:
+            raise DataError(
+                f"the map of head {key} has other items than that of head {order[0]}; give maps of one text"
+            )
+        if maps[key].xy.shape[1] < 2 or not np.isfinite(maps[key].xy).all():
+            raise DataError(f"the map of head {key} has no finite places in two dimensions; make it again")
+    positions = first.items.columns.get("position")
+    if positions is None and len(first) != tokens:
+        raise DataError(
+            f"the maps have {len(first)} items, but there are {tokens} tokens; give the items a column "
+            '"position" that says which token each is'
+        )
+    positions = np.arange(tokens) if positions is None else np.asarray(positions)
+    if (
+        positions.dtype.kind not in "iuf"
+        or positions.min(initial=0) < 0
+        or positions.max(initial=0) >= tokens
+    ):
+        raise DataError(f'the column "position" of the maps must hold numbers from 0 to {tokens - 1}')
+    return np.stack([maps[key].xy[:, :2] for key in order]).astype(np.float32), positions.astype(np.int32)
+
+
+def _rows(table: Items, order: Sequence[tuple[int, int]], what: str, *, whole: bool = False) -> np.ndarray:
+    """The row of every head in the table, -1 where it has none."""
+    for name in ("layer", "head"):
+        if name not in table.columns:
+            held = ", ".join(table.columns) or "no columns"
+            raise DataError(
+                f"{what} has {held}, but not {name!r}; its rows are heads, named by layer and head"
+            )
+    keys = zip(table.columns["layer"].tolist(), table.columns["head"].tolist(), strict=True)
+    known = {(int(layer), int(head)): row for row, (layer, head) in enumerate(keys)}
+    absent = [key for key in order if key not in known]
+    if absent and whole:
+        raise DataError(
+            f"{what} has no row for {len(absent)} of {len(order)} heads, the first is {absent[0]}"
+        )
+    return np.array([known.get(key, -1) for key in order], dtype=np.intp)
+
+
+def _scores(
+    maps: Mapping[tuple[int, int], Map],
+    order: Sequence[tuple[int, int]],
+    scores: Items | None,
+    meanings: Mapping[str, str],
+    arrays: dict[str, np.ndarray],
+) -> list[dict[str, Any]]:
+    """What every score column is; its values join the arrays."""
+    table: dict[str, np.ndarray] = {}
+    if scores is not None:
+        rows = _rows(scores, order, "scores")
+        for name, values in scores.columns.items():
+            if name in ("layer", "head"):
+                continue
+            column = values[rows].astype(object)
+            column[rows < 0] = None
+            table[name] = column
+    kls = np.array([maps[key].kl for key in order])
+    if "kl" not in table and np.isfinite(kls).any():
+        table["kl"] = kls
+    described = []
+    for at, (name, values) in enumerate(table.items()):
+        categories, arrays[f"score{at}"] = packed(values)
+        kind = {"type": "number"} if categories is None else {"type": "category", "categories": categories}
+        described.append({**described_score(name, meanings.get(name)), "array": f"score{at}", **kind})
+    return described
+
+
+def _attention(heads: Heads, order: Sequence[tuple[int, int]]) -> tuple[int, dict[str, np.ndarray]]:
+    """Every head's weights as uint8, v = round(steps·√w), with as many steps as fit the budget."""
+    every = max(1, len(order) // 12)
+    tried = [heads.one(*key) for key in order[::every]]
+
+    def expected(steps: int) -> float:
+        squeezed = sum(len(gzip.compress(_stepped(weights, steps).tobytes(), 6)) for weights in tried)
+        return squeezed * len(order) / len(tried)
+
+    steps = next((steps for steps in _STEPS if expected(steps) <= BUDGET), _STEPS[-1])
+    if steps == _STEPS[-1] and expected(steps) > _MOST:
+        return steps, {}
+    return steps, {
+        f"attention_{layer}_{head}": _stepped(heads.one(layer, head), steps) for layer, head in order
+    }
+
+
+def _stepped(weights: np.ndarray, steps: int) -> np.ndarray:
+    return np.round(steps * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint8)

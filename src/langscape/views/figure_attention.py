@@ -1,0 +1,45 @@
+"""The attention view drawn with matplotlib: queries down, keys across."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from langscape.data import View
+from langscape.views.heat import LETTERS, bar, draw_heat, label_across, label_up
+from langscape.views.paper import MARGIN, PLAIN, SOFT, Caption, inches
+
+_WIDTH, _LEAST, _SIDE, _HEIGHTS = 10.0, 7.0, 0.9, (2.0, 12.0)
+
+
+def draw(view: View) -> Figure:
+    """The view as a matplotlib figure, at most 10 inches wide; cells are square."""
+    properties, weights = view.properties, view.arrays["attention"]
+    gutter = 0.2 + 0.055 * min(LETTERS, max(map(len, (*properties["queries"], *properties["keys"]))))
+    across = _WIDTH - 2 * MARGIN - gutter - _SIDE
+    cell = min(across / weights.shape[1], 0.5)
+    up = float(np.clip(cell * weights.shape[0], *_HEIGHTS))
+    across = cell * weights.shape[1]
+    # A little for the names of both sides.
+    left = bottom = MARGIN + gutter + 0.2
+    width = max(left + across + _SIDE + MARGIN, _LEAST)
+    caption = Caption(properties, width)
+    figure = Figure(figsize=(width, caption.height + up + bottom), facecolor="white")
+    axes = figure.add_axes(inches(figure, left, bottom, across, up))
+    top = float(weights.max()) or 1.0
+    image = draw_heat(axes, weights, top)
+    steps = label_across(axes, properties["keys"], across), label_up(axes, properties["queries"], up)
+    name = {"size": 8, "color": SOFT, **PLAIN}
+    axes.set_xlabel("key: is attended to", **name)
+    axes.set_ylabel("query: attends", **name)
+    bar(figure, image, left + across + 0.25, bottom + up - 1.9, "weight")
+    said = [properties.get("subtitle", ""), f"{weights.shape[0]} × {weights.shape[1]} tokens"]
+    if max(steps) > 1:
+        said.append(f"every {_nth(max(steps))} token is labelled")
+    said.append("colour grows with the square root of the weight")
+    caption.write(figure, " · ".join(part for part in said if part))
+    return figure
+
+
+def _nth(number: int) -> str:
+    return {2: "second", 3: "third", 4: "fourth", 5: "fifth"}.get(number, f"{number}th")

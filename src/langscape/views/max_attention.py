@@ -1,0 +1,51 @@
+"""The maximum-attention view: for every head, how strongly each token is attended to at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from langscape.data import Capture, View
+from langscape.errors import SettingsError
+from langscape.views.heads import heads_of
+
+
+def max_attention(
+    capture: Capture,
+    *,
+    layers: Sequence[int] | None = None,
+    show: Literal["maximum", "mean"] = "maximum",
+    array: str = "attention",
+    title: str | None = None,
+) -> View:
+    """Heads × tokens, layer by layer: the largest weight any query gives a token, and the mean over queries.
+
+    layers are the model's own numbers, from 0; without them, all that the capture holds. show
+    says which of the two a figure draws and the page shows first.
+    """
+    if show not in ("maximum", "mean"):
+        raise SettingsError(f'show {show!r} is neither "maximum" nor "mean"')
+    heads = heads_of(capture, array)
+    wanted = list(heads.layers) if layers is None else [int(layer) for layer in layers]
+    absent = [layer for layer in wanted if layer not in heads.layers]
+    if absent or not wanted:
+        held = ", ".join(str(layer) for layer in heads.layers)
+        raise SettingsError(f"layers {absent or wanted} are not in this capture, which holds {held}")
+    weights = np.asarray(heads.weights[[heads.layers.index(layer) for layer in wanted]], np.float32)
+    properties = {
+        "title": title or f"{show.capitalize()} attention",
+        "show": show,
+        "subtitle": " · ".join(part for part in (heads.model, array.replace("_", " ")) if part),
+        "layers": wanted,
+        "heads": list(heads.heads),
+        "keys": list(heads.keys),
+        "notes": list(heads.notes),
+    }
+    arrays = {
+        "maximum": weights.max(axis=2),
+        "mean": weights.mean(axis=2),
+        "special_keys": heads.special_keys,
+    }
+    return View("max_attention", properties, arrays)

@@ -1,0 +1,68 @@
+"""What figures share: letters, inks, and the caption. Only matplotlib renderers import this."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+
+INK, SOFT = "#1b1d21", "#5b626c"
+MARGIN = 0.32
+"""Inches kept free on every side."""
+
+# The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
+FONTS = ["DejaVu Sans"] + [
+    name
+    for name in ("Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS")
+    if name in fontManager.get_font_names()
+]
+# Labels are text, never formulas: "$" is a letter like any other.
+PLAIN: dict[str, Any] = {"parse_math": False, "family": FONTS}
+
+_TITLE, _LINE = 0.36, 0.175
+
+
+class Caption:
+    """A title and the lines under it; how high they are is known before the picture's height is chosen."""
+
+    def __init__(self, properties: Mapping[str, Any], width: float, *, more: int = 1) -> None:
+        """`more` lines are kept for what is only known once everything is drawn."""
+        self._title = short(str(properties.get("title") or ""), int(9 * width))
+        letters = int(13.5 * width)
+        # A figure is never broken from its value, hence the no-break spaces.
+        figures = [
+            f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in properties.get("quality", ())
+        ]
+        self._lines = textwrap.wrap(" · ".join(figures), letters)
+        notes = properties.get("notes", ())
+        if notes:
+            others = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            self._lines += textwrap.wrap(f"Note: {short(notes[0], 240)}{others}", letters)
+        self.height = MARGIN + _TITLE + _LINE * (len(self._lines) + more) + 0.12
+
+    def write(self, figure: Figure, *sentences: str) -> None:
+        """Put title, figures of trust, notes and these sentences on the figure."""
+        width, height = figure.get_size_inches()
+        left, top = MARGIN / width, 1 - MARGIN / height
+        figure.text(left, top, self._title, size=14, weight="bold", color=INK, va="top", **PLAIN)
+        for at, line in enumerate([*self._lines, *sentences]):
+            y = top - (_TITLE + _LINE * at) / height
+            figure.text(left, y, line, size=8.5, color=SOFT, va="top", **PLAIN)
+
+
+def inches(
+    figure: Figure, left: float, bottom: float, width: float, height: float
+) -> tuple[float, float, float, float]:
+    """A rectangle in inches as the shares of the figure that matplotlib wants."""
+    across, up = figure.get_size_inches()
+    return float(left / across), float(bottom / up), float(width / across), float(height / up)
+
+
+def short(text: str, most: int) -> str:
+    """One line of at most so many letters, without what no font can draw."""
+    clean = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(clean.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

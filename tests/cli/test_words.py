@@ -1,0 +1,159 @@
+"""The commands a new user types, in a process of their own."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from langscape import read_map
+from langscape.sources import samples, write_vectors
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    write_vectors(folder / "words.npz", samples.words())
+    listed = samples.groups()
+    with (folder / "list.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [("word", "group"), *zip(listed.words[::3], listed.groups[::3], strict=True)]
+        )
+    return folder
+
+
+def langscape(folder, *words, check=True, **env):
+    command = [sys.executable, "-m", "langscape.cli", *map(str, words)]
+    home = {"LANGSCAPE_HOME": str(folder / "home"), **({"NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"]})}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, **home, **env}, timeout=300
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kernels():
+    import langscape.kernels  # noqa: F401  sets NUMBA_CACHE_DIR, so that the commands compile nothing again
+
+
+def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
+    done = langscape(
+        folder, "words", "words.npz", "--words", "list.csv", "--local", "-o", "m.parquet", "-o", "m.csv"
+    )
+    assert done.stdout.split() == ["m.parquet", "m.csv"]
+    assert "local" in done.stderr
+    m = read_map(folder / "m.parquet")
+    assert set(m.items.columns) >= {"group", "score"}
+    with (folder / "m.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == list(m.labels)
+    assert float(rows[0]["x"]) == m.xy[0, 0]
+
+    done = langscape(
+        folder, "insert", "m.parquet", "music", "nonsuchword", "--vectors", "words.npz", "-o", "n.parquet"
+    )
+    assert "nonsuchword" in done.stderr
+    assert "music: near" in done.stderr
+    n = read_map(folder / "n.parquet")
+    assert len(n) == len(m) + 1
+    assert np.array_equal(n.xy[:-1], m.xy)
+
+    done = langscape(folder, "measure", "m.parquet", "--k", "10")
+    assert f"{100 * m.quality['local']:.2f}" in done.stdout
+
+
+def test_asked_again_the_same_map_comes_from_the_store(folder):
+    first = langscape(folder, "words", "words.npz", "--limit", "300", "-o", "a.parquet")
+    again = langscape(folder, "words", "words.npz", "--limit", "300", "-o", "b.parquet")
+    assert first.stderr == again.stderr
+    assert np.array_equal(read_map(folder / "a.parquet").xy, read_map(folder / "b.parquet").xy)
+
+
+def test_an_earlier_map_can_be_the_start(folder):
+    langscape(folder, "words", "words.npz", "--limit", "200", "-o", "old.parquet")
+    done = langscape(
+        folder, "words", "words.npz", "--limit", "220", "--init", "old.parquet", "-o", "new.parquet"
+    )
+    assert "220 items" in done.stderr
+    assert read_map(folder / "new.parquet").settings["initial"] == "map"
+
+
+@pytest.mark.slow
+def test_landmarks_carry_all_other_words(folder):
+    for sample in ("frequency", "random", "kmeans"):
+        langscape(
+            folder,
+            "words",
+            "words.npz",
+            "--landmarks",
+            "600",
+            "--sample",
+            sample,
+            "--workers",
+            "0",
+            "-o",
+            "big.parquet",
+        )
+        big = read_map(folder / "big.parquet")
+        assert len(big) == 5000
+        assert big.items.columns["inserted"].sum() == 4400
+        assert sorted(big.labels) == sorted(samples.words().words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["words", "nowhere.txt", "-o", "m.parquet"], "nowhere.txt"),
+        (["words", "words.npz", "-o", "m.docx"], ".docx"),
+        (["words", "words.npz", "--words", "nolist.csv"], "nolist.csv"),
+        (["words", "words.npz", "--limit", "20", "--perplexity", "90"], "perplexity 90"),
+        (["words", "words.npz", "--limit", "50", "--init", "sideways"], "sideways"),
+        (["words", "words.npz", "--landmarks", "9000"], "9,000 landmarks"),
+        (["insert", "nomap.parquet", "tea", "--vectors", "words.npz"], "nomap.parquet"),
+        (["insert", "words.npz", "--vectors", "words.npz"], "name the words"),
+        (
+            ["insert", "words.npz", "tea", "--vectors", "words.npz", "--neighbours", "some"],
+            "--neighbours some",
+        ),
+        (["measure", "words.npz"], "words.npz"),
+    ],
+)
+def test_a_mistake_is_one_clear_message(folder, words, said):
+    done = langscape(folder, *words, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+@pytest.mark.slow
+def test_control_c_keeps_the_map_as_it_stood(folder):
+    command = [
+        sys.executable,
+        "-m",
+        "langscape.cli",
+        "words",
+        "words.npz",
+        "--limit",
+        "2400",
+        "--steps",
+        "200000",
+    ]
+    process = subprocess.Popen(
+        [*command, "-o", "part.parquet"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LANGSCAPE_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"},
+    )
+    time.sleep(12)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "as it stood" in said
+    assert read_map(folder / "part.parquet").xy.shape == (2400, 2)

@@ -1,0 +1,140 @@
+"""The steps of words: maps, insertion, and bulk insertion part by part, against the plain calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from langscape import affinity, insert
+from langscape.engine import Schedule, embed
+from langscape.errors import DataError, FileError, SettingsError
+from langscape.run.bulk import insertion
+from langscape.run.packing import pack, packed_rows, read_packed
+from langscape.run.recipe import Recipe
+from langscape.run.store import Store
+from langscape.sources import Vectors, read_vectors, samples, write_vectors
+
+QUICK = {"steps": 300, "early_steps": 100}
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_vectors(tmp_path_factory.mktemp("vectors") / "words.bin", samples.words().rows(range(1500)))
+
+
+@pytest.fixture
+def base(vectors: Path) -> Recipe:
+    return Recipe("words.map", {"limit": 400, "perplexity": 20, "schedule": QUICK}, {"vectors": vectors})
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, local: bool) -> None:
+    settings = {"limit": 200, "perplexity": 15.0, "local": local, "schedule": QUICK, "seed": 3}
+    made = store.run(Recipe("words.map", settings, {"vectors": vectors}))
+    read = read_vectors(vectors, limit=200)
+    P = (affinity.local if local else affinity.points)(read.matrix, 15.0, items=read.items(), seed=3)
+    expected = embed(P, schedule=Schedule(**QUICK), seed=3)
+    np.testing.assert_array_equal(made.xy, expected.xy)
+    assert made.labels == read.words
+    assert made.kl == expected.kl
+    np.testing.assert_array_equal(made.vectors, read.matrix)
+
+
+def test_a_list_with_groups_chooses_and_colours_the_words(
+    store: Store, vectors: Path, tmp_path: Path
+) -> None:
+    chosen = [word for word in read_vectors(vectors).words[100:160] if word.isalpha()]
+    listed = tmp_path / "list.csv"
+    listed.write_text("word,group\n" + "".join(f"{word},{i % 3}\n" for i, word in enumerate(chosen)))
+    recipe = Recipe("words.map", {"perplexity": 5, "schedule": QUICK}, {"vectors": vectors, "list": listed})
+    made = store.run(recipe)
+    assert list(made.labels) == chosen
+    assert set(made.items.columns["group"]) == {"0", "1", "2"}
+
+
+def test_inserted_words_by_recipe_are_those_by_call(store: Store, vectors: Path, base: Recipe) -> None:
+    words = list(read_vectors(vectors).words[1000:1010])
+    grown = store.run(Recipe("words.insert", {"words": words}, {"map": base, "vectors": vectors}))
+    expected = insert(store.run(base), read_vectors(vectors, words).matrix, words)
+    np.testing.assert_array_equal(grown.xy, expected.xy)
+    with pytest.raises(DataError, match="no words are named for insertion"):
+        store.run(Recipe("words.insert", {}, {"map": base, "vectors": vectors}))
+
+
+@pytest.mark.parametrize("ending", [".bin", ".txt", ".npz", ".safetensors", ".parquet"])
+def test_packed_vectors_are_the_rows_that_read_vectors_gives(tmp_path: Path, ending: str) -> None:
+    source, target = tmp_path / f"v{ending}", tmp_path / "packed.safetensors"
+    words = [f"wörd{i}" for i in range(500)]
+    matrix = np.random.default_rng(0).normal(size=(500, 7)).astype(np.float32)
+    matrix[33, 2] = np.nan  # left out, and counted by read_vectors
+    write_vectors(source, Vectors(words, matrix))
+    pack(source, target)
+    expected = read_vectors(source)
+    assert packed_rows(target) == len(expected) == 499
+    for first, count in ((0, 499), (0, 1), (10, 30), (490, 100), (498, 1)):
+        got, rows = read_packed(target, first, count)
+        assert got == list(expected.words[first : first + count])
+        np.testing.assert_array_equal(rows, expected.matrix[first : first + count])
+    again = read_vectors(target)
+    assert again.words == expected.words
+    np.testing.assert_array_equal(again.matrix, expected.matrix)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
+
+
+def test_packing_a_broken_file_leaves_nothing(store: Store, vectors: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.bin"
+    cut.write_bytes(vectors.read_bytes()[:-1000])
+    with pytest.raises(FileError, match="cut short"):
+        store.run(Recipe("vectors.pack", {}, {"vectors": cut}))
+    assert store.size() == (0, 0)
+    assert not list((store.root / "aside").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [None, "local"])
+def test_bulk_insertion_places_every_word_where_one_call_does(
+    store: Store, vectors: Path, base: Recipe, tmp_path: Path, cluster: str | None
+) -> None:
+    sweep = insertion(base, vectors, store=store, chunk=250, neighbours=8)
+    report = sweep.run(workers=2, cluster=cluster)
+    assert report.failed == {}
+    assert report.done == 7  # the map's own words, and six parts
+    folder = sweep.dataset(tmp_path / "placed")
+    rows = duckdb.sql(f"select * from '{folder}/*.parquet'").fetchnumpy()
+    everything = read_vectors(vectors)
+    expected = insert(store.run(base), everything.matrix[400:], everything.words[400:], neighbours=8)
+    assert list(rows["label"]) == list(expected.labels)
+    np.testing.assert_array_equal(rows["x"], expected.xy[:, 0])
+    np.testing.assert_array_equal(rows["y"], expected.xy[:, 1])
+    np.testing.assert_array_equal(rows["inserted"], np.arange(1500) >= 400)
+    np.testing.assert_array_equal(rows["dissimilar"], expected.items.columns["dissimilar"])
+    assert list(rows["nearest"][400:]) == list(expected.items.columns["nearest"][400:])
+    np.testing.assert_allclose(
+        np.ma.filled(rows["local"][400:], np.nan), expected.per_point["local"][400:], rtol=1e-6
+    )
+    with pytest.raises(FileError, match="exists already"):
+        sweep.dataset(folder)
+    assert insertion(base, vectors, store=store, chunk=250, neighbours=8).run(workers=2).computed == 0
+
+
+def test_only_tables_and_maps_make_a_dataset_and_failure_leaves_no_folder(
+    store: Store, tmp_path: Path
+) -> None:
+    from langscape.run.sweep import Sweep
+
+    with pytest.raises(DataError, match="gives figures; only maps and tables"):
+        Sweep({"a": Recipe("chores.square")}, store=store).dataset(tmp_path / "out")
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+    with pytest.raises(SettingsError, match="chunk is 0"):
+        insertion(tmp_path / "map.parquet", tmp_path / "v.bin", store=store, chunk=0)
+
+
+def test_a_map_saved_without_vectors_says_what_is_missing(
+    store: Store, vectors: Path, base: Recipe, tmp_path: Path
+) -> None:
+    path = store.run(base).save(tmp_path / "map.parquet", vectors=False)
+    with pytest.raises(DataError, match="saved without its vectors"):
+        insertion(path, vectors, store=store).run(workers=0)

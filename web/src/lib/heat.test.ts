@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+
+import { heatTable, level, paintHeat } from './heat'
+
+const table = Uint32Array.from({ length: 256 }, (_, i) => i)
+const all = (n: number) => Int32Array.from({ length: n }, (_, i) => i)
+
+function painted(values: number[], rows: number, columns: number, width: number, height: number, over = {}) {
+  const pixels = new Uint32Array(width * height)
+  const cells = { values: Float32Array.from(values), wide: columns, rows: all(rows), columns: all(columns), ...over }
+  const window = { top: 0, bottom: cells.rows.length, left: 0, right: cells.columns.length }
+  paintHeat(pixels, width, height, cells, window, 1, table)
+  return [...pixels]
+}
+
+describe('a painted matrix', () => {
+  it('gives every cell its own pixels', () => {
+    expect(painted([0, 1, 0.25, 0], 2, 2, 4, 2)).toEqual([0, 0, 255, 255, 128, 128, 0, 0])
+  })
+
+  it('loses no strong weight where cells are smaller than pixels', () => {
+    const values = new Array(100 * 100).fill(0)
+    values[37 * 100 + 91] = 1
+    const pixels = painted(values, 100, 100, 10, 10)
+    expect(pixels.filter((pixel) => pixel === 255).length).toBe(1)
+    expect(pixels[3 * 10 + 9]).toBe(255)
+  })
+
+  it('shows only the rows and columns that are wanted, in their order', () => {
+    expect(painted([0, 1, 0, 0, 0, 0.25, 1, 1, 1], 3, 3, 2, 2, { rows: [1, 0], columns: [2, 1] })).toEqual([128, 0, 0, 255])
+  })
+})
+
+it('levels grow with the square root, from nothing to the largest', () => {
+  expect([0, 0.25, 1, 2].map((weight) => level(weight, 1))).toEqual([0, 128, 255, 255])
+  expect(level(0, 0)).toBe(0)
+})
+
+it('nothing is the colour of the ground', () => {
+  expect(heatTable('light')[0]).toBe(0xffffffff)
+  expect(heatTable('dark')[0]).toBe(0xff1b1715)
+})

@@ -1,0 +1,66 @@
+import { heatColour, type Theme } from './colour'
+
+/** Colours by share of the largest weight, 256 steps, as pixels. They grow with the square root, so that weak weights are seen. */
+export function heatTable(theme: Theme): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, i) => {
+    const [red, green, blue] = heatColour(i / 255, theme)
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0
+  })
+}
+
+/** Which part of a matrix is on screen, in rows and columns; ends may lie inside a cell. */
+export interface Window {
+  top: number
+  bottom: number
+  left: number
+  right: number
+}
+
+/** A matrix whose rows and columns are chosen and ordered by `rows` and `columns`; `wide` is the length of a stored row. */
+export interface Cells {
+  values: Float32Array
+  wide: number
+  rows: ArrayLike<number>
+  columns: ArrayLike<number>
+}
+
+/** Fills an image with the window; where several cells share a pixel the largest is seen, so that no weight is lost. */
+export function paintHeat(pixels: Uint32Array, width: number, height: number, cells: Cells, window: Window, top: number, table: Uint32Array): void {
+  const { values, wide, rows, columns } = cells
+  const [lefts, rights] = edges(width, window.left, window.right, columns.length)
+  const [tops, bottoms] = edges(height, window.top, window.bottom, rows.length)
+  for (let y = 0; y < height; y++) {
+    if (y && tops[y] === tops[y - 1] && bottoms[y] === bottoms[y - 1]) {
+      pixels.copyWithin(y * width, (y - 1) * width, y * width)
+      continue
+    }
+    for (let x = 0; x < width; x++) {
+      let most = 0
+      for (let r = tops[y]; r < bottoms[y]; r++) {
+        const row = rows[r] * wide
+        for (let c = lefts[x]; c < rights[x]; c++) {
+          const value = values[row + columns[c]]
+          if (value > most) most = value
+        }
+      }
+      pixels[y * width + x] = table[level(most, top)]
+    }
+  }
+}
+
+/** The step of the table at which a weight stands. */
+export function level(weight: number, top: number): number {
+  return top > 0 ? Math.min(255, Math.round(255 * Math.sqrt(weight / top))) : 0
+}
+
+/** The cells from `from` to `to` that each of `count` pixels covers: at least one. */
+function edges(count: number, from: number, to: number, most: number): [Int32Array, Int32Array] {
+  const starts = new Int32Array(count)
+  const ends = new Int32Array(count)
+  const step = (to - from) / count
+  for (let i = 0; i < count; i++) {
+    starts[i] = Math.min(Math.max(Math.floor(from + i * step + 1e-9), 0), most - 1)
+    ends[i] = step > 1 ? Math.min(Math.max(Math.floor(from + (i + 1) * step + 1e-9), starts[i] + 1), most) : starts[i] + 1
+  }
+  return [starts, ends]
+}

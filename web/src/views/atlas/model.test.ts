@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+
+import type { View } from '../../lib/view'
+import { arranged, attentionOf, placesOf, rank, readAtlas, type Wish } from './model'
+
+const heads = [[0, 0], [0, 1], [1, 0], [1, 1]]
+const view: View = {
+  kind: 'atlas',
+  properties: {
+    title: 'Atlas', subtitle: 'tiny', tokens: ['[CLS]', 'a', 'b'], heads,
+    columns: [
+      { name: 'tags', label: 'Tags', meaning: '', type: 'category', array: 'score0', categories: ['sink', 'previous-token, local band'] },
+      { name: 'entropy', label: 'Entropy', meaning: 'How wide.', type: 'number', array: 'score1' },
+      { name: 'cluster', label: 'Cluster', meaning: '', type: 'category', array: 'score2', categories: ['x', 'y'] },
+    ],
+    tags: 'tags', token_columns: [], steps: 255, later: ['attention_0_1'], notes: [], settings: { steps: 1000 },
+  },
+  arrays: {
+    xy: { shape: [4, 2, 2], data: Float32Array.from({ length: 16 }, (_, i) => i) },
+    positions: { shape: [2], data: Int32Array.of(1, 2) },
+    special: { shape: [3], data: Uint8Array.of(1, 0, 0) },
+    score0: { shape: [4], data: Int32Array.of(0, 1, -1, 0) },
+    score1: { shape: [4], data: Float32Array.of(2, NaN, 5, 1) },
+    score2: { shape: [4], data: Int32Array.of(0, 1, 0, 1) },
+  },
+  later: { attention_0_1: async () => ({ shape: [3, 3], data: Uint8Array.of(255, 0, 51, 0, 0, 0, 0, 0, 0) }) },
+}
+const atlas = readAtlas(view)
+const wish: Wish = { sort: null, descending: true, tag: null, text: '', group: null }
+const names = (over: Partial<Wish>) => arranged(atlas, { ...wish, ...over }).map(({ name, heads }) => [name, heads.map(({ name }) => name).join(' ')])
+
+describe('an atlas', () => {
+  it('is read with tags split and counted', () => {
+    expect(atlas.heads[1].tags).toEqual(['previous-token', 'local band'])
+    expect(atlas.tags).toEqual([['sink', 2], ['local band', 1], ['previous-token', 1]])
+    expect([atlas.layers, atlas.wide]).toEqual([[0, 1], 2])
+    expect([...placesOf(atlas, 1)]).toEqual([4, 5, 6, 7])
+    expect(atlas.tokenColumns[0]).toMatchObject({ name: 'position', low: 1, high: 2 })
+  })
+
+  it('stands in the order of the model, or of a score with the missing last', () => {
+    expect(names({})).toEqual([['', '0.0 0.1 1.0 1.1']])
+    expect(names({ sort: 'entropy' })).toEqual([['', '1.0 0.0 1.1 0.1']])
+    expect(names({ sort: 'entropy', descending: false })).toEqual([['', '1.1 0.0 1.0 0.1']])
+  })
+
+  it('is filtered by tag, by name and by part of a tag', () => {
+    expect(names({ tag: 'sink' })).toEqual([['', '0.0 1.1']])
+    expect(names({ text: '1.' })).toEqual([['', '1.0 1.1']])
+    expect(names({ text: 'Previous' })).toEqual([['', '0.1']])
+    expect(names({ text: 'zebra' })).toEqual([])
+  })
+
+  it('is grouped by layer, by first tag and by any category', () => {
+    expect(names({ group: 'layer', sort: 'entropy' })).toEqual([['Layer 0', '0.0 0.1'], ['Layer 1', '1.0 1.1']])
+    expect(names({ group: 'tags' })).toEqual([['sink', '0.0 1.1'], ['previous-token', '0.1'], ['(none)', '1.0']])
+    expect(names({ group: 'cluster' })).toEqual([['x', '0.0 1.0'], ['y', '0.1 1.1']])
+  })
+
+  it('unpacks attention as squares of its steps, and none where there is none', async () => {
+    const head = await attentionOf(view, atlas, atlas.heads[1])
+    expect(head!.weights[0]).toBe(1)
+    expect(head!.weights[2]).toBeCloseTo(0.04)
+    expect(await attentionOf(view, atlas, atlas.heads[0])).toBeNull()
+  })
+})
+
+it('ranks count from the largest, and what is missing has none', () => {
+  const values = Float32Array.of(2, NaN, 5, 2)
+  expect([0, 1, 2, 3].map((row) => rank(values, row))).toEqual([2, null, 1, 2])
+})

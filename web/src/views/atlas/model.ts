@@ -1,0 +1,184 @@
+import type { View } from '../../lib/view'
+import type { Head } from '../attention/head'
+import { numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
+
+/** A head by its place in the model, both from 0, and its row in every array of the atlas. */
+export interface HeadName {
+  row: number
+  layer: number
+  head: number
+  /** "3.5" for layer 3, head 5. */
+  name: string
+  tags: string[]
+}
+
+export interface Score {
+  name: string
+  label: string
+  meaning: string
+  column: Column
+}
+
+export interface Atlas {
+  title: string
+  subtitle: string
+  tokens: string[]
+  heads: HeadName[]
+  layers: number[]
+  /** Heads per layer at most, for a grid of layers × heads. */
+  wide: number
+  scores: Score[]
+  /** Every tag with the number of heads that have it, the most frequent first. */
+  tags: [string, number][]
+  /** heads × items × 2, and which token each item is. */
+  xy: Float32Array
+  items: number
+  positions: Int32Array
+  special: Uint8Array
+  /** What tokens can be coloured by; position first. */
+  tokenColumns: Column[]
+  headXy: Float32Array | null
+  steps: number
+  hasAttention: boolean
+  notes: string[]
+  settings: [string, string][]
+}
+
+interface Properties {
+  title: string
+  subtitle: string
+  tokens: string[]
+  heads: [number, number][]
+  columns: (DescribedColumn & { label: string; meaning: string })[]
+  tags: string | null
+  token_columns: DescribedColumn[]
+  steps: number
+  later: string[]
+  notes: string[]
+  settings: Record<string, unknown>
+}
+
+export function readAtlas(view: View): Atlas {
+  const properties = view.properties as unknown as Properties
+  const scores = properties.columns.map((column) => ({ name: column.name, label: column.label, meaning: column.meaning, column: readColumn(view, column) }))
+  const tagged = scores.find(({ name }) => name === properties.tags)?.column
+  const heads = properties.heads.map(([layer, head], row) => ({ row, layer, head, name: `${layer}.${head}`, tags: tagsOf(tagged, row) }))
+  const counts = new Map<string, number>()
+  for (const { tags } of heads) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1)
+  const layers = [...new Set(heads.map(({ layer }) => layer))].sort((a, b) => a - b)
+  const positions = view.arrays['positions'].data as Int32Array
+  return {
+    title: properties.title,
+    subtitle: properties.subtitle,
+    tokens: properties.tokens,
+    heads,
+    layers,
+    wide: Math.max(...layers.map((number) => heads.filter(({ layer }) => layer === number).length)),
+    scores,
+    tags: [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])),
+    xy: view.arrays['xy'].data as Float32Array,
+    items: positions.length,
+    positions,
+    special: view.arrays['special'].data as Uint8Array,
+    tokenColumns: [
+      numberColumn('position', Float32Array.from(positions)),
+      ...properties.token_columns.map((column) => readColumn(view, column)).filter(({ name }) => name !== 'position'),
+    ],
+    headXy: (view.arrays['head_xy']?.data as Float32Array | undefined) ?? null,
+    steps: properties.steps,
+    hasAttention: properties.later.length > 0,
+    notes: properties.notes,
+    settings: Object.entries(properties.settings).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  }
+}
+
+function tagsOf(column: Column | undefined, row: number): string[] {
+  if (column?.type !== 'category') return []
+  const text = column.categories[column.codes[row]] ?? ''
+  return text.split(',').map((tag) => tag.trim()).filter(Boolean)
+}
+
+/** The head's coordinates, items × 2. */
+export function placesOf(atlas: Atlas, row: number): Float32Array {
+  return atlas.xy.subarray(row * atlas.items * 2, (row + 1) * atlas.items * 2)
+}
+
+/** The attention of a head, unpacked when it is first shown: v steps mean a weight of (v/steps)². */
+export async function attentionOf(view: View, atlas: Atlas, { layer, head }: HeadName): Promise<Head | null> {
+  const unpack = view.later[`attention_${layer}_${head}`]
+  if (!unpack) return null
+  const { data } = await unpack()
+  const table = Float32Array.from({ length: 256 }, (_, v) => (v / atlas.steps) ** 2)
+  return {
+    weights: Float32Array.from(data, (v) => table[v]),
+    queries: atlas.tokens,
+    keys: atlas.tokens,
+    specialQueries: atlas.special,
+    specialKeys: atlas.special,
+  }
+}
+
+export interface Wish {
+  /** Score to sort by, or null for the model's own order. */
+  sort: string | null
+  descending: boolean
+  tag: string | null
+  text: string
+  /** Column of categories, "layer", or null for no groups. */
+  group: string | null
+}
+
+export interface Group {
+  name: string
+  heads: HeadName[]
+}
+
+/** The heads that pass the filter, in order, in groups; heads without the score come last. */
+export function arranged(atlas: Atlas, wish: Wish): Group[] {
+  const text = wish.text.trim().toLowerCase()
+  const passing = atlas.heads.filter(
+    ({ name, tags }) => (!wish.tag || tags.includes(wish.tag)) && (!text || name.startsWith(text) || tags.some((tag) => tag.toLowerCase().includes(text))),
+  )
+  const column = atlas.scores.find(({ name }) => name === wish.sort)?.column
+  if (column?.type === 'number') {
+    const sign = wish.descending ? -1 : 1
+    const missing = (value: number) => (Number.isNaN(value) ? 1 : 0)
+    const value = ({ row }: HeadName) => column.values[row]
+    passing.sort((a, b) => missing(value(a)) - missing(value(b)) || sign * (value(a) - value(b)) || a.row - b.row)
+  }
+  if (!wish.group) return passing.length ? [{ name: '', heads: passing }] : []
+  const groups = new Map<string, HeadName[]>()
+  for (const head of passing)
+    for (const name of groupNames(atlas, wish.group, head)) groups.set(name, [...(groups.get(name) ?? []), head])
+  const entries = [...groups].map(([name, heads]) => ({ name, heads }))
+  return wish.group === 'layer' ? entries.sort((a, b) => a.heads[0].layer - b.heads[0].layer) : entries
+}
+
+function groupNames(atlas: Atlas, group: string, head: HeadName): string[] {
+  if (group === 'layer') return [`Layer ${head.layer}`]
+  if (group === 'tags') return head.tags.length ? head.tags.slice(0, 1) : ['(none)']
+  const column = atlas.scores.find(({ name }) => name === group)?.column
+  return [column?.type === 'category' ? (column.categories[column.codes[head.row]] ?? '(none)') : '(none)']
+}
+
+/** Place of a head among all by a score, from 1 for the largest; null without a value. */
+export function rank(values: Float32Array, row: number): number | null {
+  if (Number.isNaN(values[row])) return null
+  return 1 + values.reduce((count, value) => count + (value > values[row] ? 1 : 0), 0)
+}
+
+/** One head's map, or the map of heads, as the scatter's stage draws it. */
+export function asScatter(title: string, at: Float32Array, labels: string[], columns: Column[], colour: string | null): Scatter {
+  return {
+    title, subtitle: '', count: labels.length, dims: 2, at, labels, columns, colour,
+    rings: null, ringMeaning: '', labelOrder: Int32Array.from({ length: labels.length }, (_, i) => i),
+    quantiles: null, quality: [], notes: [], settings: [],
+  }
+}
+
+/** The chosen rows of a column, for maps that leave some items out. */
+export function takeColumn(column: Column, rows: Int32Array): Column {
+  if (column.type === 'number') return { ...column, values: Float32Array.from(rows, (row) => column.values[row]) }
+  const codes = Int32Array.from(rows, (row) => column.codes[row])
+  return { ...column, codes, counts: column.counts.map((_, code) => codes.reduce((sum, one) => sum + (one === code ? 1 : 0), 0)) }
+}

@@ -1,0 +1,62 @@
+import { hex } from '../../lib/colour'
+import type { Style } from '../scatter/style'
+
+/** How the items of all thumbnails are drawn: those that are shown, in what colour, and which stand out. */
+export interface Dressed {
+  shown: Int32Array
+  colours: string[]
+  /** Rows that a search found; null without a search. */
+  lit: ReadonlySet<number> | null
+  quiet: string
+  accent: string
+}
+
+export function dress(style: Style, shown: Int32Array, lit: ReadonlySet<number> | null, quiet: string, accent: string): Dressed {
+  const { colours } = style
+  return {
+    shown,
+    colours: Array.from(colours, (_, i) => i).filter((i) => i % 4 === 0).map((i) => hex([colours[i], colours[i + 1], colours[i + 2]])),
+    lit,
+    quiet,
+    accent,
+  }
+}
+
+/** Draws one map tiny: it is scaled to fit, its proportions kept. */
+export function thumbnail(canvas: HTMLCanvasElement, places: Float32Array, size: number, dressed: Dressed): void {
+  const density = Math.min(globalThis.devicePixelRatio || 1, 3)
+  canvas.width = canvas.height = Math.round(size * density)
+  const context = canvas.getContext('2d')
+  if (!context) return
+  context.setTransform(density, 0, 0, density, 0, 0)
+  const box = around(places, dressed.shown)
+  const scale = (size - 6) / Math.max(box.span, 1e-12)
+  const x = (row: number) => size / 2 + (places[2 * row] - box.x) * scale
+  const y = (row: number) => size / 2 - (places[2 * row + 1] - box.y) * scale
+  const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(dressed.shown.length)))
+  for (const row of dressed.shown) {
+    context.fillStyle = dressed.lit ? dressed.quiet : dressed.colours[row]
+    context.fillRect(x(row) - dot / 2, y(row) - dot / 2, dot, dot)
+  }
+  if (!dressed.lit) return
+  context.fillStyle = dressed.accent
+  for (const row of dressed.shown) {
+    if (!dressed.lit.has(row)) continue
+    context.beginPath()
+    context.arc(x(row), y(row), 3, 0, 2 * Math.PI)
+    context.fill()
+  }
+}
+
+/** The middle of the shown places and the longer side of the box around them. */
+export function around(places: Float32Array, shown: Int32Array): { x: number; y: number; span: number } {
+  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity]
+  for (const row of shown) {
+    left = Math.min(left, places[2 * row])
+    right = Math.max(right, places[2 * row])
+    bottom = Math.min(bottom, places[2 * row + 1])
+    top = Math.max(top, places[2 * row + 1])
+  }
+  if (left > right) return { x: 0, y: 0, span: 1 }
+  return { x: (left + right) / 2, y: (bottom + top) / 2, span: Math.max(right - left, top - bottom) }
+}

@@ -1,0 +1,66 @@
+/** One head's weights, row-major queries × keys, and the tokens of both sides. */
+export interface Head {
+  weights: Float32Array
+  queries: string[]
+  keys: string[]
+  specialQueries: Uint8Array
+  specialKeys: Uint8Array
+}
+
+export type Direction = 'to' | 'from'
+
+export interface Link {
+  token: number
+  weight: number
+}
+
+/** Places of the tokens that are shown. */
+export function shownTokens(special: Uint8Array, hide: boolean): Int32Array {
+  return Int32Array.from({ length: special.length }, (_, i) => i).filter((i) => !hide || !special[i])
+}
+
+/** The weights of a token, to every key ("to") or from every query ("from"). */
+export function linked(head: Head, token: number, direction: Direction): Float32Array {
+  const wide = head.keys.length
+  if (direction === 'to') return head.weights.subarray(token * wide, (token + 1) * wide)
+  return Float32Array.from({ length: head.queries.length }, (_, query) => head.weights[query * wide + token])
+}
+
+/** The strongest of the weights among the shown tokens, strongest first; none of nothing. */
+export function strongest(weights: ArrayLike<number>, shown: Int32Array, most: number): Link[] {
+  const links = Array.from(shown, (token) => ({ token, weight: weights[token] })).filter(({ weight }) => weight > 0)
+  return links.sort((a, b) => b.weight - a.weight || a.token - b.token).slice(0, most)
+}
+
+/** The largest and the mean weight that each key gets from the shown queries. */
+export function overQueries(head: Head, queries: Int32Array): { maximum: Float32Array; mean: Float32Array } {
+  const wide = head.keys.length
+  const maximum = new Float32Array(wide)
+  const mean = new Float32Array(wide)
+  for (const query of queries)
+    for (let key = 0; key < wide; key++) {
+      const weight = head.weights[query * wide + key]
+      if (weight > maximum[key]) maximum[key] = weight
+      mean[key] += weight / queries.length
+    }
+  return { maximum, mean }
+}
+
+export function largest(values: Float32Array): number {
+  let most = 0
+  for (const value of values) if (value > most) most = value
+  return most
+}
+
+/** A weight as text: shares of one, with three figures where they are small. */
+export function weightText(weight: number): string {
+  if (weight === 0) return '0'
+  if (weight < 0.0005) return '< 0.0005'
+  return weight.toFixed(weight < 0.0995 ? 4 : 3)
+}
+
+/** A token as it can be seen: spaces and line ends have signs. */
+export function tokenText(token: string): string {
+  const visible = token.replace(/\r?\n/g, '⏎').replace(/\t/g, '⇥')
+  return visible.trim() === '' ? '␣'.repeat(Math.max(visible.length, 1)) : visible
+}

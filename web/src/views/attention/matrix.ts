@@ -1,0 +1,319 @@
+import type { Theme } from '../../lib/colour'
+import { heatTable, paintHeat, type Cells, type Window } from '../../lib/heat'
+import { tokenText } from './head'
+
+const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+const SIZE = 11
+const PITCH = 12.5
+const LONGEST = 14
+const PAD = 6
+
+export interface Cell {
+  /** Numbers of the row and column as stored, not as shown. */
+  row: number
+  column: number
+}
+
+export interface Labels {
+  rows: string[]
+  columns: string[]
+}
+
+export interface Ink {
+  ground: string
+  ink: string
+  soft: string
+  line: string
+  accent: string
+}
+
+export interface Sheet {
+  cells: Cells
+  labels: Labels
+  /** The weight that has the last colour. */
+  top: number
+  /** Cells are as wide as high; else they fill the room there is. */
+  square: boolean
+  /** Lines are drawn before rows that are multiples of this, as shown; 0 for none. */
+  group: number
+}
+
+/** A matrix with labels on two canvases: cells and labels below, what is pointed at above. Zooms and pans. */
+export class Matrix {
+  readonly #host: HTMLElement
+  readonly #base = document.createElement('canvas')
+  readonly #over = document.createElement('canvas')
+  readonly #resize: ResizeObserver
+  #sheet: Sheet
+  #window: Window
+  #ink: Ink = { ground: '#fff', ink: '#000', soft: '#555', line: '#ddd', accent: '#24f' }
+  #theme: Theme = 'light'
+  #pointed: Cell | null = null
+  #pinned: Partial<Cell> = {}
+  #asked = 0
+  /** Where the cells are, in CSS pixels. */
+  plot = { x: 0, y: 0, width: 0, height: 0 }
+  size = { width: 0, height: 0 }
+
+  constructor(host: HTMLElement, sheet: Sheet) {
+    this.#host = host
+    this.#sheet = sheet
+    this.#window = whole(sheet)
+    for (const canvas of [this.#base, this.#over]) {
+      canvas.setAttribute('aria-hidden', 'true')
+      host.prepend(canvas)
+    }
+    host.prepend(this.#base)
+    this.#resize = new ResizeObserver(() => this.#ask())
+    this.#resize.observe(host)
+  }
+
+  show(sheet: Sheet, ink: Ink, theme: Theme): void {
+    const same = sheet.cells.rows.length === this.#sheet.cells.rows.length && sheet.cells.columns.length === this.#sheet.cells.columns.length
+    if (!same) this.#window = whole(sheet)
+    this.#sheet = sheet
+    this.#ink = ink
+    this.#theme = theme
+    this.#ask()
+  }
+
+  /** Lights a row and a column; what is pinned stays lit while something else is pointed at. */
+  mark(pointed: Cell | null, pinned: Partial<Cell>): void {
+    this.#pointed = pointed
+    this.#pinned = pinned
+    this.#drawOver()
+  }
+
+  get zoomed(): boolean {
+    const { top, bottom, left, right } = this.#window
+    return bottom - top < this.#sheet.cells.rows.length - 1e-6 || right - left < this.#sheet.cells.columns.length - 1e-6
+  }
+
+  reset(): void {
+    this.#window = whole(this.#sheet)
+    this.draw()
+  }
+
+  zoomBy(factor: number, x: number, y: number): void {
+    const { plot } = this
+    const across = Math.min(Math.max((x - plot.x) / plot.width, 0), 1)
+    const down = Math.min(Math.max((y - plot.y) / plot.height, 0), 1)
+    const { rows, columns } = this.#sheet.cells
+    ;[this.#window.left, this.#window.right] = zoomed(this.#window.left, this.#window.right, across, factor, columns.length)
+    ;[this.#window.top, this.#window.bottom] = zoomed(this.#window.top, this.#window.bottom, down, factor, rows.length)
+    this.#ask()
+  }
+
+  panBy(dx: number, dy: number): void {
+    const { left, right, top, bottom } = this.#window
+    const { rows, columns } = this.#sheet.cells
+    const across = moved(left, right, (-dx / this.plot.width) * (right - left), columns.length)
+    const down = moved(top, bottom, (-dy / this.plot.height) * (bottom - top), rows.length)
+    this.#window = { left: across[0], right: across[1], top: down[0], bottom: down[1] }
+    this.#ask()
+  }
+
+  /** The cell at a place of the host, or null beside the plot. */
+  pick(x: number, y: number): Cell | null {
+    const { plot } = this
+    if (x < plot.x || y < plot.y || x >= plot.x + plot.width || y >= plot.y + plot.height) return null
+    const { left, right, top, bottom } = this.#window
+    const { rows, columns } = this.#sheet.cells
+    const column = Math.floor(left + ((x - plot.x) / plot.width) * (right - left))
+    const row = Math.floor(top + ((y - plot.y) / plot.height) * (bottom - top))
+    return { row: rows[Math.min(row, rows.length - 1)], column: columns[Math.min(column, columns.length - 1)] }
+  }
+
+  /** Middle of a stored cell on screen; null when it is not shown. */
+  place(cell: Cell): [number, number] | null {
+    const row = indexOf(this.#sheet.cells.rows, cell.row)
+    const column = indexOf(this.#sheet.cells.columns, cell.column)
+    if (row < 0 || column < 0) return null
+    return [this.#x(column + 0.5), this.#y(row + 0.5)]
+  }
+
+  /** What is drawn, for a saved picture. */
+  picture(): HTMLCanvasElement {
+    this.draw()
+    return this.#base
+  }
+
+  draw(): void {
+    cancelAnimationFrame(this.#asked)
+    this.#asked = 0
+    const { clientWidth: width, clientHeight: height } = this.#host
+    const { cells } = this.#sheet
+    this.size = { width, height }
+    const density = Math.min(globalThis.devicePixelRatio || 1, 3)
+    for (const canvas of [this.#base, this.#over]) {
+      canvas.width = Math.round(width * density)
+      canvas.height = Math.round(height * density)
+    }
+    const base = this.#base.getContext('2d')
+    if (!base || !width || !height || !cells.rows.length || !cells.columns.length) return
+    this.#measure(base)
+    base.setTransform(density, 0, 0, density, 0, 0)
+    base.fillStyle = this.#ink.ground
+    base.fillRect(0, 0, width, height)
+    this.#drawCells(base, density)
+    this.#drawLabels(base)
+    this.#drawOver()
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.#asked)
+    this.#resize.disconnect()
+    this.#base.remove()
+    this.#over.remove()
+  }
+
+  #ask(): void {
+    if (!this.#asked) this.#asked = requestAnimationFrame(() => this.draw())
+  }
+
+  #measure(base: CanvasRenderingContext2D): void {
+    const { labels, cells, square } = this.#sheet
+    const { width, height } = this.size
+    base.font = `${SIZE}px ${FONT}`
+    const widest = (names: string[]) => Math.min(96, Math.max(18, ...names.slice(0, 600).map((name) => base.measureText(cut(name)).width)))
+    const x = Math.ceil(widest(labels.rows)) + 2 * PAD
+    const y = Math.ceil(widest(labels.columns)) + 2 * PAD
+    const [wide, high] = [Math.max(width - x - 2, 10), Math.max(height - y - 2, 10)]
+    this.plot = { x, y, width: wide, height: high }
+    if (square) {
+      const cell = Math.min(wide / cells.columns.length, high / cells.rows.length, 40)
+      this.plot = { x, y, width: cell * cells.columns.length, height: cell * cells.rows.length }
+    }
+  }
+
+  #drawCells(base: CanvasRenderingContext2D, density: number): void {
+    const { plot } = this
+    const width = Math.max(Math.round(plot.width * density), 1)
+    const height = Math.max(Math.round(plot.height * density), 1)
+    const image = base.createImageData(width, height)
+    paintHeat(new Uint32Array(image.data.buffer), width, height, this.#sheet.cells, this.#window, this.#sheet.top, heatTable(this.#theme))
+    base.putImageData(image, Math.round(plot.x * density), Math.round(plot.y * density))
+    base.strokeStyle = this.#ink.line
+    base.lineWidth = 1
+    base.strokeRect(plot.x - 0.5, plot.y - 0.5, plot.width + 1, plot.height + 1)
+    const { group } = this.#sheet
+    if (!group) return
+    base.fillStyle = this.#ink.ground
+    for (let row = group; row < this.#sheet.cells.rows.length; row += group) {
+      const y = this.#y(row)
+      if (y > plot.y && y < plot.y + plot.height) base.fillRect(plot.x - 1, y - 1, plot.width + 2, 2)
+    }
+  }
+
+  #drawLabels(base: CanvasRenderingContext2D): void {
+    const { labels, cells } = this.#sheet
+    base.font = `${SIZE}px ${FONT}`
+    base.fillStyle = this.#ink.soft
+    base.textBaseline = 'middle'
+    for (const [row, at] of this.#labelled(cells.rows.length, 'y')) {
+      base.textAlign = 'right'
+      base.fillText(cut(labels.rows[cells.rows[row]]), this.plot.x - PAD, at)
+    }
+    for (const [column, at] of this.#labelled(cells.columns.length, 'x')) this.#upright(base, cut(labels.columns[cells.columns[column]]), at)
+  }
+
+  #upright(canvas: CanvasRenderingContext2D, text: string, x: number): void {
+    canvas.save()
+    canvas.translate(x, this.plot.y - PAD)
+    canvas.rotate(-Math.PI / 2)
+    canvas.textAlign = 'left'
+    canvas.fillText(text, 0, 0)
+    canvas.restore()
+  }
+
+  /** Which rows or columns get a label, so that no two are nearer than a line: every one, every second, … */
+  *#labelled(count: number, axis: 'x' | 'y'): Generator<[number, number]> {
+    const place = (index: number) => (axis === 'x' ? this.#x(index + 0.5) : this.#y(index + 0.5))
+    const pitch = count > 1 ? place(1) - place(0) : Infinity
+    const step = Math.max(1, Math.ceil(PITCH / pitch))
+    const [from, to] = axis === 'x' ? [this.plot.x, this.plot.x + this.plot.width] : [this.plot.y, this.plot.y + this.plot.height]
+    for (let index = 0; index < count; index += step) {
+      const at = place(index)
+      if (at >= from && at <= to) yield [index, at]
+    }
+  }
+
+  #drawOver(): void {
+    const over = this.#over.getContext('2d')
+    if (!over) return
+    const density = this.#over.width / Math.max(this.size.width, 1)
+    over.setTransform(density, 0, 0, density, 0, 0)
+    over.clearRect(0, 0, this.size.width, this.size.height)
+    over.font = `600 ${SIZE}px ${FONT}`
+    over.textBaseline = 'middle'
+    const row = this.#pointed?.row ?? this.#pinned.row
+    const column = this.#pointed?.column ?? this.#pinned.column
+    if (row !== undefined) this.#light(over, 'row', row)
+    if (column !== undefined) this.#light(over, 'column', column)
+  }
+
+  #light(over: CanvasRenderingContext2D, side: 'row' | 'column', number: number): void {
+    const { cells, labels } = this.#sheet
+    const index = indexOf(side === 'row' ? cells.rows : cells.columns, number)
+    if (index < 0) return
+    const { plot } = this
+    const [from, to] = side === 'row' ? [this.#y(index), this.#y(index + 1)] : [this.#x(index), this.#x(index + 1)]
+    const [least, most] = side === 'row' ? [plot.y, plot.y + plot.height] : [plot.x, plot.x + plot.width]
+    if (to < least || from > most) return
+    const [low, high] = [Math.max(from, least), Math.min(to, most)]
+    over.strokeStyle = this.#ink.accent
+    over.lineWidth = 1
+    over.fillStyle = this.#ink.ground
+    const middle = (from + to) / 2
+    const name = tokenText(side === 'row' ? labels.rows[number] : labels.columns[number])
+    if (side === 'row') {
+      over.strokeRect(plot.x - 0.5, low - 0.5, plot.width + 1, Math.max(high - low, 1) + 1)
+      over.fillRect(0, middle - 8, plot.x - 2, 16)
+      over.fillStyle = this.#ink.accent
+      over.textAlign = 'right'
+      over.fillText(cut(name), plot.x - PAD, middle)
+    } else {
+      over.strokeRect(low - 0.5, plot.y - 0.5, Math.max(high - low, 1) + 1, plot.height + 1)
+      over.fillRect(middle - 8, 0, 16, plot.y - 2)
+      over.fillStyle = this.#ink.accent
+      this.#upright(over, cut(name), middle)
+    }
+  }
+
+  #x(column: number): number {
+    const { left, right } = this.#window
+    return this.plot.x + ((column - left) / (right - left)) * this.plot.width
+  }
+
+  #y(row: number): number {
+    const { top, bottom } = this.#window
+    return this.plot.y + ((row - top) / (bottom - top)) * this.plot.height
+  }
+}
+
+function whole({ cells }: Sheet): Window {
+  return { top: 0, bottom: cells.rows.length, left: 0, right: cells.columns.length }
+}
+
+/** The interval zoomed around a share of it, never beyond 0…most and never below four cells. */
+export function zoomed(from: number, to: number, share: number, factor: number, most: number): [number, number] {
+  const span = Math.min(Math.max((to - from) / factor, Math.min(4, most)), most)
+  const fixed = from + share * (to - from)
+  return moved(fixed - share * span, fixed + (1 - share) * span, 0, most)
+}
+
+/** The interval moved, never beyond 0…most. */
+export function moved(from: number, to: number, by: number, most: number): [number, number] {
+  const span = to - from
+  const start = Math.min(Math.max(from + by, 0), Math.max(most - span, 0))
+  return [start, start + span]
+}
+
+function indexOf(numbers: ArrayLike<number>, wanted: number): number {
+  return Array.prototype.indexOf.call(numbers, wanted)
+}
+
+function cut(name: string): string {
+  const characters = Array.from(tokenText(name).trim())
+  return characters.length > LONGEST ? characters.slice(0, LONGEST - 1).join('') + '…' : characters.join('')
+}
