@@ -178,13 +178,18 @@ def test_a_million_characters_do_not_exhaust_memory(tiny: Model) -> None:
         capture(tiny, text)
     with pytest.raises(SettingsError, match=r"above the limit of 100 MB; .* go through capture_each"):
         capture(tiny, text, long="window", memory=1e8)
-    code = "import resource\nfrom tests.models.families import *\nfrom langscape.models import *\n"
+    code = "import resource, torch\ntorch.set_num_threads(1)\n"
+    code += "from tests.models.families import *\nfrom langscape.models import *\n"
     code += "model = wrap_model(built(ENCODERS['bert']), tokenizer())\ncapture(model, 'the red lamp')\n"
     code += "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nbefore = used()\n"
     code += f"text = {text[:49]!r} * 20_500\nmade = capture_each(model, [text], long='window')\n"
     code += "print(sum(len(one.tokens) - 2 for one in made), used() - before)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     count, grown = (int(part) for part in done.stdout.split())
     assert count == 13 * 20_500
@@ -289,6 +294,7 @@ def test_threads_may_share_a_model(tiny: Model) -> None:
 
     def work(i: int) -> None:
         found[i] = capture(tiny, texts[i % 4])
+        capture(tiny, "lamp " * 100, want="hidden", long="window")
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(12)]
     for worker in workers:

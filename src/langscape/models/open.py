@@ -31,6 +31,9 @@ def open_model(
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
     what is captured is float32 either way.
+
+    >>> open_model("default", device="cpu")
+    Model('default', encoder, 6 layers × 12 heads, cpu)
     """
     if precision not in ("float32", "stored"):
         raise SettingsError(f'precision {precision!r} is not known; use "float32" or "stored"')
