@@ -51,7 +51,8 @@ def estimate(
 ) -> Estimate:
     """What a text of so many tokens takes; target is the number of an encoder–decoder's target tokens.
 
-    >>> from langscape.models import open_model
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
     >>> print(estimate(open_model("default"), tokens=512, want=("attention",)))
     75 MB held, 120 MB at the peak
     """

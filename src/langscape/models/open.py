@@ -32,6 +32,8 @@ def open_model(
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
     what is captured is float32 either way.
 
+    >>> from langscape.models import get_model
+    >>> _ = get_model("default")
     >>> open_model("default", device="cpu")
     Model('default', encoder, 6 layers × 12 heads, cpu)
     """

@@ -82,7 +82,8 @@ def capture(
     long="window" the answer is always a list, one Capture per window. q, k and v are what enters the
     dot product, after rotation, with grouped keys repeated for every query head.
 
-    >>> from langscape.models import open_model
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
     >>> seen = capture(open_model("default"), "Rain fell.", want=("attention",), layers=0)
     >>> seen.tokens, seen["attention"].shape
     (('[CLS]', 'rain', 'fell', '.', '[SEP]'), (1, 12, 5, 5))
@@ -121,7 +122,8 @@ def capture_each(
 ) -> Iterator[Capture]:
     """The captures of any number of texts, one after another; only a few batches are ever in memory.
 
-    >>> from langscape.models import open_model
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
     >>> [len(seen.tokens) for seen in capture_each(open_model("default"), ["Rain fell.", "Rain"])]
     [5, 3]
     """
