@@ -40,10 +40,11 @@ def head_distances(attention: Any, *, most_rows: int = _ROWS) -> np.ndarray:
     return (D + D.T) / 2
 
 
-def head_groups(distances: Any, count: int | None = None, *, most: int = 12) -> np.ndarray:
-    """The group of every head, 0 the largest: average linkage, cut into `count` groups.
+def head_groups(distances: Any, count: int | None = None, *, least: int = 4, most: int = 12) -> np.ndarray:
+    """The group of every head, 0 the largest: complete linkage, cut into `count` groups.
 
-    Without a count, that of 2 to `most` whose silhouette is highest is taken.
+    Without a count, that of `least` to `most` whose silhouette is highest is taken. Fewer than four groups
+    often have the higher one, but only part a single odd head from all others.
 
     >>> head_groups([[0, .1, .9], [.1, 0, .8], [.9, .8, 0]], 2).tolist()
     [0, 0, 1]
@@ -57,13 +58,11 @@ def head_groups(distances: Any, count: int | None = None, *, most: int = 12) -> 
     n = len(D)
     if count is not None and not 1 <= count <= n:
         raise DataError(f"{n} heads cannot form {count} groups")
-    if n < 3 and count is None:
+    if n == 1 or (n <= least and count is None):
         return np.zeros(n, np.intp)
-    if n == 1:
-        return np.zeros(1, np.intp)
-    tree = linkage(squareform(D, checks=False), "average")
+    tree = linkage(squareform(D, checks=False), "complete")
     if count is None:
-        cuts = [fcluster(tree, k, "maxclust") for k in range(2, min(most, n - 1) + 1)]
+        cuts = [fcluster(tree, k, "maxclust") for k in range(least, min(most, n - 1) + 1)]
         found = max(cuts, key=lambda groups: silhouette(D, groups))
     else:
         found = fcluster(tree, count, "maxclust")
