@@ -58,6 +58,13 @@ def open_model(
     return Model(network.eval(), tokenizer, kind, called, revision, notes)
 
 
+def model_revision(name: str | os.PathLike[str]) -> str:
+    """What `open_model(name).revision` will say, without loading the weights into memory."""
+    called = os.fspath(name)
+    folder, revision = _found(called)
+    return revision or _digest([folder / "config.json", *_weights(folder, called)])
+
+
 def _found(name: str) -> tuple[Path, str]:
     """The folder of a model and, where it is known without reading the weights, its revision."""
     if name in PACKAGED:
