@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import drive
 import pytest
-from watching import alive, content, labels, start, wait_until, workers_of
+from watching import KILLS, alive, content, labels, start, wait_until, workers_of
 
 from langscape.data import Step
 from langscape.errors import Cancelled, MissingError, SettingsError, StoreError
@@ -56,6 +57,35 @@ def test_a_task_that_kills_every_dask_worker_fails_and_the_rest_is_done(store: S
     assert list(report.failed) == ["bomb"]
     assert "Dask workers died" in report.failed["bomb"]
     assert report.done == 12
+
+
+@pytest.mark.slow
+def test_random_kills_of_dask_workers_lose_nothing(store: Store, log: Log, undisturbed: Callable) -> None:
+    """A worker may die with finished outcomes that were not fetched yet; they must not be waited for."""
+    kills = max(5, KILLS // 5)
+    count = 60 * kills
+    sweep = Sweep(drive.tasks(count, 0.01), store=store)
+    chance = random.Random(kills)
+    over = threading.Event()
+    killed: list[int] = []
+
+    def kill() -> None:
+        while len(killed) < kills and not over.wait(chance.uniform(0.1, 0.7)):
+            workers = [worker for worker in workers_of(os.getpid()) if alive(worker)]
+            if workers and log().total():
+                victim = chance.choice(workers)
+                victim.kill()
+                killed.append(victim.pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    report = sweep.run(workers=2, cluster="local")
+    over.set()
+    thread.join()
+    assert (report.done, report.failed) == (count, {})
+    assert len(killed) == kills, "it ended too early: there was too little to do"
+    assert content(sweep) == undisturbed(count)
+    assert not list((store.root / "aside").iterdir())
 
 
 @pytest.mark.slow

@@ -12,14 +12,12 @@ from collections.abc import Callable
 
 import drive
 import pytest
-from watching import alive, assert_clean, content, labels, start, wait_until, workers_of
+from watching import KILLS, alive, assert_clean, content, labels, start, wait_until, workers_of
 
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 
 Log = Callable[[], Counter]
-KILLS = int(os.environ.get("LANGSCAPE_KILLS", "50"))
-"""`make soak` sets 200."""
 
 
 def test_a_killed_worker_costs_its_task_not_the_sweep(store: Store, log: Log, undisturbed: Callable) -> None:

@@ -15,6 +15,9 @@ import psutil
 from langscape.run.store import STRAY_AGE, Store
 from langscape.run.sweep import Sweep
 
+KILLS = int(os.environ.get("LANGSCAPE_KILLS", "50"))
+"""How many kills the random tests make; `make soak` sets 200."""
+
 
 def start(root: Path, count: int, pause: float, workers: int, *more: str) -> subprocess.Popen:
     path = os.pathsep.join(p for p in sys.path if p)

@@ -43,7 +43,7 @@ class DaskCluster:
             "modules": list(modules),
             "stop": [sweep, self._run],
         }
-        self._done: queue.Queue[Any] = queue.Queue()
+        self._done: queue.Queue[tuple[str, str | None, BaseException | None]] = queue.Queue()
         self._out: dict[Any, list[Task]] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
         self._local = self._client = None
@@ -78,17 +78,19 @@ class DaskCluster:
         text = json.dumps({**self._hello, "tasks": list(batch)})
         future = self._client.submit(run_batch, text, pure=False, key=f"langscape-{uuid.uuid4().hex}")
         self._out[future.key] = list(batch)
-        future.add_done_callback(self._done.put)
+        # Outcomes lie in the memory of the worker until they are fetched, and are computed again if it dies
+        # meanwhile: to wait for them here would keep us from starting the worker that must do it.
+        self._client.loop.add_callback(self._fetch, self._client, future)
 
     def wait(self, seconds: float) -> list[Outcome]:
         """Outcomes since the last call; dead workers of our own cluster are replaced here."""
         self._look_after_workers()
         outcomes: list[Outcome] = []
         with suppress(queue.Empty):
-            future = self._done.get(timeout=seconds)
+            key, text, error = self._done.get(timeout=seconds)
             while True:
-                outcomes += self._heard(future)
-                future = self._done.get_nowait()
+                outcomes += self._heard(key, text, error)
+                key, text, error = self._done.get_nowait()
         return outcomes
 
     def stop(self) -> None:
@@ -116,15 +118,21 @@ class DaskCluster:
             if self._local is not None:
                 self._local.close(timeout=2)
 
-    def _heard(self, future: Any) -> list[Outcome]:
-        batch = self._out.pop(future.key, None)
+    async def _fetch(self, client: Any, future: Any) -> None:
+        """Runs in the client's own thread."""
+        try:
+            self._done.put((future.key, await client.gather(future, asynchronous=True), None))
+        except BaseException as error:
+            self._done.put((future.key, None, error))
+
+    def _heard(self, key: str, text: str | None, error: BaseException | None) -> list[Outcome]:
+        batch = self._out.pop(key, None)
         if batch is None:
             return []
-        if future.status == "finished":
-            return json.loads(future.result())
-        error = future.exception() if future.status == "error" else None
+        if text is not None:
+            return json.loads(text)
         name = type(error).__name__
-        if error is None:
+        if "Cancelled" in name:
             return [outcome(task, "back") for task in batch]
         if name == "KilledWorker":
             # Dask gave it to several workers, which all died; but it also counts deaths against what merely
