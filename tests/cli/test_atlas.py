@@ -29,7 +29,7 @@ def captured(layers=2, heads=3, n=14):
 def test_restarts_are_those_of_embed_many_and_say_how_far_they_differ():
     capture = captured()
     problems = [affinity.attention(capture, layer, 1) for layer in range(2)]
-    maps, figures = embed_restarts(problems, 3, SHORT, seed=5)
+    maps, figures = embed_restarts(problems, 3, [SHORT], seed=5)
     for made, plain in zip(maps, embed_many(problems, 2, "pca", SHORT, 3, seed=5), strict=True):
         assert np.array_equal(made.xy, plain.xy)
         assert np.array_equal(made.kls, plain.kls)

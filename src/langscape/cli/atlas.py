@@ -45,7 +45,7 @@ def atlas(
 
     settings: dict[str, Any] = {
         "model": _absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
-        "layers": _numbers(layers), "schedule": {"steps": steps, "early_steps": min(250, steps // 4)},
+        "layers": _numbers(layers), "steps": steps,
     }  # fmt: skip
     inputs = {} if text is None else {"text": text}
     with bar(f"atlas of {model}") as progress:

@@ -33,7 +33,7 @@ def revision(settings: Mapping[str, Any]) -> str:
         "special": "drop",
         "cut": False,
         "restarts": 8,
-        "schedule": {},
+        "steps": 1000,
         "seed": 0,
     },
     revision=revision,
@@ -43,7 +43,6 @@ def heads_atlas(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
 
     With `cut`, of a text longer than the model takes the first part is read.
     """
-    from langscape.engine import Schedule
     from langscape.run.atlas import make_atlas, pack_atlas
 
     model = opened(settings["model"], revision(settings))
@@ -53,7 +52,7 @@ def heads_atlas(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
         captured,
         special=settings["special"],
         restarts=settings["restarts"],
-        schedule=Schedule(**settings["schedule"]),
+        steps=settings["steps"],
         probe=induction_probe(model, settings["layers"], settings["seed"]),
         seed=settings["seed"],
         progress=progress,
