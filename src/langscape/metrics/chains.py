@@ -9,7 +9,6 @@ import numpy as np
 
 from langscape.data import frozen
 from langscape.errors import DataError
-from langscape.kernels.linear import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,8 @@ def stationary(A: Any) -> Chain:
     'absorbing'
     """
     # threads of BLAS only wait for each other at this size: 210 tokens take 20 times as long with them
+    from langscape.kernels.linear import one_blas_thread
+
     with one_blas_thread():
         return _chain(_transitions(A))
 
