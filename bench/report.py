@@ -147,4 +147,4 @@ def _megabytes(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:.4g}" if abs(value) < 100 else f"{value:,.0f}"

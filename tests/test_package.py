@@ -14,7 +14,8 @@ ROOT = SOURCE.parent.parent
 
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
-    {"errors", "home", "whole"},
+    {"errors", "home"},
+    {"whole"},
     {"data"},
     {"mapfile", "kernels"},
     {"metrics", "sources", "models"},

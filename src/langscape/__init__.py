@@ -22,12 +22,14 @@ _HOME = {
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
     "insert": "langscape.engine",
+    "capture": "langscape.models",
+    "open_model": "langscape.models",
     "read_map": "langscape.mapfile",
     "read_vectors": "langscape.sources",
     "read_word_list": "langscape.sources",
     "Vectors": "langscape.sources",
 }
-_MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "sources", "views")
+_MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "models", "sources", "views")
 
 __all__ = [*sorted(_HOME), *_MODULES, "__version__"]
 

@@ -204,6 +204,19 @@ def test_hostile_names_are_only_text(open_page):
     expect(page.locator("img")).to_have_count(0)
 
 
+def test_a_token_that_a_head_leaves_out_is_not_on_its_map(open_page):
+    capture, maps, scores, head_map = parts()
+    rows = [0, 1, 2, 4, 5, 6, 7, 8]
+    whole = maps[0, 0]
+    maps[0, 0] = Map(whole.xy[rows], whole.items.take(rows).with_columns(position=np.array(rows)))
+    page = open_page(atlas(capture, maps, scores, head_map), wait=False).page
+    page.get_by_label("Light a token in every map").fill("cat")
+    lit = [canvas.evaluate(COLOURED) for canvas in page.locator("[data-head] canvas").all()]
+    assert lit[0] < 10 < min(lit[1:])
+    head(page, "0.0").click()
+    expect(page.locator("[data-side='from']")).to_have_count(9)
+
+
 def test_an_atlas_of_one_head_without_scores_opens(open_page):
     capture, maps, _, _ = parts()
     bare = {(1, 1): maps[1, 1].but(kl=float("nan"))}

@@ -46,24 +46,23 @@ def token(page, at, side="from"):
 
 
 def find_cell(page, row, column):
-    """Moves the pointer over the matrix until it is on the cell; gives the tip and where the pointer is."""
+    """Moves the pointer over the matrix, down and then across, to the cell; gives the tip and the place."""
     box = page.locator(".matrix").bounding_box()
     tip = page.locator(".matrix .tip")
-    names = [f"{TOKENS[row]} {row}", f"{TOKENS[column]} {column}"]
-    for y in np.arange(box["y"] + 5, box["y"] + box["height"], 9):
-        for x in np.arange(box["x"] + 5, box["x"] + box["width"], 9):
-            page.mouse.move(x, y)
-            if not tip.count():
-                continue
-            said = tip.inner_text().split("\n")[0].split(" → ")
-            if said == names:
-                return tip, (x, y)
-            at_row, at_column = int(said[0].split()[-1]), int(said[1].split()[-1])
-            if at_row == row and at_column > column:
-                raise AssertionError(f"cell {row}, {column} was not met")
-            if at_row != row:
-                break
-    raise AssertionError(f"cell {row}, {column} was not met")
+
+    def cell(x, y):
+        page.mouse.move(float(x), float(y))
+        if not tip.count():
+            return None, None
+        query, key = tip.inner_text().split("\n")[0].split(" → ")
+        return int(query.split()[-1]), int(key.split()[-1])
+
+    # Cells are 40 pixels wide and high, and the gutter of labels is below 120.
+    ys = np.arange(box["y"] + 10, box["y"] + box["height"], 20)
+    y = next(y for y in ys if cell(box["x"] + 150, y)[0] == row) + 6
+    x = next(x for x in np.arange(box["x"] + 10, box["x"] + 500, 20) if cell(x, y)[1] == column) + 6
+    assert cell(x, y) == (row, column)
+    return tip, (x, y)
 
 
 def test_the_pointed_cell_says_its_tokens_and_weight(opened, capture):

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from families import DECODERS, ENCODERS, built, tokenizer
+import torch
+from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.models import Model, get_model, open_model, wrap_model
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tiny networks only lose by sharing their work; torch's number of threads is put back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
@@ -30,13 +39,3 @@ def minilm() -> Model:
 def smollm() -> Model:
     get_model("decoder")
     return open_model("decoder", device="cpu")
-
-
-@pytest.fixture
-def threads() -> Iterator[Any]:
-    """Torch's number of threads, put back afterwards."""
-    import torch
-
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from families import DECODERS, PAIRS, built, tokenizer
+from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
 from langscape import affinity
 from langscape.data import Capture, Step
@@ -161,7 +161,7 @@ def test_ids_are_cut_into_windows_too(tiny: Model) -> None:
 
 
 def test_roberta_takes_fewer_tokens_than_its_table_has_rows() -> None:
-    from families import ENCODERS
+    from tests.models.families import ENCODERS
 
     model = wrap_model(built(ENCODERS["roberta"]))
     assert model.longest == 62
@@ -178,13 +178,18 @@ def test_a_million_characters_do_not_exhaust_memory(tiny: Model) -> None:
         capture(tiny, text)
     with pytest.raises(SettingsError, match=r"above the limit of 100 MB; .* go through capture_each"):
         capture(tiny, text, long="window", memory=1e8)
-    code = "import resource\nfrom families import *\nfrom langscape.models import *\n"
+    code = "import resource, torch\ntorch.set_num_threads(1)\n"
+    code += "from tests.models.families import *\nfrom langscape.models import *\n"
     code += "model = wrap_model(built(ENCODERS['bert']), tokenizer())\ncapture(model, 'the red lamp')\n"
     code += "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nbefore = used()\n"
     code += f"text = {text[:49]!r} * 20_500\nmade = capture_each(model, [text], long='window')\n"
     code += "print(sum(len(one.tokens) - 2 for one in made), used() - before)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     count, grown = (int(part) for part in done.stdout.split())
     assert count == 13 * 20_500
@@ -258,7 +263,7 @@ def test_sampling_follows_its_seed_and_touches_no_other() -> None:
 
 @pytest.mark.parametrize("name", ["gptj", "bloom", "opt", "gpt_neox", "gemma2", "bart", "t5"])
 def test_every_family_can_continue(name: str) -> None:
-    from families import OUTSIDE
+    from tests.models.families import OUTSIDE
 
     network = built({**DECODERS, **OUTSIDE, **PAIRS}[name])
     network.config.eos_token_id = network.generation_config.eos_token_id = None
@@ -289,6 +294,7 @@ def test_threads_may_share_a_model(tiny: Model) -> None:
 
     def work(i: int) -> None:
         found[i] = capture(tiny, texts[i % 4])
+        capture(tiny, "lamp " * 100, want="hidden", long="window")
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(12)]
     for worker in workers:

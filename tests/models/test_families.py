@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from families import DECODERS, ENCODERS, GPT, GROUPED, OUTSIDE, PAIRS, PLACES, SIZES, WIDE, built, vit
+from tests.models.families import (
+    DECODERS,
+    ENCODERS,
+    GPT,
+    GROUPED,
+    OUTSIDE,
+    PAIRS,
+    PLACES,
+    SIZES,
+    WIDE,
+    built,
+    vit,
+)
 
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
@@ -179,6 +191,9 @@ def test_models_without_token_to_token_attention_are_refused() -> None:
     around = transformers.LongformerConfig(**SIZES, **WIDE, **PLACES, attention_window=4)
     with pytest.raises(DataError, match="cannot be captured"):
         capture(wrap_model(transformers.LongformerModel(around)), IDS)
+    small = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8], depths=[1, 1])
+    with pytest.raises(DataError, match="'resnet' does not cut images"):
+        capture(wrap_model(transformers.ResNetModel(small)), np.zeros((3, 8, 8)))
     both = transformers.CLIPConfig()
     with pytest.raises(SettingsError, match="text and images together"):
         kind_of(both)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
+from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
 
 from langscape.errors import FileError, MissingError, SettingsError
 from langscape.models import Model, capture, open_model, wrap_model
@@ -212,7 +212,7 @@ def test_wrap_model_takes_networks_only() -> None:
 
 
 def test_importing_models_loads_no_torch_and_its_absence_is_named(tmp_path: Path) -> None:
-    code = "import sys, langscape.models\nassert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
+    code = "import sys, langscape.models\nassert not {'torch', 'transformers'} & set(sys.modules)\n"
     code += "sys.modules['torch'] = None\ntry: langscape.models.open_model\n"
     code += "except ImportError as error: print(type(error).__name__, error)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

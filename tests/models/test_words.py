@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families import DECODERS, PAIRS, built, tokenizer
+from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
 from langscape.data import Capture
 from langscape.errors import DataError

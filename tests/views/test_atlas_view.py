@@ -74,7 +74,9 @@ def test_dropped_tokens_are_known_by_their_positions():
     view = atlas(capture, maps_of(capture, drop=True))
     assert view.arrays["positions"].tolist() == [1, 2, 3, 4, 5]
     short = {key: map.but(items=Items(map.labels)) for key, map in maps_of(capture, drop=True).items()}
-    with pytest.raises(DataError, match="5 items, but there are 6 tokens; give the items a column"):
+    with pytest.raises(
+        DataError, match=r"head \(0, 0\) has 5 items, but there are 6 tokens; give its items a column"
+    ):
         atlas(capture, short)
 
 
@@ -113,13 +115,28 @@ def test_what_does_not_belong_together_is_refused():
         atlas(capture, {})
     with pytest.raises(SettingsError, match="layer 7 is not in this capture"):
         atlas(capture, {(7, 0): maps[0, 0]})
-    with pytest.raises(DataError, match=r"map of head \(0, 1\) has other items"):
+    with pytest.raises(DataError, match=r"map of head \(0, 1\) has 2 items"):
         atlas(capture, {(0, 0): maps[0, 0], (0, 1): Map(np.zeros((2, 2)), Items.numbered(2))})
     with pytest.raises(DataError, match=r"map of head \(0, 0\) has no finite places"):
         atlas(capture, {(0, 0): maps[0, 0].but(xy=np.full((6, 2), np.nan))})
     bad = maps[0, 0].items.with_columns(position=np.arange(6) + 3)
-    with pytest.raises(DataError, match="numbers from 0 to 5"):
+    with pytest.raises(DataError, match="different numbers from 0 to 5"):
         atlas(capture, {(0, 0): maps[0, 0].but(items=bad)})
+
+
+def test_a_token_that_one_head_leaves_out_is_missing_on_its_map_alone():
+    capture = captured()
+    maps = maps_of(capture)
+    rows = [0, 2, 3, 5]
+    whole = maps[0, 0]
+    maps[0, 0] = Map(whole.xy[rows], whole.items.take(rows))
+    view = atlas(capture, maps)
+    assert view.arrays["positions"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert np.isnan(view.arrays["xy"][:, :, 0]).sum(axis=1).tolist() == [2, 0, 0, 0, 0, 0]
+    np.testing.assert_array_equal(view.arrays["xy"][0, rows], whole.xy[rows].astype(np.float32))
+    described = view.properties["token_columns"][0]
+    assert [described["categories"][code] for code in view.arrays[described["array"]]] == list("bababa")
+    assert len(figure_atlas.draw(view).axes[0].collections[0].get_offsets()) == 4
 
 
 def size(view):

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from langscape.cli.app import app
 from langscape.data import Items, Map
 from langscape.errors import LangscapeError, SettingsError
-from langscape.views import page
+from langscape.views import page as pages
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def saved(tmp_path, monkeypatch):
     static.mkdir()
     (static / "page.js").write_text("0")
     (static / "page.css").write_text("")
-    monkeypatch.setattr(page, "STATIC", static)
+    monkeypatch.setattr(pages, "STATIC", static)
     items = Items(["tea", "oslo"], {"kind": ["drink", "capital"]})
     return Map(np.array([[0.0, 1], [2, 3]]), items).save(tmp_path / "words.parquet")
 
@@ -33,11 +33,13 @@ def run(*arguments):
 
 
 def test_a_page_is_written_where_asked_and_opened(saved, opened, tmp_path):
-    result = run(saved, "--out", tmp_path / "map.html", "--color", "kind")
+    result = run(saved, "--out", tmp_path / "map.html", "--color", "kind", "--quantiles", 5)
     assert result.exit_code == 0
     assert result.stdout.strip() == str(tmp_path / "map.html")
     assert opened == [(tmp_path / "map.html").as_uri()]
-    assert '"color":"kind"' in (tmp_path / "map.html").read_text(encoding="utf-8")
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert '"color":"kind"' in page
+    assert '"quantiles":5' in page
 
 
 def test_without_out_a_temporary_page_is_made_and_its_path_printed(saved, opened, monkeypatch, tmp_path):

@@ -100,7 +100,9 @@ def _items(capture: Capture, of: str) -> Items:
         text if text.strip() else token
         for text, token in zip(about.get("texts", tokens), tokens, strict=True)
     ]
-    return Items(tokens, {"position": np.arange(len(tokens)), "special": special, "text": texts})
+    return Items(
+        tokens, {"position": np.arange(len(tokens)), "special": special, "text": np.asarray(texts, object)}
+    )
 
 
 def _alone(A: np.ndarray, kept: np.ndarray) -> np.ndarray:

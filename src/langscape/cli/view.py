@@ -19,6 +19,9 @@ def view(
     out: Path = typer.Option(None, help="Write to this .html, .png, .svg or .pdf; else to a temporary page."),
     color: str = typer.Option(None, help="Colour by this column of the map."),
     title: str = typer.Option(None, help="Title of the picture; else the file's name."),
+    quantiles: int = typer.Option(
+        None, min=1, help="Stretch the axes so that K quantiles are equally far apart."
+    ),
     open_it: bool = typer.Option(True, "--open/--no-open", help="Open it in the browser."),
 ) -> None:
     """Show a map: one self-contained page that needs no network."""
@@ -28,7 +31,7 @@ def view(
     from langscape.mapfile import read_map
     from langscape.views import scatter, write
 
-    picture = scatter(read_map(map), color=color, title=title or map.stem)
+    picture = scatter(read_map(map), color=color, title=title or map.stem, quantiles=quantiles)
     path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"
     path = write(picture, path).resolve()
     typer.echo(path)

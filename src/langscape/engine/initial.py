@@ -144,4 +144,6 @@ def _spectral(affinities: Affinities, dims: int, rng: np.random.Generator) -> np
     Y = vectors[:, 1:k] * scale[:, None]
     peak = np.abs(Y).argmax(0)
     Y = Y * np.where(Y[peak, np.arange(Y.shape[1])] < 0, -1.0, 1.0)
+    # axes alike in spread: where one eigenvector is all outlier, the start would be a line that stays one
+    Y = Y / np.maximum(Y.std(0), 1e-12 * np.abs(Y).max())
     return np.pad(Y, ((0, 0), (0, dims - Y.shape[1])))

@@ -3,8 +3,11 @@
 Both spaces may be given by vectors or by distances, see `vectors` and `distances`.
 """
 
+from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.heads import even_scores, head_scores, name_heads
+from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
@@ -12,19 +15,26 @@ from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
 
 __all__ = [
+    "Chain",
     "Correlation",
     "Figure",
     "Space",
     "Stability",
     "align",
     "distances",
+    "even_scores",
     "global_",
+    "head_distances",
+    "head_groups",
+    "head_scores",
     "kl",
     "local",
+    "name_heads",
     "ndcg",
     "quality",
     "spearman",
     "stability",
+    "stationary",
     "trustworthiness",
     "vectors",
 ]

@@ -16,7 +16,7 @@ from langscape.models.words import drop_special, merge_words, token_texts
 if TYPE_CHECKING:
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
-    from langscape.models.open import open_model
+    from langscape.models.open import model_revision, open_model
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
@@ -25,6 +25,7 @@ _HEAVY = {
     "capture": "transformer",
     "capture_each": "transformer",
     "estimate": "memory",
+    "model_revision": "open",
     "open_model": "open",
     "wrap_model": "model",
 }
@@ -39,6 +40,7 @@ __all__ = [
     "get_model",
     "merge_words",
     "model_path",
+    "model_revision",
     "open_model",
     "packaged_models",
     "token_texts",

@@ -12,6 +12,7 @@ import torch
 
 from langscape.errors import DataError, SettingsError
 from langscape.models.generate import continuation
+from langscape.models.layout import image_shape
 from langscape.models.tokens import Long, Tokens, extended, split
 
 if TYPE_CHECKING:
@@ -121,9 +122,8 @@ def _target(model: Model, target: Any, room: int) -> Tokens:
 def _image(model: Model, given: Any) -> Row:
     """An image as the model takes it, (channels, height, width) floats; its tokens are patches."""
     config: Any = model.network.config
-    size = config.image_size
-    height, width = size if isinstance(size, (tuple, list)) else (size, size)
-    expected = (getattr(config, "num_channels", 3), height, width)
+    expected = image_shape(config)
+    _, height, width = expected
     try:
         pixels = np.asarray(given, np.float32)
     except (TypeError, ValueError):

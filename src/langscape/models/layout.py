@@ -104,22 +104,32 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         _hidden(plain, kind),
         _causal(seen),
         tokens,
-        int(network.config.vocab_size) if _headed(network) else 0,
+        _vocabulary(network),
     )
 
 
-def _headed(network: PreTrainedModel) -> bool:
-    return network.get_output_embeddings() is not None
+def image_shape(config: Any) -> tuple[int, int, int]:
+    """Channels, height and width of the images a vision model takes."""
+    size = getattr(config, "image_size", None)
+    if size is None or not hasattr(config, "patch_size"):
+        raise DataError(
+            f"{config.model_type!r} does not cut images of one size into patches; it has no tokens"
+        )
+    height, width = size if isinstance(size, (tuple, list)) else (size, size)
+    return int(getattr(config, "num_channels", 3)), int(height), int(width)
+
+
+def _vocabulary(network: PreTrainedModel) -> int:
+    head: Any = network.get_output_embeddings()
+    return 0 if head is None else int(head.weight.shape[0])
 
 
 def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
     config: Any = network.config
     if kind == "vision":
-        size = config.image_size
-        height, width = size if isinstance(size, (tuple, list)) else (size, size)
-        shape = (1, getattr(config, "num_channels", 3), height, width)
-        count = shape[1] * height * width
-        return {"pixel_values": torch.linspace(-1, 1, count, device=network.device).reshape(shape)}
+        shape = image_shape(config)
+        pixels = torch.linspace(-1, 1, shape[0] * shape[1] * shape[2], device=network.device)
+        return {"pixel_values": pixels.reshape(1, *shape).to(network.dtype)}
     if getattr(network, "main_input_name", "input_ids") != "input_ids":
         raise DataError(
             f"{type(network).__name__} takes {network.main_input_name}; capture takes text or pixels"

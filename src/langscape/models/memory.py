@@ -49,7 +49,13 @@ def estimate(
     target: int = 1,
     batch: int = 1,
 ) -> Estimate:
-    """What a text of so many tokens takes; target is the number of an encoder–decoder's target tokens."""
+    """What a text of so many tokens takes; target is the number of an encoder–decoder's target tokens.
+
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
+    >>> print(estimate(open_model("default"), tokens=512, want=("attention",)))
+    75 MB held, 120 MB at the peak
+    """
     if tokens < 1 or target < 1 or batch < 1:
         raise SettingsError(f"tokens {tokens}, target {target} and batch {batch} must be at least 1")
     plan = make_plan(model.layout, want, layers, heads)

@@ -31,6 +31,11 @@ def open_model(
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
     what is captured is float32 either way.
+
+    >>> from langscape.models import get_model
+    >>> _ = get_model("default")
+    >>> open_model("default", device="cpu")
+    Model('default', encoder, 6 layers × 12 heads, cpu)
     """
     if precision not in ("float32", "stored"):
         raise SettingsError(f'precision {precision!r} is not known; use "float32" or "stored"')
@@ -51,6 +56,13 @@ def open_model(
     except RuntimeError as error:
         raise SettingsError(f'{called} does not fit on {place}: {error}; say device="cpu"') from None
     return Model(network.eval(), tokenizer, kind, called, revision, notes)
+
+
+def model_revision(name: str | os.PathLike[str]) -> str:
+    """What `open_model(name).revision` will say, without loading the weights into memory."""
+    called = os.fspath(name)
+    folder, revision = _found(called)
+    return revision or _digest([folder / "config.json", *_weights(folder, called)])
 
 
 def _found(name: str) -> tuple[Path, str]:

@@ -115,9 +115,10 @@ def _of_text(model: Model, text: str) -> Tokens:
 
 
 def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Tokens]:
-    encoded = model.tokenizer(
-        text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, **windows
-    )
+    with model.lock:  # a fast tokenizer keeps its truncation as state and refuses a second caller
+        encoded = model.tokenizer(
+            text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, **windows
+        )
     marks = _marks(model)
     made = []
     for one in encoded.encodings:

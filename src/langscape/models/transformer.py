@@ -81,6 +81,12 @@ def capture(
     `text` is a string, token ids, or for a vision model pixels (channels, height, width). With
     long="window" the answer is always a list, one Capture per window. q, k and v are what enters the
     dot product, after rotation, with grouped keys repeated for every query head.
+
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
+    >>> seen = capture(open_model("default"), "Rain fell.", want=("attention",), layers=0)
+    >>> seen.tokens, seen["attention"].shape
+    (('[CLS]', 'rain', 'fell', '.', '[SEP]'), (1, 12, 5, 5))
     """
     plan = make_plan(model.layout, want, layers, heads)
     reading = Reading(long, overlap, generate, sample_seed)
@@ -114,7 +120,13 @@ def capture_each(
     batch: int = 16,
     memory: float = LIMIT,
 ) -> Iterator[Capture]:
-    """The captures of any number of texts, one after another; only a few batches are ever in memory."""
+    """The captures of any number of texts, one after another; only a few batches are ever in memory.
+
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
+    >>> [len(seen.tokens) for seen in capture_each(open_model("default"), ["Rain fell.", "Rain"])]
+    [5, 3]
+    """
     plan = make_plan(model.layout, want, layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
     ready = rows(model, listed, None, Reading(long, overlap))

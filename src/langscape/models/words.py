@@ -18,6 +18,14 @@ def merge_words(capture: Capture) -> Capture:
 
     So every row of attention still sums to 1. Hidden states, q, k, v and logits are averaged.
     Special tokens stay as they are.
+
+    >>> told = {"special": [False] * 3, "words": [0, 0, 1], "texts": ["un", "seen", "lamp"]}
+    >>> told["offsets"] = [[0, 2], [2, 6], [7, 11]]
+    >>> A = np.array([[0.2, 0.4, 0.4], [0.4, 0.4, 0.2], [0.5, 0.5, 0.0]])[None, None]
+    >>> axes = {"attention": ("layer", "head", "query", "key")}
+    >>> words = merge_words(Capture(("un", "##seen", "lamp"), {"attention": A}, axes, told))
+    >>> words.tokens, words["attention"].round(2).tolist()
+    (('unseen', 'lamp'), [[[[0.7, 0.3], [1.0, 0.0]]]])
     """
     sides = {side: _word_starts(about) for side, about in _sides(capture).items()}
     arrays = {}

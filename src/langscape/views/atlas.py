@@ -36,10 +36,10 @@ def atlas(
 ) -> View:
     """Every head at once: its map, its attention, its scores, and where it lies among the others.
 
-    maps has one map per (layer, head), all of the same tokens; where special tokens were dropped, the maps'
-    items carry the column "position". scores and head_map have a row per head, named by the columns
-    "layer" and "head"; text in the column "tags" can be filtered by, numbers can be sorted by.
-    meanings are sentences on scores, by column.
+    maps has one map per (layer, head). Where maps leave tokens out, their items carry the column
+    "position", which says what token each is; not all need to leave out the same. scores and head_map
+    have a row per head, named by the columns "layer" and "head"; text in the column "tags" can be
+    filtered by, numbers can be sorted by. meanings are sentences on scores, by column.
 
     Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
     5 MB; the view says how exact that is.
@@ -52,8 +52,8 @@ def atlas(
     order = sorted(maps)
     for layer, head in order:
         heads.one(layer, head)
-    xy, positions = _places(maps, order, len(heads.keys))
-    token_columns, arrays = columns_of(maps[order[0]])
+    xy, positions, items = _places(maps, order, heads.keys)
+    token_columns, arrays = columns_of(Map(np.zeros((len(items), 2)), items))
     arrays = {f"token_{name}": values for name, values in arrays.items()}
     arrays |= {"xy": xy, "positions": positions, "special": heads.special_keys}
     score_columns = _scores(maps, order, scores, meanings or {}, arrays)
@@ -88,31 +88,46 @@ def atlas(
 
 
 def _places(
-    maps: Mapping[tuple[int, int], Map], order: Sequence[tuple[int, int]], tokens: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (heads, items, 2) and the token that each item is."""
-    first = maps[order[0]]
+    maps: Mapping[tuple[int, int], Map], order: Sequence[tuple[int, int]], tokens: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, Items]:
+    """Coordinates (heads, items, 2), NaN where a head's map lacks an item; each item's token; the items."""
+    at = {key: _positions(key, maps[key], len(tokens)) for key in order}
     for key in order:
-        if maps[key].labels != first.labels:
-            raise DataError(
-                f"the map of head {key} has other items than that of head {order[0]}; give maps of one text"
-            )
-        if maps[key].xy.shape[1] < 2 or not np.isfinite(maps[key].xy).all():
+        if maps[key].xy.ndim != 2 or maps[key].xy.shape[1] < 2 or not np.isfinite(maps[key].xy).all():
             raise DataError(f"the map of head {key} has no finite places in two dimensions; make it again")
-    positions = first.items.columns.get("position")
-    if positions is None and len(first) != tokens:
+    positions = np.unique(np.concatenate(list(at.values())))
+    xy = np.full((len(order), len(positions), 2), np.nan, np.float32)
+    columns = {
+        name: np.full(len(positions), None, dtype=object)
+        for name in maps[order[0]].items.columns
+        if name != "position"
+    }
+    for row, key in enumerate(order):
+        places = np.searchsorted(positions, at[key])
+        xy[row, places] = maps[key].xy[:, :2]
+        for name, values in columns.items():
+            if name in maps[key].items.columns:
+                values[places] = maps[key].items.columns[name].astype(object)
+    return xy, positions.astype(np.int32), Items([tokens[int(i)] for i in positions], columns)
+
+
+def _positions(key: tuple[int, int], map: Map, tokens: int) -> np.ndarray:
+    """Which token each item of a map is."""
+    positions = map.items.columns.get("position")
+    if positions is None:
+        if len(map) != tokens:
+            raise DataError(
+                f"the map of head {key} has {len(map)} items, but there are {tokens} tokens; give its items "
+                'a column "position" that says which token each is'
+            )
+        return np.arange(tokens)
+    whole = positions.dtype.kind in "iu" and len(np.unique(positions)) == len(positions)
+    if not whole or positions.min(initial=0) < 0 or positions.max(initial=0) >= tokens:
         raise DataError(
-            f"the maps have {len(first)} items, but there are {tokens} tokens; give the items a column "
-            '"position" that says which token each is'
+            f'the column "position" of the map of head {key} must hold different numbers '
+            f"from 0 to {tokens - 1}"
         )
-    positions = np.arange(tokens) if positions is None else np.asarray(positions)
-    if (
-        positions.dtype.kind not in "iuf"
-        or positions.min(initial=0) < 0
-        or positions.max(initial=0) >= tokens
-    ):
-        raise DataError(f'the column "position" of the maps must hold numbers from 0 to {tokens - 1}')
-    return np.stack([maps[key].xy[:, :2] for key in order]).astype(np.float32), positions.astype(np.int32)
+    return positions
 
 
 def _rows(table: Items, order: Sequence[tuple[int, int]], what: str, *, whole: bool = False) -> np.ndarray:

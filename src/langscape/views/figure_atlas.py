@@ -33,9 +33,10 @@ def draw(view: View) -> Figure:
     kls = _kls(view)
     for row, (layer, head) in enumerate(keys):
         corner = np.array([heads.index(head), layers.index(layer)])
-        places = corner + _GAP / 2 + (1 - _GAP) * _unit(xy[row])
+        there = np.isfinite(xy[row, :, 0])
+        places = corner + _GAP / 2 + (1 - _GAP) * _unit(xy[row, there])
         drawn: PathCollection = axes.scatter(
-            places[:, 0], places[:, 1], c=at, cmap=ramp, s=size, vmin=0, vmax=1
+            places[:, 0], places[:, 1], c=at[there], cmap=ramp, s=size, vmin=0, vmax=1
         )
         drawn.set_linewidth(0)
         if kls is not None:

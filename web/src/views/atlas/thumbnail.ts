@@ -29,18 +29,20 @@ export function thumbnail(canvas: HTMLCanvasElement, places: Float32Array, size:
   const context = canvas.getContext('2d')
   if (!context) return
   context.setTransform(density, 0, 0, density, 0, 0)
-  const box = around(places, dressed.shown)
+  // A head's map lacks the tokens that it leaves out.
+  const shown = dressed.shown.filter((row) => Number.isFinite(places[2 * row]))
+  const box = around(places, shown)
   const scale = (size - 6) / Math.max(box.span, 1e-12)
   const x = (row: number) => size / 2 + (places[2 * row] - box.x) * scale
   const y = (row: number) => size / 2 - (places[2 * row + 1] - box.y) * scale
-  const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(dressed.shown.length)))
-  for (const row of dressed.shown) {
+  const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(shown.length)))
+  for (const row of shown) {
     context.fillStyle = dressed.lit ? dressed.quiet : dressed.colours[row]
     context.fillRect(x(row) - dot / 2, y(row) - dot / 2, dot, dot)
   }
   if (!dressed.lit) return
   context.fillStyle = dressed.accent
-  for (const row of dressed.shown) {
+  for (const row of shown) {
     if (!dressed.lit.has(row)) continue
     context.beginPath()
     context.arc(x(row), y(row), 3, 0, 2 * Math.PI)

@@ -1,0 +1,156 @@
+"""`langscape atlas`: every attention head of a model over a text, ranked, named and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from langscape.cli.terminal import bar, say
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.run.atlas import Atlas
+
+SUFFIXES = (".html", ".png", ".svg", ".pdf", ".csv")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(atlas)
+
+
+def atlas(
+    model: str = typer.Argument("default", help="default, decoder, a folder, or a Hub id."),
+    text: Path = typer.Option(None, "--text", "-t", help="A text file; a sample text if left out."),
+    special: str = typer.Option("drop", help="Special tokens such as [CLS] on the maps: keep or drop."),
+    restarts: int = typer.Option(8, min=1, help="Runs per head; the lowest KL is kept."),
+    steps: int = typer.Option(1000, min=1, help="Steps of each run."),
+    layers: str = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11."),
+    cut: bool = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part."),
+    sort: str = typer.Option("interest", help="Rank heads by this score."),
+    show: int = typer.Option(15, min=0, help="How many heads to print; 0 prints all."),
+    seed: int = typer.Option(0, help="The same seed gives the same maps, bit for bit."),
+    out: list[Path] = typer.Option(
+        [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf), a table (.csv), or a folder."
+    ),
+) -> None:
+    """Map every head of a model, rank them, name what they do and group those that attend alike."""
+    _check(out)
+    if special not in ("keep", "drop"):
+        raise SettingsError(f"--special {special} is not known; use keep or drop")
+    from langscape.run import Recipe, Store
+    from langscape.run.atlas import unpack_atlas
+
+    settings: dict[str, Any] = {
+        "model": _absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
+        "layers": _numbers(layers), "steps": steps,
+    }  # fmt: skip
+    inputs = {} if text is None else {"text": text}
+    with bar(f"atlas of {model}") as progress:
+        made = unpack_atlas(Store().run(Recipe("heads.atlas", settings, inputs), progress))
+    for line in table(made, sort, show):
+        typer.echo(line)
+    say(*dict.fromkeys((*made.capture.notes, *made.notes)))
+    title = f"Heads of {Path(model).name} over {text.name if text else 'a sample text'}"
+    for path in out:
+        for file in _files(path):
+            _write(made, file, title)
+            typer.echo(file)
+
+
+def table(made: Atlas, sort: str = "interest", show: int = 15) -> list[str]:
+    """The heads ranked by a score, as lines of text, and how many wear each name."""
+    from collections import Counter
+
+    columns = made.scores.columns
+    order = made.ranked(sort)
+    shown = ["interest", "max_attention", "entropy", "sink", "kl", "kl_sd", "stability"]
+    shown = [sort, *(name for name in shown if name != sort)]
+    lines = ["  ".join(["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", "name"])]
+    for row in order[: show or len(order)]:
+        figures = [f"{_figure(columns[name][row]):>{max(8, len(name))}}" for name in shown]
+        where = f"{columns['layer'][row]}.{columns['head'][row]}"
+        named = f"{columns['group'][row]:>5}  {columns['tags'][row]}"
+        lines.append("  ".join([f"{where:<6}", *figures, named]).rstrip())
+    counted = Counter(tag for tags in columns["tags"] for tag in tags.split(", ") if tag)
+    for tag, count in counted.most_common():
+        examples = [row for row in _strongest(made, tag)][:4]
+        named = ", ".join(f"{columns['layer'][row]}.{columns['head'][row]}" for row in examples)
+        lines.append(f"{tag}: {count} {'head' if count == 1 else 'heads'}, strongest {named}")
+    return lines
+
+
+def _strongest(made: Atlas, tag: str) -> list[int]:
+    from langscape.metrics.heads import THRESHOLDS
+
+    score = THRESHOLDS[tag][0]
+    return [int(row) for row in made.ranked(score) if tag in made.scores.columns["tags"][row].split(", ")]
+
+
+def _figure(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"
+
+
+def _check(outs: list[Path]) -> None:
+    for out in outs:
+        if out.suffix and out.suffix.lower() not in SUFFIXES and not out.is_dir():
+            raise SettingsError(
+                f"--out {out} has no suffix that is known; use {', '.join(SUFFIXES)}, or a folder"
+            )
+
+
+def _files(out: Path) -> list[Path]:
+    if out.suffix.lower() in SUFFIXES and not out.is_dir():
+        return [out]
+    return [out / "index.html", out / "scores.csv"]
+
+
+def _write(made: Atlas, file: Path, title: str) -> None:
+    if file.suffix.lower() == ".csv":
+        _write_scores(made, file)
+    else:
+        from langscape.views import write
+
+        write(made.view(title), file)
+
+
+def _write_scores(made: Atlas, file: Path) -> None:
+    import csv
+    import io
+
+    from langscape.whole import whole
+
+    columns = made.scores.columns
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(columns)
+    for row in range(len(made.scores)):
+        lines.writerow(values[row] for values in columns.values())
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole(file) as aside:
+        aside.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def _absolute(model: str) -> str:
+    """A folder by its whole path, so that the store knows it from anywhere."""
+    path = Path(model).expanduser()
+    return (
+        str(path.resolve()) if path.is_dir() and ("/" in model or (path / "config.json").exists()) else model
+    )
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    numbers: list[int] = []
+    try:
+        for part in text.split(","):
+            low, dash, high = part.strip().partition("-")
+            numbers += range(int(low), int(high) + 1) if dash else [int(low)]
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise SettingsError(f"--layers {text} is not understood; write 0-3, or 0,5,11")
+    return sorted(set(numbers))

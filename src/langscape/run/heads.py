@@ -1,0 +1,119 @@
+"""Steps over attention heads: text through a model to an atlas of every head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from langscape.data import Capture, Progress
+from langscape.errors import FileError, SettingsError
+from langscape.run.registry import step
+from langscape.run.results import Arrays
+
+REPEATED = 40
+"""Random tokens of the probe for induction; they stand three times in a row."""
+
+
+def revision(settings: Mapping[str, Any]) -> str:
+    """Which model a recipe's settings mean, so that another one of the same name is another result."""
+    from langscape.models import model_revision
+
+    return model_revision(settings["model"])
+
+
+@step(
+    "heads.atlas",
+    version=1,
+    defaults={
+        "model": "default",
+        "text": None,
+        "layers": None,
+        "special": "drop",
+        "cut": False,
+        "restarts": 8,
+        "steps": 1000,
+        "seed": 0,
+    },
+    revision=revision,
+)
+def heads_atlas(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
+    """Every head of `model` over `text`, or the file of the input `text`; see `unpack_atlas`.
+
+    With `cut`, of a text longer than the model takes the first part is read.
+    """
+    from langscape.run.atlas import make_atlas, pack_atlas
+
+    model = opened(settings["model"], revision(settings))
+    text = read_text(inputs["text"]) if "text" in inputs else settings["text"] or sample_text(model.kind)
+    captured = captured_attention(model, text, settings["layers"], cut=settings["cut"])
+    made = make_atlas(
+        captured,
+        special=settings["special"],
+        restarts=settings["restarts"],
+        steps=settings["steps"],
+        probe=induction_probe(model, settings["layers"], settings["seed"]),
+        seed=settings["seed"],
+        progress=progress,
+    )
+    return pack_atlas(made)
+
+
+@lru_cache(maxsize=1)
+def opened(name: str, revision: str) -> Any:
+    """The model, kept open between the steps of one process."""
+    from langscape.models import open_model
+
+    return open_model(name)
+
+
+def captured_attention(
+    model: Any, text: str, layers: list[int] | None = None, *, cut: bool = False
+) -> Capture:
+    """The attention of the model over a text; with `cut`, over its first window."""
+    from langscape.models import capture
+
+    if model.kind == "vision":
+        raise SettingsError(f"{model.name} reads images; an atlas of heads needs a model that reads text")
+    if not text.strip():
+        raise SettingsError("the text is empty; an atlas needs a text of a few sentences")
+    if cut:
+        return capture(model, text, ("attention",), layers, long="window")[0]
+    return capture(model, text, ("attention",), layers)
+
+
+def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:
+    """A decoder's attention over random tokens repeated three times; None for other models.
+
+    Encoders see the answer itself, and are judged on the repeats of the text.
+    """
+    import numpy as np
+
+    from langscape.models import capture
+
+    if model.kind != "decoder" or (model.longest or 10**9) < 3 * REPEATED + 1:
+        return None
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(model.vocabulary // 20, model.vocabulary, size=REPEATED).tolist()
+    config = model.network.config
+    first = getattr(config, "bos_token_id", None)
+    begin = [first] if isinstance(first, int) and 0 <= first < model.vocabulary else drawn[-1:]
+    return capture(model, [*begin, *drawn, *drawn, *drawn], ("attention",), layers)
+
+
+def sample_text(kind: str) -> str:
+    """The text used where none is given: sentences that repeat for decoders, a story for the others."""
+    from langscape.sources import samples
+
+    return samples.text("pattern" if kind == "decoder" else "harbour")
+
+
+def read_text(path: Path) -> str:
+    """A text file as UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}; give a text file") from None
