@@ -28,10 +28,11 @@ web-test: web/node_modules/.done
 	cd web && npm run --silent check && npm run --silent test
 
 bench: .make/tests .make/kernels
+	$(BIN)/python -m bench --get-peers
 	$(BIN)/python -m bench
 
 soak: .make/tests .make/kernels
-	LANGSCAPE_KILLS=200 $(BIN)/python -m pytest tests/run/test_kills.py -q
+	LANGSCAPE_KILLS=200 $(BIN)/python -m pytest tests/run/test_kills.py tests/run/test_cluster.py -k "kill or random" -q
 
 page: .make/page
 

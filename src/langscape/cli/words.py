@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli.outputs import OUT, check_outs, deliver, summary
+from langscape.cli.sweep import show
 from langscape.cli.terminal import bar, say
 from langscape.errors import Cancelled, SettingsError
 
@@ -187,7 +188,9 @@ def _with_everything(base: Recipe, vectors: Path, workers: int | None, cluster: 
     with bar("landmarks") as progress:
         sweep = insertion(base, vectors, store=store, progress=progress)
     with bar("insert words") as progress:
-        sweep.run(workers=workers, cluster=cluster, progress=progress)
+        report = sweep.run(workers=workers, cluster=cluster, progress=progress)
+    if report.failed:
+        show(report)  # says what failed, and ends with exit code 1
     return as_map(sweep, store.run(base))
 
 
