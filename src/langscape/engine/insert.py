@@ -133,11 +133,11 @@ def least_similar(known: np.ndarray) -> float:
 
 
 def _highest(unit: np.ndarray) -> np.ndarray:
-    """The similarity of each row to the most similar other one."""
-    from langscape.kernels.neighbours import nearest
-
+    """The similarity of each row to the most similar other one; of a large map, of two thousand rows."""
     if len(unit) > _PRODUCT_UP_TO:
-        return 1.0 - nearest(unit, 1).squared[:, 0] / 2.0
+        rows = np.linspace(0, len(unit) - 1, 2000).astype(int)
+        squared, found = Finder(unit)(unit[rows], 2)
+        return 1.0 - np.where(found[:, 0] == rows, squared[:, 1], squared[:, 0]) / 2.0
     # one product: a single word goes onto a map of 600 in 2 ms instead of 6
     with one_blas_thread():
         S = unit @ unit.T
