@@ -17,7 +17,7 @@ RANKS = [
     {"errors", "home"},
     {"whole"},
     {"data"},
-    {"mapfile", "kernels"},
+    {"mapfile", "tensorfile", "kernels"},
     {"metrics", "sources", "models"},
     {"affinity"},
     {"engine"},
