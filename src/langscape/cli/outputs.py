@@ -36,7 +36,9 @@ def check_outs(outs: list[Path]) -> None:
             raise SettingsError(f"--out {out} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
 
 
-def deliver(made: Map, outs: list[Path], *, title: str, color: str | None = None) -> None:
+def deliver(
+    made: Map, outs: list[Path], *, title: str, color: str | None = None, quantiles: int | None = None
+) -> None:
     """Write the map to every place asked for, and print where it went."""
     from langscape.views import scatter, write
 
@@ -48,7 +50,7 @@ def deliver(made: Map, outs: list[Path], *, title: str, color: str | None = None
             write_csv(made, out)
         else:
             shown = _thinned(made) if suffix == ".html" else made
-            write(scatter(shown, color=color, title=title), out)
+            write(scatter(shown, color=color, title=title, quantiles=quantiles), out)
         typer.echo(out)
 
 

@@ -25,7 +25,7 @@ def revision(settings: Mapping[str, Any]) -> str:
 
 @step(
     "heads.atlas",
-    version=1,
+    version=2,
     defaults={
         "model": "default",
         "text": None,
