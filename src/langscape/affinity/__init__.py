@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langscape.affinity.attention import attention
+from langscape.affinity.hidden import hidden
 from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
@@ -19,6 +20,7 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "local": local,
     "precomputed": precomputed,
     "attention": attention,
+    "hidden": hidden,
 }
 
-__all__ = ["KINDS", "attention", "local", "points", "precomputed"]
+__all__ = ["KINDS", "attention", "hidden", "local", "points", "precomputed"]
