@@ -25,7 +25,8 @@ _LISTS = {
     "determiner": "the a an every either neither such no",
     "preposition": "of in to for with on at from by about as into like through after over between out "
     "against during without before under around among above below across along behind beside besides beyond "
-    "inside near off onto outside past since toward towards until till up upon within down via per despite except",
+    "inside near off onto outside past since toward towards until till up upon within down "
+    "via per despite except",
     "conjunction": "and but or nor so yet if because although though while when where whereas whether unless "
     "than then once",
     "auxiliary": "be am is are was were been being have has had having do does did doing will would shall "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import Capture, Map, Progress
+from langscape.data import Capture, Items, Map, Progress, View
 from langscape.errors import SettingsError
 from langscape.run.heads import opened, read_text, revision
 from langscape.run.recipe import Recipe
@@ -233,14 +233,51 @@ def map_heads(
     return Sweep(tasks, store=store, title="query–key maps")
 
 
-def class_tables(capture: Capture, column: str = "class") -> dict[tuple[int, int], ClassTable]:
+def constant_panels(
+    store: Store,
+    collected: Recipe,
+    chosen: Arrays,
+    settings: Mapping[str, Any],
+    head: tuple[int, int],
+    progress: Progress | None = None,
+) -> tuple[list[tuple[tuple[int, int], Map]], list[str], list[int]]:
+    """One head under six constants (document 001, figures 2 and 3), their titles, and which one was chosen.
+
+    Of the seven constants the one is left out that is not chosen and lies next to another: 0.8, or 1.25.
+    """
+    scales = unpack_scales(chosen)
+    best = float(scales.c[scales.of(*head)])
+    shown = [c for c in scales.constants if c != (0.8 if best == 1.25 else 1.25)]
+    sweep = Sweep(
+        {
+            f"c {c:g}": Recipe(
+                "query_key.map",
+                {**settings, "by": "distance", "c": c, "layer": head[0], "head": head[1]},
+                {"collected": collected},
+            )
+            for c in shown
+        },
+        store=store,
+        title="one head under six constants",
+    )
+    sweep.run(workers=0, progress=progress)
+    return (
+        [(head, one) for _, one in sweep.results()],
+        [f"c = {c:g}" for c in shown],
+        [at for at, c in enumerate(shown) if c == best],
+    )
+
+
+def class_tables(
+    capture: Capture, column: str = "class", heads: Sequence[tuple[int, int]] | None = None
+) -> dict[tuple[int, int], ClassTable]:
     """Attention between classes of tokens for every head of a capture; special tokens are a class too."""
     from langscape.affinity import head_vectors, heads_of
     from langscape.metrics import class_attention
     from langscape.models.classes import CLASSES
 
     tables = {}
-    for key in heads_of(capture):
+    for key in heads_of(capture) if heads is None else heads:
         one = head_vectors(capture, *key)
         if column not in one.queries.columns:
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
@@ -257,6 +294,24 @@ def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
     n, pairs = len(one.Q), one.pairs
     texts = one.queries.columns["text"].tolist(), one.keys.columns["text"].tolist()
     return pair_clusters(made.xy[:n], made.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
+
+
+def cluster_view(capture: Capture, head: tuple[int, int], made: Map, clusters: int = 8) -> View:
+    """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
+    from langscape.views import Matrix, matrices
+
+    found = pairing(made, _vectors(capture, *head, made.settings.get("special", "keep")), clusters)
+    names = [
+        [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
+    ]
+    told = Matrix(
+        f"{head[0]}.{head[1]}", names[0], names[1], found.table.lift, "ratio", second=found.table.weight,
+        second_name="share of the query’s weight",
+    )  # fmt: skip
+    return matrices(
+        [told], title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
+        subtitle="clusters of the map by place, named by their tokens; weight ÷ what chance would give",
+    )  # fmt: skip
 
 
 def two_ways(
@@ -381,20 +436,55 @@ def unpack_scales(stored: Arrays) -> Scales:
 
 def pack_two_ways(capture: Capture, attended: Map, joint: Map) -> Arrays:
     """Both maps of one text as arrays and plain facts."""
-    arrays = {"attention": attended.xy, "query_key": joint.xy, "agreement": attended.per_point["agreement"]}
-    for name in ("position", "special"):
-        arrays[name] = attended.items.columns[name]
-    arrays["order"] = joint.per_point.get("order", np.full(len(joint), np.nan))
+    arrays = {
+        **{name: capture[name] for name in capture.arrays if not name.endswith("attention")},
+        "attended xy": attended.xy,
+        "joint xy": joint.xy,
+        "agreement": attended.per_point["agreement"],
+        "position": attended.items.columns["position"],
+        "special": attended.items.columns["special"],
+        **{f"joint {name}": values for name, values in joint.per_point.items()},
+    }
     facts = {
+        "tokens": list(capture.tokens),
+        "axes": {name: list(axes) for name, axes in capture.axes.items() if name in arrays},
+        "made": dict(capture.made),
+        "notes": list(capture.notes),
         "labels": list(attended.labels),
-        "tokens": list(joint.labels[: len(joint) // 2]),
-        "positions": [int(place) for place in joint.items.columns["position"][: len(joint) // 2]],
-        "kl": [attended.kl, joint.kl if np.isfinite(joint.kl) else None],
+        "texts": [str(text) for text in attended.items.columns["text"]],
+        "kl": [
+            attended.kl if np.isfinite(attended.kl) else None,
+            joint.kl if np.isfinite(joint.kl) else None,
+        ],
         "quality": [dict(attended.quality), dict(joint.quality)],
         "settings": [dict(attended.settings), dict(joint.settings)],
-        "notes": list(capture.notes),
+        "map_notes": [list(attended.notes), list(joint.notes)],
     }
     return Arrays(arrays, facts)
+
+
+def unpack_two_ways(stored: Arrays) -> tuple[Capture, Map, Map]:
+    """What `pack_two_ways` stored: the capture, the attention-head map and the query–key map."""
+    facts = stored.facts
+    axes = {name: tuple(one) for name, one in facts["axes"].items()}
+    capture = Capture(
+        facts["tokens"], {name: stored[name] for name in axes}, axes, facts["made"], tuple(facts["notes"])
+    )
+    columns = {"position": stored["position"], "special": stored["special"], "text": facts["texts"]}
+    kl = [float("nan") if value is None else value for value in facts["kl"]]
+    attended = Map(
+        stored["attended xy"], Items(facts["labels"], columns), kl=kl[0], settings=facts["settings"][0],
+        quality=facts["quality"][0], per_point={"agreement": stored["agreement"]},
+        notes=tuple(facts["map_notes"][0]),
+    )  # fmt: skip
+    head = facts["settings"][1]
+    one = _vectors(capture, head["layer"], head["head"], head["special"])
+    joint = Map(
+        stored["joint xy"], one.items(), kl=kl[1], settings=head, quality=facts["quality"][1],
+        per_point={n[6:]: v for n, v in stored.arrays.items() if n.startswith("joint ") and n != "joint xy"},
+        notes=tuple(facts["map_notes"][1]),
+    )  # fmt: skip
+    return capture, attended, joint
 
 
 def _vectors(capture: Capture, layer: int, head: int, special: Any) -> HeadVectors:
