@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from langscape.errors import MissingError
+from langscape.models.classes import token_classes
 from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
+    from langscape.models.query_key import collect_query_key
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
@@ -24,6 +26,7 @@ _HEAVY = {
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
+    "collect_query_key": "query_key",
     "estimate": "memory",
     "model_revision": "open",
     "open_model": "open",
@@ -35,6 +38,7 @@ __all__ = [
     "Model",
     "capture",
     "capture_each",
+    "collect_query_key",
     "drop_special",
     "estimate",
     "get_model",
@@ -43,6 +47,7 @@ __all__ = [
     "model_revision",
     "open_model",
     "packaged_models",
+    "token_classes",
     "token_texts",
     "wrap_model",
 ]
