@@ -6,6 +6,14 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.gaussians import (
+    area_variance,
+    ellipse_distances,
+    euclidean2,
+    hellinger2,
+    reconstruction,
+    wasserstein2,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -21,20 +29,26 @@ __all__ = [
     "Space",
     "Stability",
     "align",
+    "area_variance",
     "distances",
+    "ellipse_distances",
+    "euclidean2",
     "even_scores",
     "global_",
     "head_distances",
     "head_groups",
     "head_scores",
+    "hellinger2",
     "kl",
     "local",
     "name_heads",
     "ndcg",
     "quality",
+    "reconstruction",
     "spearman",
     "stability",
     "stationary",
     "trustworthiness",
     "vectors",
+    "wasserstein2",
 ]
