@@ -156,7 +156,7 @@ class Gaussians(_Copied):
 
     means      (n, dim)
     variances  (n, dim) over contexts, divided by their number: one context has variance 0
-    counts     (n,) contexts of each item
+    counts     (n,) contexts of each item; 0 where it is not known
     factors    (n, dim, k) where more than variances is kept: covariance = F Fᵀ + the diagonal that
                brings its variances to `variances`
     samples    (contexts of all items, dim) the vector of every context, item after item

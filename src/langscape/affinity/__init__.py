@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langscape.affinity.attention import attention
+from langscape.affinity.gaussians import gaussians
 from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
@@ -19,6 +20,7 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "local": local,
     "precomputed": precomputed,
     "attention": attention,
+    "gaussians": gaussians,
 }
 
-__all__ = ["KINDS", "attention", "local", "points", "precomputed"]
+__all__ = ["KINDS", "attention", "gaussians", "local", "points", "precomputed"]

@@ -44,7 +44,7 @@ def atlas(
     from langscape.run.atlas import unpack_atlas
 
     settings: dict[str, Any] = {
-        "model": _absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
+        "model": absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
         "layers": _numbers(layers), "steps": steps,
     }  # fmt: skip
     inputs = {} if text is None else {"text": text}
@@ -133,7 +133,7 @@ def _write_scores(made: Atlas, file: Path) -> None:
         aside.write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
-def _absolute(model: str) -> str:
+def absolute(model: str) -> str:
     """A folder by its whole path, so that the store knows it from anywhere."""
     path = Path(model).expanduser()
     return (

@@ -58,6 +58,9 @@ def write_csv(made: Map, out: Path) -> None:
 
     axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
     columns = {**dict(made.items.columns), **dict(made.per_point)}
+    if made.shapes is not None:
+        xx, xy, yy = made.shapes[:, 0, 0], made.shapes[:, 0, 1], made.shapes[:, 1, 1]
+        columns |= {"shape_xx": xx, "shape_xy": xy, "shape_yy": yy}
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(["label", *axes, *columns])
@@ -70,7 +73,9 @@ def write_csv(made: Map, out: Path) -> None:
 def summary(made: Map) -> None:
     """Say what the map is like, in a few lines on stderr."""
     figures = made.quality
-    said = [f"{len(made):,} items", f"KL {made.kl:.4f}"]
+    said = [f"{len(made):,} items"]
+    if made.kl == made.kl:
+        said.append(f"KL {made.kl:.4f}")
     if len(made.kls) > 1:
         said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
     if "local" in figures:

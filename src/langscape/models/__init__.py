@@ -14,6 +14,7 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.gaussians import gaussians_of, word_gaussians
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -25,8 +26,10 @@ _HEAVY = {
     "capture": "transformer",
     "capture_each": "transformer",
     "estimate": "memory",
+    "gaussians_of": "gaussians",
     "model_revision": "open",
     "open_model": "open",
+    "word_gaussians": "gaussians",
     "wrap_model": "model",
 }
 
@@ -37,6 +40,7 @@ __all__ = [
     "capture_each",
     "drop_special",
     "estimate",
+    "gaussians_of",
     "get_model",
     "merge_words",
     "model_path",
@@ -44,6 +48,7 @@ __all__ = [
     "open_model",
     "packaged_models",
     "token_texts",
+    "word_gaussians",
     "wrap_model",
 ]
 

@@ -91,6 +91,11 @@ _MEANINGS = {
         "Trustworthiness",
         "1 if everything close on the map is close in the data; each false neighbour lowers it.",
     ),
+    "area_variance": (
+        "Area and variance",
+        "Rank correlation of the ellipses’ areas with the items’ total variance in the data: at 1 a larger "
+        "ellipse is a more uncertain item, near 0 its size says nothing of that.",
+    ),
     "stability": (
         "Spread over restarts",
         "How far a point moves from restart to restart, in units of the map’s radius: near 0 is stable, "
