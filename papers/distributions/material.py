@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from langscape.data import Gaussians, Progress
 from langscape.gaussianfile import read_gaussians
 from langscape.run.distributions import make_gaussians, word_recipe
@@ -84,9 +82,3 @@ def chosen_words(
         if word in taken or (group and often[word] >= GROUPED_FROM)
     ]
     return [names[i] for i in rows], [groups[i] or "other words" for i in rows]
-
-
-def synthetic(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Figure 4.1's two distributions: equal means, opposite covariances, a little noise on the diagonals."""
-    noise = np.random.default_rng(seed).uniform(0.0, 1e-3, (2, 4))
-    return np.zeros((2, 4)), np.array([[1.0, 1, 10, 10], [10, 10, 1, 1]]) + noise

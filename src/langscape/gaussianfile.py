@@ -17,13 +17,10 @@ import numpy as np
 
 from langscape.data import Context, Gaussians, Items
 from langscape.errors import FileError
+from langscape.tensorfile import write_tensors
 from langscape.whole import whole
 
 FORMAT = 1
-_KINDS = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16",
-    "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
-}  # fmt: skip
 
 
 def save_gaussians(gaussians: Gaussians, path: str | Path) -> Path:
@@ -62,7 +59,7 @@ def write_gaussians(gaussians: Gaussians, path: Path) -> None:
         "made": dict(gaussians.made),
         "notes": list(gaussians.notes),
     }
-    _write(path, arrays, {"langscape": json.dumps(said, default=str)})
+    write_tensors(path, arrays, {"langscape": json.dumps(said, default=str)})
 
 
 def read_gaussians(path: str | Path) -> Gaussians:
@@ -125,28 +122,6 @@ def _said(path: Path, text: str | None) -> dict[str, Any]:
             f"{path} was written by a newer langscape (format {said['format']}); update langscape"
         )
     return said
-
-
-def _write(path: Path, arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    # written out here, as the library would copy every array or give the file to its owner alone
-    header: dict[str, Any] = {"__metadata__": metadata}
-    at = 0
-    wide = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)  # so that all lie aligned
-    for name in wide:
-        array = arrays[name]
-        header[name] = {
-            "dtype": _KINDS[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [at, at + array.nbytes],
-        }
-        at += array.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in wide:
-            array = arrays[name]
-            np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tofile(file)
 
 
 def _bytes(text: str) -> np.ndarray:

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from papers.distributions.synthetic import opposite, round_ones, sampled, toward_a_neighbour
 from scipy.stats import spearmanr
 
 from langscape import affinity, embed, metrics, read_map
@@ -14,20 +15,6 @@ from langscape.errors import DataError, SettingsError
 
 rng = np.random.default_rng(0)
 SHORT = Schedule(steps=250, early_exaggeration=4.0, early_steps=100)
-
-
-def sampled(means, roots, count, seed=0):
-    """Gaussians estimated from `count` draws of each: means + roots @ N(0, I)."""
-    made = np.random.default_rng(seed)
-    X = [m + made.normal(size=(count, r.shape[1])) @ r.T for m, r in zip(means, roots, strict=True)]
-    n = len(means)
-    return Gaussians(
-        np.stack([x.mean(0) for x in X]),
-        np.stack([x.var(0) for x in X]),
-        Items.numbered(n),
-        np.full(n, count),
-        samples=np.concatenate(X),
-    )
 
 
 def random_axes(dim):
@@ -66,11 +53,9 @@ def test_projected_ellipses_are_those_of_the_projected_distributions():
 
 
 def test_opposite_covariances_give_nested_ellipses_or_a_cross_as_the_document_has_them():
-    S = np.array([[1.0, 1, 10, 10], [10, 10, 1, 1]])
     kinds = []
     for seed in range(60):
-        noise = np.random.default_rng(seed).uniform(0, 1e-3, S.shape)
-        a, b = pca(np.zeros((2, 4)), S + noise, quality=False).shapes
+        a, b = pca(*opposite(seed), quality=False).shapes
         nested = np.all(np.linalg.eigvalsh(b - a) > 0) or np.all(np.linalg.eigvalsh(a - b) > 0)
         kinds.append(nested)
     # a third of the pairs of axes
@@ -108,26 +93,9 @@ def test_full_ellipses_turn_and_their_kl_is_that_of_their_bures_distances():
     assert m.kl < 1.02 * diagonal.kl  # one more coordinate each
 
 
-def toward_a_neighbour(n=300, dim=20, seed=0):
-    """Means in a plane and more, spreads over a decade, 60 % of the variance toward one near item."""
-    made = np.random.default_rng(seed)
-    means = made.normal(size=(n, dim)) * np.r_[4.0, 4.0, np.full(dim - 2, 0.25)]
-    gaps = ((means[:, None] - means[None]) ** 2).sum(-1)
-    near = np.argsort(gaps, axis=1)[:, 1 + made.integers(0, 3, n)[0]]
-    total = 10 ** made.uniform(-1, 0, n)
-    roots, along = [], []
-    for i in range(n):
-        u = means[near[i]] - means[i]
-        u /= np.linalg.norm(u)
-        C = total[i] * (0.6 * np.outer(u, u) + 0.4 / (dim - 1) * (np.eye(dim) - np.outer(u, u)))
-        roots.append(np.linalg.cholesky(C + 1e-12 * np.eye(dim)))
-        along.append(near[i])
-    return means, np.stack(roots), total, np.array(along)
-
-
 def test_area_is_the_true_spread_and_the_long_axis_points_to_the_neighbour():
-    means, roots, total, along = toward_a_neighbour()
-    g = sampled(means, roots, 100)
+    means, roots, total, near = toward_a_neighbour()
+    g = sampled(means, roots)
     m = embed(affinity.gaussians(g, perplexity=30), shape="contexts", schedule=Schedule(steps=500))
     area = np.sqrt(np.linalg.det(m.shapes.astype(float)))
     assert spearmanr(area, total).statistic >= 0.99
@@ -135,7 +103,7 @@ def test_area_is_the_true_spread_and_the_long_axis_points_to_the_neighbour():
     np.testing.assert_allclose(area, m.settings["kappa2"] * g.spread, rtol=1e-4)
     drawn = m.per_point["axis ratio"] > 1
     assert drawn.mean() > 0.9
-    toward = m.xy[along] - m.xy
+    toward = m.xy[near] - m.xy
     toward /= np.linalg.norm(toward, axis=1, keepdims=True)
     _, axes = np.linalg.eigh(m.shapes.astype(float))
     cosine = np.abs((axes[:, :, 1] * toward).sum(1))[drawn]
@@ -143,9 +111,8 @@ def test_area_is_the_true_spread_and_the_long_axis_points_to_the_neighbour():
 
 
 def test_what_varies_alike_in_all_directions_is_drawn_nearly_round():
-    means = rng.normal(size=(200, 20))
-    roots = np.sqrt(rng.uniform(0.1, 1, 200))[:, None, None] * np.eye(20)
-    m = embed(affinity.gaussians(sampled(means, roots, 100), perplexity=30), shape="contexts", schedule=SHORT)
+    g = sampled(*round_ones(n=200))
+    m = embed(affinity.gaussians(g, perplexity=30), shape="contexts", schedule=SHORT)
     assert np.median(m.per_point["axis ratio"]) <= 1.2
 
 
@@ -185,7 +152,7 @@ def test_items_without_spread_or_with_few_contexts_are_points_and_circles(tmp_pa
 
 
 def test_known_covariances_orient_ellipses_as_many_samples_do():
-    means, roots, _, _ = toward_a_neighbour(n=80)
+    means, roots, *_ = toward_a_neighbour(n=80)
     S = roots @ roots.transpose(0, 2, 1)
     known = affinity.gaussians(means, S, 15).gaussians
     drawn = sampled(means, roots, 3000)

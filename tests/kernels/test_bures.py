@@ -52,7 +52,7 @@ def test_distances_are_those_of_the_ellipses():
     np.fill_diagonal(q, 0)
     some_p = P > 0
     expected = (P[some_p] * np.log(P[some_p] * q.sum() / q[some_p])).sum()
-    assert kl(P, Y) == pytest.approx(expected, rel=1e-9)
+    assert kl(P, Y) == pytest.approx(expected, rel=1e-7)  # P sums to 1 in float32
 
 
 def test_deviations_lie_along_the_angle_and_across_it():

@@ -89,7 +89,7 @@ def _diagonal(
     shapes[:, [0, 1], [0, 1]] = deviations**2
     return best.but(
         xy=best.xy[:, :2].copy(),
-        shapes=shapes.astype(np.float32),
+        shapes=shapes,
         kls=np.array([one.kl for one in runs]),
         settings={**best.settings, "seed": seed, "restarts": restarts, "initial": _said(initial)},
     )
@@ -128,7 +128,7 @@ def _full(
         kl=best.kl,
         kls=kls,
         history=best.history,
-        shapes=covariances(best.xy.T).astype(np.float32),
+        shapes=covariances(best.xy.T),
         settings={
             **affinities.made, "engine": "exact", "initial": _said(initial), "schedule": schedule.settings(),
             "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls)),
