@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langscape.affinity.attention import attention
+from langscape.affinity.gaussians import gaussians
 from langscape.affinity.head_vectors import HeadVectors, head_vectors, heads_of
 from langscape.affinity.hidden import hidden
 from langscape.affinity.local import local
@@ -25,6 +26,7 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "attention": attention,
     "hidden": hidden,
     "query_key": query_key,
+    "gaussians": gaussians,
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "align_query_key",
     "attention",
     "choose_scale",
+    "gaussians",
     "head_vectors",
     "heads_of",
     "hidden",

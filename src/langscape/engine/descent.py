@@ -179,6 +179,37 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
     return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
 
 
+def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, watch: Watch) -> Landing:
+    """Descend one dense problem between Gaussians in the plane; places are (n, 5), see the kernel."""
+    from langscape.kernels import bures as kernels
+
+    kernel: Any = kernels
+    n = len(start)
+    P = np.ascontiguousarray(P, np.float32)
+    Y = np.ascontiguousarray(start.T, np.float32)
+    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
+    shares = np.empty((n + kernel.ROWS - 1) // kernel.ROWS)
+    plan = schedule.plan(n)
+    history: list[tuple[float, float]] = []
+    before = watch.done
+
+    def kl() -> float:
+        totals, parts = np.empty(n), np.empty(n)
+        kernel.kl_rows(P, Y, totals, parts)
+        return math.fsum(totals) + math.log(math.fsum(parts))
+
+    for step in range(schedule.steps):
+        if plan[3, step] > 0:
+            V[:], G[:] = 0.0, 1.0
+        Z = kernel.forces_rows(P, Y, A, R, shares)
+        kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), np.float32(floor))
+        if (step + 1) % (2 * _CHECK) == 0 and step + 1 < schedule.steps:
+            history.append((step + 1, kl()))
+        watch.at(before + step + 1, history[-1][1] if history else math.nan)
+    final = kl()
+    return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
+
+
 def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing:
     """Descend one large 2-D problem with repulsion on a grid; P is sparse."""
     import numba

@@ -7,6 +7,14 @@ from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.gaussians import (
+    area_variance,
+    ellipse_distances,
+    euclidean2,
+    hellinger2,
+    reconstruction,
+    wasserstein2,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -33,14 +41,18 @@ __all__ = [
     "aggregate_attention",
     "agreement",
     "align",
+    "area_variance",
     "attention_order",
     "class_attention",
     "distances",
+    "ellipse_distances",
+    "euclidean2",
     "even_scores",
     "global_",
     "head_distances",
     "head_groups",
     "head_scores",
+    "hellinger2",
     "kl",
     "local",
     "map_distances",
@@ -48,6 +60,7 @@ __all__ = [
     "ndcg",
     "pair_clusters",
     "quality",
+    "reconstruction",
     "spearman",
     "stability",
     "stationary",
@@ -55,4 +68,5 @@ __all__ = [
     "strongest_near",
     "trustworthiness",
     "vectors",
+    "wasserstein2",
 ]

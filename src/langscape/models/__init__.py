@@ -15,6 +15,7 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.gaussians import gaussians_of, word_gaussians
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -28,8 +29,10 @@ _HEAVY = {
     "capture_each": "transformer",
     "collect_query_key": "query_key",
     "estimate": "memory",
+    "gaussians_of": "gaussians",
     "model_revision": "open",
     "open_model": "open",
+    "word_gaussians": "gaussians",
     "wrap_model": "model",
 }
 
@@ -41,6 +44,7 @@ __all__ = [
     "collect_query_key",
     "drop_special",
     "estimate",
+    "gaussians_of",
     "get_model",
     "merge_words",
     "model_path",
@@ -49,6 +53,7 @@ __all__ = [
     "packaged_models",
     "token_classes",
     "token_texts",
+    "word_gaussians",
     "wrap_model",
 ]
 

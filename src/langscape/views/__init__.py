@@ -13,6 +13,7 @@ from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
 from langscape.views.boxes import boxes
+from langscape.views.ellipses import ellipses
 from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
 from langscape.views.query_key import query_key
@@ -24,6 +25,7 @@ __all__ = [
     "attention",
     "boxes",
     "class_tables",
+    "ellipses",
     "matrices",
     "max_attention",
     "query_key",
