@@ -4,11 +4,27 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 """
 
 from langscape.metrics.chains import Chain, stationary
+from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.gaussians import (
+    area_variance,
+    ellipse_distances,
+    euclidean2,
+    hellinger2,
+    reconstruction,
+    wasserstein2,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.query_key import (
+    aggregate_attention,
+    attention_order,
+    map_distances,
+    strongest_anywhere,
+    strongest_near,
+)
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
@@ -16,25 +32,41 @@ from langscape.metrics.summary import quality
 
 __all__ = [
     "Chain",
+    "ClassTable",
     "Correlation",
     "Figure",
+    "Pairing",
     "Space",
     "Stability",
+    "aggregate_attention",
+    "agreement",
     "align",
+    "area_variance",
+    "attention_order",
+    "class_attention",
     "distances",
+    "ellipse_distances",
+    "euclidean2",
     "even_scores",
     "global_",
     "head_distances",
     "head_groups",
     "head_scores",
+    "hellinger2",
     "kl",
     "local",
+    "map_distances",
     "name_heads",
     "ndcg",
+    "pair_clusters",
     "quality",
+    "reconstruction",
     "spearman",
     "stability",
     "stationary",
+    "strongest_anywhere",
+    "strongest_near",
     "trustworthiness",
     "vectors",
+    "wasserstein2",
 ]

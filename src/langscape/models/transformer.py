@@ -114,6 +114,7 @@ def capture_each(
     layers: Numbers = None,
     heads: Numbers = None,
     *,
+    targets: Iterable[Any] | None = None,
     special: Special = "keep",
     long: Long = "error",
     overlap: int = 0,
@@ -122,6 +123,8 @@ def capture_each(
 ) -> Iterator[Capture]:
     """The captures of any number of texts, one after another; only a few batches are ever in memory.
 
+    `targets` are the texts of an encoder–decoder's decoder, one for each.
+
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
     >>> [len(seen.tokens) for seen in capture_each(open_model("default"), ["Rain fell.", "Rain"])]
@@ -129,7 +132,7 @@ def capture_each(
     """
     plan = make_plan(model.layout, want, layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
-    ready = rows(model, listed, None, Reading(long, overlap))
+    ready = rows(model, listed, targets, Reading(long, overlap))
     yield from _in_order(model, plan, ready, special, batch, memory)
 
 
