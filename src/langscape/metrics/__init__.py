@@ -5,7 +5,7 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 
 from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
-from langscape.metrics.divergence import kl
+from langscape.metrics.divergence import kl, kl_points
 from langscape.metrics.figure import Correlation, Figure, Stability
 from langscape.metrics.gaussians import (
     area_variance,
@@ -54,6 +54,7 @@ __all__ = [
     "head_scores",
     "hellinger2",
     "kl",
+    "kl_points",
     "local",
     "map_distances",
     "name_heads",

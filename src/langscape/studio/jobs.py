@@ -32,7 +32,7 @@ TRIES = 2
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
-_PRIVATE = ("recipe", "background", "owner")
+_PRIVATE = ("recipe", "needs", "background", "owner")
 
 
 class Jobs:
@@ -87,7 +87,7 @@ class Jobs:
                 "doing": "", "done": 0, "total": 0, "figures": {}, "seconds": 0.0, "left": None,
                 "settings": complete, "inputs": shown, "digest": None, "error": None,
                 "made": held["made"] if held else time.time(), "changed": time.time(),
-                "owner": self.owner, "recipe": recipe.to_json(), "background": not first,
+                "owner": self.owner, "recipe": recipe.to_json(), "needs": {}, "background": not first,
             }  # fmt: skip
             if not self.store.index.claim_job(id, self.owner, _text(record)):
                 self._look()  # another studio was first
@@ -214,7 +214,7 @@ class Jobs:
                     self._save(record)
                 self._say(record)
             elif "digest" in message:
-                record["digest"] = message["digest"]
+                record |= {"digest": message["digest"], "needs": message["needs"]}
             elif message["state"] == "done":
                 record["seconds"] = message["seconds"]
                 self._finish(record, "done")

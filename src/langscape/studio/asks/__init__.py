@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, words
+from langscape.studio.asks import atlas, compare, heads, query_key, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 
@@ -13,7 +13,13 @@ ASKS: dict[str, Ask] = {
     ask.name: ask
     for ask in (
         atlas.ASK,
+        heads.HEAD_ASK,
+        heads.HIDDEN_ASK,
+        query_key.ONE,
+        query_key.GRID,
+        query_key.SCALE,
         words.ASK,
+        compare.ASK,
     )
 }
 
