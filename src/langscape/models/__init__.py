@@ -14,6 +14,7 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -21,17 +22,20 @@ if TYPE_CHECKING:
 
 _HEAVY = {
     "Estimate": "memory",
+    "LSTMModel": "lstm",
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
     "estimate": "memory",
     "model_revision": "open",
     "open_model": "open",
+    "wrap_lstm": "lstm",
     "wrap_model": "model",
 }
 
 __all__ = [
     "Estimate",
+    "LSTMModel",
     "Model",
     "capture",
     "capture_each",
@@ -44,6 +48,7 @@ __all__ = [
     "open_model",
     "packaged_models",
     "token_texts",
+    "wrap_lstm",
     "wrap_model",
 ]
 
