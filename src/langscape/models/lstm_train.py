@@ -96,7 +96,7 @@ class Trained:
 
 
 def read_corpus(path: str | Path) -> list[str]:
-    """The lines of a text file, or of every .txt file of a folder in the order of names; empty ones left out."""
+    """The lines of a text file, or of every .txt file of a folder in the order of names; no empty ones."""
     path = Path(path)
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     if not files:
@@ -181,7 +181,7 @@ def train_lstm(
 
 
 def fresh_network(words: int, settings: Training) -> Network:
-    """The network before training; the forget gates start open (bias 1), so that cells keep what they hold."""
+    """The network before training; forget gates start open (bias 1), so that cells keep what they hold."""
     hidden = settings.hidden or settings.dim
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
