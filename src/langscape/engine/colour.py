@@ -221,17 +221,17 @@ def force(
 
 
 def _pull(
-    P: np.ndarray, targets: np.ndarray, importance: np.ndarray, O: np.ndarray
+    P: np.ndarray, targets: np.ndarray, importance: np.ndarray, references: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sum that moves each point, and the stress where it is."""
-    away = P[:, None, :] - O[None, :, :]
+    away = P[:, None, :] - references[None, :, :]
     length = np.linalg.norm(away, axis=2)
     missing = importance * (targets - length)
     stress = (missing * (targets - length)).sum(1)
     return np.einsum("mk,mkd->md", missing / np.maximum(length, 1e-12), away), stress
 
 
-def exact(targets: np.ndarray, importance: np.ndarray, words: np.ndarray, steps: int = 200) -> np.ndarray:
+def exact(targets: np.ndarray, importance: np.ndarray, words: np.ndarray, steps: int = 100) -> np.ndarray:
     """The places (m, 3) of least weighted stress Σ φ_i (d_i − ‖p − o_i‖)², of two starts the lower.
 
     One start is the weighted centroid, the other near the nearest word. Newton's step is taken where
@@ -249,16 +249,16 @@ def exact(targets: np.ndarray, importance: np.ndarray, words: np.ndarray, steps:
 
 
 def _descend(
-    D: np.ndarray, W: np.ndarray, O: np.ndarray, start: np.ndarray, steps: int
+    D: np.ndarray, W: np.ndarray, words: np.ndarray, start: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where the descent ends, and its stress there."""
     P, stress = start.copy(), np.full(len(D), np.inf)
     best, safe = P.copy(), P.copy()
-    squares = (O[:, :, None] * O[:, None, :]).reshape(len(O), 9)
+    squares = (words[:, :, None] * words[:, None, :]).reshape(len(words), 9)
     going = np.arange(len(D))
     for _ in range(steps):
         p, d, w = P[going], D[going], W[going]
-        length = np.maximum(_distances(p, O), 1e-9)
+        length = np.maximum(_distances(p, words), 1e-9)
         now = (w * (d - length) ** 2).sum(1)
         worse = now > stress[going] * (1 + 1e-12)
         P[going[worse]] = safe[going[worse]]  # majorisation's step from the last good place
@@ -268,14 +268,14 @@ def _descend(
         best[good] = p
         ratio = w * d / length
         total, sums = w.sum(1), ratio.sum(1)
-        safe[good] = (w @ O + sums[:, None] * p - ratio @ O) / total[:, None]
+        safe[good] = (w @ words + sums[:, None] * p - ratio @ words) / total[:, None]
         slope = total[:, None] * (p - safe[good])
         q = ratio / length**2
-        cross = (q @ O)[:, :, None] * p[:, None, :]
+        cross = (q @ words)[:, :, None] * p[:, None, :]
         bend = q.sum(1)[:, None, None] * p[:, :, None] * p[:, None, :]
         bend += (q @ squares).reshape(-1, 3, 3) - cross - cross.transpose(0, 2, 1)
         bend += (total - sums)[:, None, None] * np.eye(3)
-        # Newton's step with the curvatures taken positive, so that it leaves saddles; none longer than an edge
+        # Newton's step, curvatures taken positive so that it leaves saddles, none longer than an edge
         values, axes = np.linalg.eigh(bend)
         along = np.einsum("mij,mi->mj", axes, slope) / np.maximum(np.abs(values), 0.05 * total[:, None])
         step = np.einsum("mij,mj->mi", axes, along)

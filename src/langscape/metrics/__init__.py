@@ -6,6 +6,18 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.flow import (
+    Alarm,
+    alarms,
+    change,
+    contributions,
+    lstm_changes,
+    nearest_words,
+    predicted_vectors,
+    saturation,
+    twins,
+    weak_pairs,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -15,12 +27,16 @@ from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
 
 __all__ = [
+    "Alarm",
     "Chain",
     "Correlation",
     "Figure",
     "Space",
     "Stability",
+    "alarms",
     "align",
+    "change",
+    "contributions",
     "distances",
     "even_scores",
     "global_",
@@ -29,12 +45,18 @@ __all__ = [
     "head_scores",
     "kl",
     "local",
+    "lstm_changes",
     "name_heads",
     "ndcg",
+    "nearest_words",
+    "predicted_vectors",
     "quality",
+    "saturation",
     "spearman",
     "stability",
     "stationary",
     "trustworthiness",
+    "twins",
     "vectors",
+    "weak_pairs",
 ]
