@@ -144,7 +144,7 @@ def test_another_run_in_the_folder_is_left_alone(tmp_path: Path) -> None:
         train_lstm(LINES[:-4], tmp_path, SHORT)
     data = (tmp_path / CHECKPOINT).read_bytes()
     (tmp_path / CHECKPOINT).write_bytes(data[:200])
-    with pytest.raises(FileError, match="is damaged .* delete it to train from the beginning"):
+    with pytest.raises(FileError, match=r"is damaged .* delete it to train from the beginning"):
         train_lstm(LINES, tmp_path, SHORT)
     (tmp_path / CHECKPOINT).write_bytes(data)
     train_lstm(LINES, tmp_path, SHORT)

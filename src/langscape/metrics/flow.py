@@ -198,32 +198,29 @@ def twins(embeddings: Any, words: Sequence[str], *, ratio: float = 0.1) -> list[
 
 
 def weak_pairs(
-    ids: Any, softmax: Any, words: Sequence[str], *, least: int = 5, ratio: float = 0.1
+    seen: Capture | Sequence[Capture], words: Sequence[str], *, least: int = 5, ratio: float = 0.1
 ) -> list[Alarm]:
-    """Pairs of words that stand side by side in a text but that the model does not expect, worst first.
+    """Pairs of words that stand side by side in the texts but that the model does not expect, worst first.
 
-    ids are the text's word numbers and softmax (step, word) the model's predictions at each. A pair is
-    weak where it occurs at least `least` times and the model's mean probability of it, in those very
-    places, is below `ratio` of the share it has after its first word.
+    A pair is weak where it occurs at least `least` times and the model's mean probability of its second
+    word, in those very places, is below `ratio` of the share it has after its first.
     """
-    rows = np.asarray(ids, np.intp)
-    P = _matrix(softmax, "softmax")
-    if len(P) != len(rows) or P.shape[1] != len(words):
-        raise DataError(f"softmax has shape {P.shape}, expected ({len(rows)}, {len(words)})")
-    before, after = rows[:-1], rows[1:]
-    given = P[np.arange(len(before)), after]
+    captures = [seen] if isinstance(seen, Capture) else list(seen)
+    before = np.concatenate([np.asarray(one.made["ids"][:-1], np.intp) for one in captures])
+    after = np.concatenate([np.asarray(one.made["ids"][1:], np.intp) for one in captures])
+    given = np.concatenate(
+        [one["softmax"][np.arange(len(one.tokens) - 1), one.made["ids"][1:]] for one in captures]
+    )
     pairs, back, times = np.unique(before * len(words) + after, return_inverse=True, return_counts=True)
     first = np.bincount(before, minlength=len(words))
     mean = np.bincount(back.reshape(-1), weights=given) / times
-    seen = times / first[pairs // len(words)]
+    share = times / first[pairs // len(words)]
     found = []
-    for at in np.flatnonzero((times >= least) & (mean < ratio * seen)):
+    for at in np.flatnonzero((times >= least) & (mean < ratio * share)):
         a, b = divmod(int(pairs[at]), len(words))
-        text = (
-            f"{words[b]!r} follows {words[a]!r} in {seen[at]:.1%} of places, "
-            f"but the model gives it {mean[at]:.2%}"
-        )
-        found.append(Alarm("pair", -1, "softmax", (a, b), float(mean[at] / seen[at]), text))
+        much = f"in {share[at]:.1%} of places, but the model gives it {mean[at]:.2%}"
+        text = f"{words[b]!r} follows {words[a]!r} {much}"
+        found.append(Alarm("pair", -1, "softmax", (a, b), float(mean[at] / share[at]), text))
     return sorted(found, key=lambda alarm: alarm.share)
 
 
