@@ -15,6 +15,7 @@ from langscape.cli import (
     store,
     sweep,
     tokens,
+    train_lstm,
     upkeep,
     view,
     words,
@@ -44,5 +45,19 @@ def _options(
     pass
 
 
-for part in (demo, words, view, atlas, gaussians, qk, tokens, experiments, models, store, sweep, upkeep):
+for part in (
+    demo,
+    words,
+    view,
+    atlas,
+    tokens,
+    experiments,
+    qk,
+    gaussians,
+    train_lstm,
+    models,
+    store,
+    sweep,
+    upkeep,
+):
     part.register(app)

@@ -16,6 +16,7 @@ from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
+    from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HEAVY = {
     "Estimate": "memory",
+    "LSTMModel": "lstm",
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
@@ -33,11 +35,13 @@ _HEAVY = {
     "model_revision": "open",
     "open_model": "open",
     "word_gaussians": "gaussians",
+    "wrap_lstm": "lstm",
     "wrap_model": "model",
 }
 
 __all__ = [
     "Estimate",
+    "LSTMModel",
     "Model",
     "capture",
     "capture_each",
@@ -54,6 +58,7 @@ __all__ = [
     "token_classes",
     "token_texts",
     "word_gaussians",
+    "wrap_lstm",
     "wrap_model",
 ]
 
