@@ -13,6 +13,7 @@ from langscape.cli import (
     models,
     qk,
     store,
+    studio,
     sweep,
     tokens,
     train_lstm,
@@ -46,6 +47,7 @@ def _options(
 
 
 for part in (
+    studio,
     demo,
     words,
     view,
