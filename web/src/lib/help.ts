@@ -7,6 +7,15 @@ export interface Help {
 /** The documents by their subjects. */
 export type Document = 'attention-head t-SNE' | 'queries and keys in one space' | 't-SNE for word embeddings' | 'LSTM weight flow' | 't-SNE of distributions'
 
+/** The documents by the numbers under which the server names them. */
+export const SUBJECTS: Record<string, Document> = {
+  '000': 'attention-head t-SNE',
+  '001': 'queries and keys in one space',
+  '002': 't-SNE for word embeddings',
+  '003': 'LSTM weight flow',
+  '004': 't-SNE of distributions',
+}
+
 export const HELP = {
   quantiles: {
     text: 'Stretches both axes so that equally many points lie between neighbouring ticks. Crowded maps become readable; distances are lost.',
