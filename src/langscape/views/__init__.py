@@ -19,19 +19,20 @@ __all__ = ["atlas", "attention", "max_attention", "scatter", "write"]
 
 
 def write(view: View | Sequence[View], path: str | Path) -> Path:
-    """Write a view as a self-contained page (.html) or a picture (.png, .svg, .pdf).
+    """Write a view as a page of its own (.html), a picture (.png, .svg, .pdf) or a table (.csv, .parquet).
 
-    Several views become the tabs of one page; a picture takes one.
+    Several views become the tabs of one page; a picture or a table takes one.
     """
+    from langscape.views import table
     from langscape.views.figure import SUFFIXES, write_figure
     from langscape.views.page import write_page
 
     suffix = Path(path).suffix.lower()
     if suffix in (".html", ".htm"):
         return write_page(view, path)
-    if suffix not in SUFFIXES:
-        known = ", ".join((".html", *SUFFIXES))
+    if suffix not in (*SUFFIXES, *table.SUFFIXES):
+        known = ", ".join((".html", *SUFFIXES, *table.SUFFIXES))
         raise SettingsError(f"{Path(path).name!r} has no suffix that is known; a view is written as {known}")
     if not isinstance(view, View):
         raise SettingsError(f"{Path(path).name!r} takes one view, not {len(view)}; write .html instead")
-    return write_figure(view, path)
+    return table.write_table(view, path) if suffix in table.SUFFIXES else write_figure(view, path)
