@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const OUT = new URL('../src/langscape/static', import.meta.url).pathname
 const TARGET = 'es2022'
+const SVELTE = new URL('svelte.config.js', import.meta.url).pathname
 
 /** Three builds of the same components: `vite build`, then `--mode studio` and `--mode widget`. */
 const BUILDS = {
@@ -35,7 +36,7 @@ const BUILDS = {
 
 export default defineConfig(({ mode }) => ({
   root: mode === 'studio' ? 'src/studio' : '.',
-  plugins: [svelte(mode === 'widget' ? { compilerOptions: { css: 'injected' } } : {})],
+  plugins: [svelte({ configFile: SVELTE, ...(mode === 'widget' && { compilerOptions: { css: 'injected' } }) })],
   // Vitest would else take Svelte's server build; a build needs Vite's own conditions to be small.
   resolve: mode === 'test' ? { conditions: ['browser'] } : {},
   build: BUILDS[mode as keyof typeof BUILDS] ?? BUILDS.page,

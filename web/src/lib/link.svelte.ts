@@ -18,10 +18,11 @@ export interface Rows {
 export class Link {
   items = $state.raw<readonly Item[]>([])
   focus = $state<number | null>(null)
-  #origin: { owner: object; rows: readonly number[] } | null = null
+  /** The view where the items were chosen, and its rows. */
+  origin: { owner: object; rows: readonly number[] } | null = null
 
   set(items: readonly Item[], focus: number | null, origin: { owner: object; rows: readonly number[] } | null = null): void {
-    this.#origin = origin
+    this.origin = origin
     this.items = items
     this.focus = focus
   }
@@ -32,7 +33,7 @@ export class Link {
 
   /** The rows that were chosen in the view itself, if it was the one. */
   chosenIn(owner: object): readonly number[] | null {
-    return this.#origin?.owner === owner ? this.#origin.rows : null
+    return this.origin?.owner === owner ? this.origin.rows : null
   }
 }
 
