@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mimetypes
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ from langscape.studio.examples import begin_examples
 from langscape.studio.guard import Guard, Pass
 from langscape.studio.inputs import Inputs
 from langscape.studio.insertion import MOST as MOST_WORDS
-from langscape.studio.insertion import insert_vector, insert_words
+from langscape.studio.insertion import insert_vector, insert_words, make_ready
 from langscape.studio.jobs import Jobs
 from langscape.studio.pictures import FORMATS, Pictures
 from langscape.studio.trouble import Trouble, trouble_of
@@ -56,6 +57,8 @@ def studio(
         jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
         parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
+        if examples:
+            threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
         try:
             yield
         finally:
@@ -87,7 +90,7 @@ def studio(
         return await run_in_threadpool(_inserted, parts["pictures"], body)
 
     _add_page(app)  # last: it answers for every other path
-    return Guard(app, allowed, most=max(JSON, *given.limits().values()))
+    return Guard(app, allowed, most=max(JSON, *given.limits().values()), parts=parts)
 
 
 def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:

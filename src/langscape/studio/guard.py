@@ -91,10 +91,13 @@ def check_loopback(host: str) -> None:
 
 
 class Guard:
-    """Wraps the application; `most` is the size of the largest body that some route takes."""
+    """Wraps the application; `most` is the size of the largest body that some route takes.
 
-    def __init__(self, app: Any, allowed: Pass, *, most: int) -> None:
-        self.app, self.allowed, self.most = app, allowed, most
+    `parts` are what the application is made of, once it runs.
+    """
+
+    def __init__(self, app: Any, allowed: Pass, *, most: int, parts: dict[str, Any] | None = None) -> None:
+        self.app, self.allowed, self.most, self.parts = app, allowed, most, {} if parts is None else parts
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """One connection."""

@@ -59,6 +59,17 @@ def insert_words(made: Made, words: Sequence[str], settings: Any) -> dict[str, A
     }
 
 
+def make_ready() -> None:
+    """Load what the first insertion would wait for."""
+    from langscape.data import Items
+    from langscape.engine import insert
+
+    rng = np.random.default_rng(0)
+    base = Map(rng.normal(size=(30, 2)), Items.numbered(30), vectors=rng.normal(size=(30, 4)))
+    with _ONE_AT_A_TIME:
+        insert(base, rng.normal(size=(1, 4)))
+
+
 def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str, Any]:
     """Where a vector of the user's own lands."""
     started = time.perf_counter()

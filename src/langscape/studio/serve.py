@@ -11,7 +11,7 @@ import uvicorn
 from langscape.errors import SettingsError
 from langscape.run import Store
 from langscape.studio.app import studio
-from langscape.studio.guard import Pass, check_loopback
+from langscape.studio.guard import Guard, Pass, check_loopback
 
 PORTS = 20
 """Ports tried after the one that was asked for, where that is taken."""
@@ -25,25 +25,32 @@ def serve(
     *,
     exact: bool = False,
     workers: int = 2,
+    warm: str = "default",
+    examples: bool = True,
 ) -> None:
     """Run the studio; `ready` is called with its address once it answers. `exact`: that port or none."""
     check_loopback(host)
-    bound = _bind(host, port, 1 if exact else PORTS)
+    bound = bind(host, port, 1 if exact else PORTS)
     allowed = Pass(host, bound.getsockname()[1])
-    config = uvicorn.Config(
-        studio(store, allowed, workers=workers),
+    app = studio(store, allowed, workers=workers, warm=warm, examples=examples)
+    try:
+        asyncio.run(_run(uvicorn.Server(config(app)), bound, lambda: ready(allowed.address)))
+    finally:
+        bound.close()
+
+
+def config(app: Guard) -> uvicorn.Config:
+    """How the studio is served: nothing is logged of requests, for addresses hold the token."""
+    return uvicorn.Config(
+        app,
         log_level="warning",
-        access_log=False,  # addresses hold the token
+        access_log=False,
         server_header=False,
         date_header=False,
         lifespan="on",
         timeout_graceful_shutdown=1,
         ws="none",
     )
-    try:
-        asyncio.run(_run(uvicorn.Server(config), bound, lambda: ready(allowed.address)))
-    finally:
-        bound.close()
 
 
 async def _run(server: uvicorn.Server, bound: socket.socket, ready: Callable[[], None]) -> None:
@@ -55,7 +62,8 @@ async def _run(server: uvicorn.Server, bound: socket.socket, ready: Callable[[],
     await running
 
 
-def _bind(host: str, port: int, tries: int) -> socket.socket:
+def bind(host: str, port: int, tries: int) -> socket.socket:
+    """A socket on that port, or on one of those after it; 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for at in range(tries):
         bound = socket.socket(family, socket.SOCK_STREAM)
