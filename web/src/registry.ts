@@ -1,5 +1,6 @@
 import type { Component, Snippet } from 'svelte'
 
+import type { Shared } from './lib/shared'
 import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
@@ -8,10 +9,14 @@ import Ellipses from './views/ellipses/Ellipses.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 
-/** What every kind of view is given: its data, and what the page puts at the end of its tool bar. */
+/**
+ * What every kind of view is given: its data, what the page puts at the end of its tool bar, and, where views stand
+ * together, the selection they share and the memory of what the reader set.
+ */
 export interface ViewProps {
   view: View
   tools?: Snippet
+  shared?: Shared
 }
 
 /** Every kind of view, by the name that Python gives it. One line each. */

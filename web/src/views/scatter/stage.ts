@@ -35,6 +35,13 @@ export interface Marks {
   matches: number[]
 }
 
+/** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
+export interface Place {
+  x: number
+  y: number
+  zoom: number
+}
+
 export interface Paper {
   ground: string
   ink: string
@@ -54,6 +61,8 @@ export class Stage {
   shown: PlacedLabel[] = []
   /** Called when the plane itself changed, as when a 3-D map is turned. */
   onturn: () => void = () => {}
+  /** Called when the reader moved or zoomed. */
+  onmove: () => void = () => {}
 
   readonly #scatter: Scatter
   readonly #host: HTMLElement
@@ -153,8 +162,23 @@ export class Stage {
     return this.#outlines
   }
 
+  /** Show what `place` says, in the same words: a world point in the middle and the zoom relative to the whole. */
+  restore({ x, y, zoom }: Place): void {
+    this.camera = { x, y, scale: zoom * this.#fitted().scale }
+    this.ask()
+  }
+
+  /** What is on screen whatever the window's size; null for the whole map. */
+  get place(): Place | null {
+    const whole = this.#fitted()
+    const near = (a: number, b: number) => Math.abs(a - b) * this.camera.scale < 1
+    if (near(this.camera.x, whole.x) && near(this.camera.y, whole.y) && Math.abs(this.zoom - 1) < 1e-3) return null
+    return { x: this.camera.x, y: this.camera.y, zoom: this.zoom }
+  }
+
   reset(): void {
     this.camera = this.#fitted()
+    this.onmove()
     if (this.turns) {
       this.#turn = FIRST_TURN
       this.#placed()
@@ -164,12 +188,14 @@ export class Stage {
 
   panBy(dx: number, dy: number): void {
     this.camera = pan(this.camera, dx, dy)
+    this.onmove()
     this.ask()
   }
 
   zoomBy(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
     const whole = this.#fitted().scale
     this.camera = zoomAt(this.camera, this.size, x, y, factor, [whole / 8, whole * 20_000])
+    this.onmove()
     this.ask()
   }
 
