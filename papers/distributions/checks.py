@@ -35,11 +35,11 @@ def must_hold(results: Results, errors: Reconstruction, split: np.ndarray, known
     said = [
         Check(
             "standard PCA has the least Euclidean reconstruction error, 100 random planes among the others",
-            f"below {E:.3f}", f"{errors.standard[0]:.3f}", errors.standard[0] <= E,
+            f"at most {E:.4f}", f"{errors.standard[0]:.4f}", errors.standard[0] <= E,
         ),
         Check(
             "distributional PCA has the least Wasserstein reconstruction error",
-            f"below {W:.3f}", f"{errors.distributional[1]:.3f}", errors.distributional[1] <= W,
+            f"at most {W:.4f}", f"{errors.distributional[1]:.4f}", errors.distributional[1] <= W,
         ),
     ]  # fmt: skip
     for space in ("E", "W"):
@@ -98,7 +98,7 @@ def claims(results: Results, last: Gaussians, middle: Gaussians | None) -> list[
         Check(
             "distributional PCA has a lower ρ than standard PCA",
             "lower",
-            f"{of('dpca-W')['rho_W']:.3f} and {of('pca')['rho_W']:.3f}",
+            f"{of('dpca-W')['rho_W']:.4f} and {of('pca')['rho_W']:.4f}",
             of("dpca-W")["rho_W"] < of("pca")["rho_W"],
         ),
         Check(

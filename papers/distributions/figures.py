@@ -14,7 +14,7 @@ from langscape.data import Gaussians, Map
 from langscape.engine import Schedule, pca
 from langscape.views.colours import CATEGORIES
 from papers import chart
-from papers.distributions.experiments import MODELS, Results
+from papers.distributions.experiments import Results
 from papers.distributions.synthetic import opposite
 
 _INK, _SOFT, _LINE, _GREY = "#1b1d21", "#5b626c", "#e3e6ea", "#c3c8cf"
@@ -88,10 +88,14 @@ def synthetic() -> str:
 
 def curves(results: Results) -> str:
     """Figure 4.2: nDCG-W against k."""
+    names = {
+        "pca": "PCA", "dpca-E": "distr. PCA, E", "dpca-W": "distr. PCA, W", "tsne": "t-SNE",
+        "dtsne-E": "distr. t-SNE, E", "dtsne-W": "distr. t-SNE, W", "4-D": "4-D t-SNE",
+    }  # fmt: skip
     lines = {}
-    for model in ("pca", "dpca-E", "dpca-W", "tsne", "dtsne-E", "dtsne-W", "4-D"):
+    for model, name in names.items():
         found = results.of(model)
-        lines[f"{MODELS[model][0]}, {MODELS[model][1][0]}"] = (np.log10(found["ks"]), found["curve"])
+        lines[name] = (np.log10(found["ks"]), found["curve"])
     panel = chart.Panel("", lines, "log₁₀ k", "nDCG@k, original distances W")
     return chart.lines([panel], height=430)
 
@@ -140,8 +144,12 @@ def whole_map(results: Results, given: Gaussians, out: Path) -> tuple[Path, Path
 
 
 def shown_words(given: Gaussians) -> list[str]:
-    """The words of Figures 4.3 and 4.5 that were mapped; the first ones where none was."""
-    return [word for word in SHOWN if word in given.labels] or list(given.labels[:10])
+    """The words of Figures 4.3 and 4.5 that were mapped; where few were, others of the groups beside them."""
+    shown = [word for word in SHOWN if word in given.labels]
+    groups = given.items.columns["group"]
+    others = [word for word, group in zip(given.labels, groups, strict=True) if group != "other words"]
+    fill = [word for word in others[:: max(1, len(others) // 8)] if word not in shown]
+    return [*shown, *fill[: max(0, 8 - len(shown))]]
 
 
 def _two(title: str, said: str, found: Map) -> Panel:

@@ -48,6 +48,8 @@ def _parts(
     given = stuff.last
     failed = [one for one in held if not one.holds]
     verdict = "All hold." if not failed else f"{len(failed)} of {len(held)} do not hold; they say NO."
+    if stuff.middle is None:
+        verdict += " This is a first look: the bars are set for all words with a hundred contexts each."
     words = figures.shown_words(given)
     ends, large, small = figures.large_and_small(results, given)
     picture, _ = figures.whole_map(results, given, out)

@@ -34,7 +34,7 @@ def reconstruction(found: Reconstruction) -> Tabled:
         "Error", "document | standard PCA", "document | distributional", "ours | standard PCA",
         "ours | distributional", "ours | best of 100 random planes",
     ]  # fmt: skip
-    return Tabled("table-4-2", "Table 4.2. Reconstruction errors", heads, rows, [None, *[".3f"] * 5])
+    return Tabled("table-4-2", "Table 4.2. Reconstruction errors", heads, rows, [None, *[".4f"] * 5])
 
 
 def areas(results: Results) -> Tabled:
