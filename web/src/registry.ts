@@ -3,7 +3,9 @@ import type { Component, Snippet } from 'svelte'
 import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
+import Matrices from './views/matrices/Matrices.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
+import QueryKey from './views/query_key/QueryKey.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 
 /** What every kind of view is given: its data, and what the page puts at the end of its tool bar. */
@@ -16,6 +18,8 @@ export interface ViewProps {
 export const VIEWS: Record<string, Component<ViewProps>> = {
   atlas: Atlas,
   attention: Attention,
+  matrices: Matrices,
   max_attention: MaxAttention,
+  query_key: QueryKey,
   scatter: Scatter,
 }
