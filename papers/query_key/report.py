@@ -1,4 +1,4 @@
-"""The page: what must hold, Figures 1–3 with both models, the map by attention beside the document's, classes."""
+"""The page: what must hold, Figures 1–3, both kinds of map side by side, classes and clusters."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def write(found: Sequence[Results], out: Path) -> list[Check]:
         page.prose(
             "The document scales queries and keys by c and moves both clouds onto one centre, so that near "
             "means attended. The other map needs no c: its affinities are attention itself. Order is the "
-            "rank correlation of nearness on the map with q·k among the keys of a sentence; strongest near is the "
-            "share of a query’s five strongest keys of its sentence among its five nearest; anywhere is the "
-            "same for ten keys of all."
+            "rank correlation of nearness on the map with q·k among the keys of a sentence; strongest near "
+            "is the share of a query’s five strongest keys of its sentence among its five nearest; anywhere "
+            "is the same for ten keys of all."
         ),
         compared.html(),
     ]
@@ -186,7 +186,7 @@ def _of_model(results: Results, out: Path) -> tuple[list[str], list[Tabled]]:
     parts += [
         page.picture(
             _picture(view, out, f"attention-{results.model}"),
-            "The head whose map by attention tells attention best, coloured by class of token. Lines lead from "
+            "The head whose map by attention tells attention best, coloured by class. Lines lead from "
             "one query to its strongest keys.",
             alt="Map of a head by attention",
         ),
