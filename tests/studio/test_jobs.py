@@ -71,14 +71,14 @@ def test_many_who_ask_at_once_get_one_job(client, vectors):
 
 
 def test_progress_is_told_with_steps_and_time_left_until_it_is_done(client):
-    record = client.ask("words", {"limit": 1500, "steps": 400, "seed": 11}, vectors="sample-words")
+    record = client.ask("words", {"limit": 700, "steps": 6000, "seed": 11}, vectors="sample-words")
     told = []
     for one in client.listen(60):
         if one["id"] == record["id"]:
             told.append(one)
             if one["state"] == "done":
                 break
-    steps = [one for one in told if one["total"] == 400]
+    steps = [one for one in told if one["total"] == 6000]
     assert steps
     assert [one["done"] for one in steps] == sorted(one["done"] for one in steps)
     assert any(one["left"] is not None and one["left"] >= 0 for one in steps)
@@ -110,8 +110,7 @@ def test_a_cancelled_job_that_is_asked_for_again_runs_again(client):
 
 
 def test_a_job_whose_data_is_refused_says_what_by_the_name_the_user_gave(client, few):
-    text = few.split(b"\n")
-    rows = b"\n".join(text[:1] + text[1:4])
+    rows = b"3 100\n" + b"\n".join(few.split(b"\n")[1:4])
     given = client.post("/api/inputs?kind=vectors&name=three.txt", rows).json["id"]
     record = client.ask("words", {**SHORT, "perplexity": 30}, vectors=given)
     failed = client.wait(record["id"], "failed", "done")
@@ -143,7 +142,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
 
 def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
     one = start_apart()
-    asked = {"limit": 3000, "steps": 600, "seed": 1}
+    asked = {"limit": 900, "steps": 4000, "seed": 1}
     record = one.client.ask("words", asked, vectors="sample-words")
     queued = one.client.ask("words", {**asked, "seed": 2, "limit": 100}, vectors="sample-words")
     one.client.wait(record["id"], "running")
@@ -160,7 +159,7 @@ def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
 
 def test_a_server_that_is_stopped_leaves_its_jobs_to_the_next(start_apart):
     one = start_apart()
-    record = one.client.ask("words", {"limit": 2500, "steps": 600}, vectors="sample-words")
+    record = one.client.ask("words", {"limit": 900, "steps": 4000}, vectors="sample-words")
     one.client.wait(record["id"], "running")
     one.stop()
     assert one.process.returncode == 0

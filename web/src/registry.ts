@@ -4,6 +4,8 @@ import type { Shared } from './lib/shared'
 import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
+import Boxes from './views/boxes/Boxes.svelte'
+import Ellipses from './views/ellipses/Ellipses.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 
@@ -21,6 +23,8 @@ export interface ViewProps {
 export const VIEWS: Record<string, Component<ViewProps>> = {
   atlas: Atlas,
   attention: Attention,
+  boxes: Boxes,
+  ellipses: Ellipses,
   max_attention: MaxAttention,
   scatter: Scatter,
 }

@@ -36,6 +36,9 @@ def warm(progress: Progress | None = None) -> None:
         "exact by rows": lambda: embed(large, schedule=short),
         "exact, sparse": lambda: embed(near, engine="exact", schedule=short),
         "grid": lambda: embed(near, engine="grid", schedule=short),
+        "ellipses": lambda: embed(
+            affinity.gaussians(small, np.ones_like(small), 5), shape="full", schedule=short
+        ),
         "from distances": lambda: affinity.precomputed(
             np.ones((9, 9)) - np.eye(9), "distances", perplexity=2
         ),

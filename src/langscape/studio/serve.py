@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -34,7 +35,9 @@ def serve(
     allowed = Pass(host, bound.getsockname()[1])
     app = studio(store, allowed, workers=workers, warm=warm, examples=examples)
     try:
-        asyncio.run(_run(uvicorn.Server(config(app)), bound, lambda: ready(allowed.address)))
+        # Ctrl-C ends it in order; uvicorn then raises what it had caught.
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_run(uvicorn.Server(config(app)), bound, lambda: ready(allowed.address)))
     finally:
         bound.close()
 

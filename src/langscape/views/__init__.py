@@ -1,6 +1,6 @@
 """Pictures of maps and captures as data, and the files they become.
 
-`scatter`, `attention`, `max_attention` and `atlas` make a `View`; `write` makes a file of it, by its suffix.
+There is one function per kind of picture, each making a `View`; `write` makes a file of it, by its suffix.
 """
 
 from __future__ import annotations
@@ -12,10 +12,27 @@ from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
+from langscape.views.boxes import boxes
+from langscape.views.ellipses import ellipses
+from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
+from langscape.views.query_key import query_key
 from langscape.views.scatter import scatter
 
-__all__ = ["atlas", "attention", "max_attention", "scatter", "write"]
+__all__ = [
+    "Matrix",
+    "atlas",
+    "attention",
+    "boxes",
+    "class_tables",
+    "ellipses",
+    "matrices",
+    "max_attention",
+    "query_key",
+    "scales",
+    "scatter",
+    "write",
+]
 
 
 def write(view: View | Sequence[View], path: str | Path) -> Path:

@@ -6,6 +6,7 @@ import { placeLabels, shorten, type PlacedLabel, type Rectangle } from './labels
 import { insideOutline } from './lasso'
 import type { PointLayer } from './layer'
 import type { Scatter } from './model'
+import { containing, reach, type Outlines } from './outlines'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
@@ -89,6 +90,9 @@ export class Stage {
   #outline: number[] = []
   /** Where other runs put each row, one plane after the other; null when they are not shown. */
   #ghosts: Float32Array | null = null
+  /** Ellipses around the points, on a canvas below theirs that is made when there are some. */
+  #outlines: Outlines | null = null
+  #under: HTMLCanvasElement | null = null
   #asked = 0
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
@@ -132,6 +136,34 @@ export class Stage {
   mark(marks: Marks): void {
     this.#marks = marks
     this.ask(false)
+  }
+
+  /** Draw ellipses around the points, or with null the points alone. */
+  outline(outlines: Outlines | null): void {
+    if (outlines === this.#outlines) return
+    const first = outlines !== null && this.#under === null
+    this.#outlines = outlines
+    if (first) {
+      this.#under = document.createElement('canvas')
+      this.#under.className = 'outlines'
+      this.#under.setAttribute('aria-hidden', 'true')
+      this.#host.prepend(this.#under)
+      const { long } = outlines
+      const corners = new Float32Array(4 * long.length)
+      for (let row = 0; row < long.length; row++) {
+        const [along, up] = reach(outlines, row)
+        const [x, y] = [this.#flat[2 * row], this.#flat[2 * row + 1]]
+        corners.set([x - along, y - up, x + along, y + up], 4 * row)
+      }
+      this.#home = bounds(corners)
+      this.#measure()
+      this.camera = this.#fitted()
+    }
+    this.ask()
+  }
+
+  get outlines(): Outlines | null {
+    return this.#outlines
   }
 
   /** Show what `place` says, in the same words: a world point in the middle and the zoom relative to the whole. */
@@ -241,7 +273,9 @@ export class Stage {
   pick(x: number, y: number): number {
     const [worldX, worldY] = toWorld(this.camera, this.size, x, y)
     const reach = (Math.max(this.radius, 4) + 8) / this.camera.scale
-    return this.#indexed().nearest(worldX, worldY, reach, (row) => this.#isVisible(row))
+    const near = this.#indexed().nearest(worldX, worldY, reach, (row) => this.#isVisible(row))
+    if (near >= 0 || !this.#outlines) return near
+    return containing(this.#outlines, this.plane, worldX, worldY, (row) => this.#isVisible(row))
   }
 
   lassoTo(x: number, y: number): void {
@@ -265,6 +299,8 @@ export class Stage {
 
   /** Points grow slowly with zoom; crowds are drawn small. */
   get radius(): number {
+    // Inside ellipses a point is only their middle.
+    if (this.#outlines) return 2
     const whole = Math.min(5, Math.max(1.1, 9.5 - 1.75 * Math.log10(Math.max(this.#scatter.count, 1) + 10)))
     return Math.min(Math.max(whole * Math.max(this.zoom, 0.5) ** 0.3, 0.8), 7)
   }
@@ -285,7 +321,10 @@ export class Stage {
     if (!this.#style || !this.size.width || !this.size.height) return
     const { ground, ink } = this.#paper
     const { camera, size, radius, edge } = this
-    if (this.#stale) this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    if (this.#stale) {
+      this.#drawOutlines()
+      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    }
     this.#stale = false
     this.#drawOverlay()
   }
@@ -297,6 +336,38 @@ export class Stage {
     this.#layer.destroy()
     this.#layer.canvas.remove()
     this.#overlay.remove()
+    this.#under?.remove()
+  }
+
+  #drawOutlines(): void {
+    const paint = this.#under?.getContext('2d')
+    if (!paint || !this.#style) return
+    const density = this.#density()
+    paint.setTransform(density, 0, 0, density, 0, 0)
+    paint.clearRect(0, 0, this.size.width, this.size.height)
+    if (!this.#outlines) return
+    const { colours, order } = this.#style
+    paint.lineWidth = 1
+    for (const row of order) {
+      if (!this.#ellipse(paint, row)) continue
+      const alpha = colours[4 * row + 3] / 255
+      const colour = `rgb(${colours[4 * row]} ${colours[4 * row + 1]} ${colours[4 * row + 2]}`
+      paint.fillStyle = `${colour} / ${0.09 * alpha})`
+      paint.strokeStyle = `${colour} / ${0.6 * alpha})`
+      paint.fill()
+      paint.stroke()
+    }
+  }
+
+  /** Lay the path of a row's ellipse; false where it has none. */
+  #ellipse(paint: CanvasRenderingContext2D, row: number): boolean {
+    if (!this.#outlines) return false
+    const { long, short, angle } = this.#outlines
+    if (!(long[row] > 0)) return false
+    const { scale } = this.camera
+    paint.beginPath()
+    paint.ellipse(...this.screen(row), long[row] * scale, short[row] * scale, -angle[row], 0, 2 * Math.PI)
+    return true
   }
 
   #drawOverlay(): void {
@@ -415,6 +486,10 @@ export class Stage {
       if (row === null || !this.#isVisible(row)) continue
       circle(row, this.radius + 4, ground, 4)
       circle(row, this.radius + 4, colour, 2)
+      if (!this.#ellipse(text, row)) continue
+      text.strokeStyle = colour
+      text.lineWidth = 2
+      text.stroke()
     }
   }
 
@@ -565,7 +640,8 @@ export class Stage {
     const first = this.size.width === 0
     const before = this.#fitted().scale
     this.size = { width, height }
-    for (const canvas of [this.#layer.canvas, this.#overlay]) {
+    for (const canvas of [this.#layer.canvas, this.#overlay, this.#under]) {
+      if (!canvas) continue
       canvas.width = Math.round(width * this.#density())
       canvas.height = Math.round(height * this.#density())
     }
