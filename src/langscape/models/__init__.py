@@ -14,12 +14,21 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.logits import Contributions, Words, contributions, lens, promoted
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
+    from langscape.models.residual import Stream, stream
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
+    "Contributions": "logits",
+    "Stream": "residual",
+    "Words": "logits",
+    "contributions": "logits",
+    "lens": "logits",
+    "promoted": "logits",
+    "stream": "residual",
     "Estimate": "memory",
     "Model": "model",
     "capture": "transformer",
@@ -31,18 +40,25 @@ _HEAVY = {
 }
 
 __all__ = [
+    "Contributions",
     "Estimate",
     "Model",
+    "Stream",
+    "Words",
     "capture",
     "capture_each",
+    "contributions",
     "drop_special",
     "estimate",
     "get_model",
+    "lens",
     "merge_words",
     "model_path",
     "model_revision",
     "open_model",
     "packaged_models",
+    "promoted",
+    "stream",
     "token_texts",
     "wrap_model",
 ]
