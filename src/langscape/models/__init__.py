@@ -15,6 +15,7 @@ from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
     from langscape.models.logits import Contributions, Words, contributions, lens, promoted
+    from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -30,18 +31,21 @@ _HEAVY = {
     "promoted": "logits",
     "stream": "residual",
     "Estimate": "memory",
+    "LSTMModel": "lstm",
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
     "estimate": "memory",
     "model_revision": "open",
     "open_model": "open",
+    "wrap_lstm": "lstm",
     "wrap_model": "model",
 }
 
 __all__ = [
     "Contributions",
     "Estimate",
+    "LSTMModel",
     "Model",
     "Stream",
     "Words",
@@ -60,6 +64,7 @@ __all__ = [
     "promoted",
     "stream",
     "token_texts",
+    "wrap_lstm",
     "wrap_model",
 ]
 
