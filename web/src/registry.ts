@@ -3,6 +3,7 @@ import type { Component, Snippet } from 'svelte'
 import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
+import Flow from './views/flow/Flow.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 
@@ -16,6 +17,7 @@ export interface ViewProps {
 export const VIEWS: Record<string, Component<ViewProps>> = {
   atlas: Atlas,
   attention: Attention,
+  flow: Flow,
   max_attention: MaxAttention,
   scatter: Scatter,
 }

@@ -10,11 +10,13 @@ from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
 from langscape.metrics.ranks import global_, spearman
+from langscape.metrics.saturation import Alarm, saturation, surprises
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
 
 __all__ = [
+    "Alarm",
     "Chain",
     "Correlation",
     "Figure",
@@ -32,9 +34,11 @@ __all__ = [
     "name_heads",
     "ndcg",
     "quality",
+    "saturation",
     "spearman",
     "stability",
     "stationary",
+    "surprises",
     "trustworthiness",
     "vectors",
 ]

@@ -1,6 +1,7 @@
 """Pictures of maps and captures as data, and the files they become.
 
-`scatter`, `attention`, `max_attention` and `atlas` make a `View`; `write` makes a file of it, by its suffix.
+`scatter`, `attention`, `max_attention`, `atlas` and `flow` make a `View`; `write` makes a file of it,
+by its suffix.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
+from langscape.views.flow import flow
 from langscape.views.max_attention import max_attention
 from langscape.views.scatter import scatter
 
-__all__ = ["atlas", "attention", "max_attention", "scatter", "write"]
+__all__ = ["atlas", "attention", "flow", "max_attention", "scatter", "write"]
 
 
 def write(view: View | Sequence[View], path: str | Path) -> Path:

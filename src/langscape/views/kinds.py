@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 KINDS = {
     "atlas": "langscape.views.figure_atlas:draw",
     "attention": "langscape.views.figure_attention:draw",
+    "flow": "langscape.views.figure_flow:draw",
     "max_attention": "langscape.views.figure_max_attention:draw",
     "scatter": "langscape.views.figure_scatter:draw",
 }
