@@ -24,14 +24,15 @@ from langscape.models.vocabulary import Vocabulary
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from papers.fetch import ADDRESSES, addresses
-from papers.flow.grammar import WORDS, least_perplexity, sentences
+from papers.fetch import ADDRESSES, addresses  # noqa: E402
+from papers.flow.grammar import WORDS, least_perplexity, sentences  # noqa: E402
 
 WEIGHTS = ROOT / "src/langscape/models/weights"
 
 TINY = Training(dim=7, steps=6000, batch=32, length=24, rate=1e-2, held_out=0.1, keep=1000)
 REAL = Training(
-    dim=128, layers=2, tied=True, words=4000, steps=9000, batch=32, length=32, rate=4e-3, dropout=0.1, keep=250
+    dim=128, layers=2, tied=True, words=4000, steps=9000, batch=32, length=32,
+    rate=4e-3, dropout=0.1, keep=250,
 )  # fmt: skip
 
 

@@ -6,6 +6,18 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.flow import (
+    Alarm,
+    alarms,
+    change,
+    contributions,
+    lstm_changes,
+    nearest_words,
+    predicted_vectors,
+    saturation,
+    twins,
+    weak_pairs,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -22,7 +34,10 @@ __all__ = [
     "Figure",
     "Space",
     "Stability",
+    "alarms",
     "align",
+    "change",
+    "contributions",
     "distances",
     "even_scores",
     "global_",
@@ -31,8 +46,11 @@ __all__ = [
     "head_scores",
     "kl",
     "local",
+    "lstm_changes",
     "name_heads",
     "ndcg",
+    "nearest_words",
+    "predicted_vectors",
     "quality",
     "saturation",
     "spearman",
@@ -40,5 +58,7 @@ __all__ = [
     "stationary",
     "surprises",
     "trustworthiness",
+    "twins",
     "vectors",
+    "weak_pairs",
 ]

@@ -40,6 +40,7 @@ class Training:
     words     the vocabulary's size, rarer words becoming unknown; None keeps all
     rate      of Adam, the highest: it rises over the first 5 % of steps and falls along a cosine
     dropout   share of embedding and output values dropped while training
+    decay     of all weights, times the rate, each step; keeps cells from growing without end
     held_out  share of lines that are not trained on
     keep      steps between checkpoints
     threads   of torch; small networks lose by sharing their work, and one thread gives the same bits anywhere
@@ -57,6 +58,7 @@ class Training:
     length: int = 32
     rate: float = 4e-3
     dropout: float = 0.0
+    decay: float = 0.0
     clip: float = 1.0
     held_out: float = 0.05
     keep: int = 200
@@ -75,8 +77,10 @@ class Training:
             raise SettingsError(f"held_out {self.held_out:g} is not possible; it is a share between 0 and 1")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout {self.dropout:g} is not possible; it is a share below 1")
-        if not self.rate > 0 or not self.clip > 0:
-            raise SettingsError(f"rate {self.rate:g} and clip {self.clip:g} must be above 0")
+        if not self.rate > 0 or not self.clip > 0 or not self.decay >= 0:
+            raise SettingsError(
+                f"rate {self.rate:g} and clip {self.clip:g} must be above 0, decay {self.decay:g} at least 0"
+            )
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Trained:
 
 
 def read_corpus(path: str | Path) -> list[str]:
-    """The lines of a text file, or of every .txt file of a folder in the order of names; empty ones left out."""
+    """The lines of a text file, or of every .txt file of a folder in the order of names; no empty ones."""
     path = Path(path)
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     if not files:
@@ -181,7 +185,7 @@ def train_lstm(
 
 
 def fresh_network(words: int, settings: Training) -> Network:
-    """The network before training; the forget gates start open (bias 1), so that cells keep what they hold."""
+    """The network before training; forget gates start open (bias 1), so that cells keep what they hold."""
     hidden = settings.hidden or settings.dim
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
@@ -260,7 +264,7 @@ class _State:
     def __init__(self, network: Network, settings: Training) -> None:
         self.network, self.settings = network.train().requires_grad_(True), settings
         self.parameters = list(network.parameters())
-        self.optimiser = torch.optim.Adam(self.parameters, lr=settings.rate)
+        self.optimiser = torch.optim.AdamW(self.parameters, lr=settings.rate, weight_decay=settings.decay)
         self.carried: tuple[torch.Tensor, torch.Tensor] | None = None
         self.history: list[float] = []
 

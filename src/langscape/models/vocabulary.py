@@ -66,7 +66,7 @@ class Vocabulary:
         return [piece for piece, _ in self._pieces(text)]
 
     def encode(self, text: str) -> list[int]:
-        """The rows of the text's words; a word without a row is `unknown`, or an error where there is none."""
+        """The rows of the text's words; a word without one is `unknown`, or an error where there is none."""
         return [row for row, _, _ in self.places(text)]
 
     def places(self, text: str) -> list[tuple[int, str, int]]:
