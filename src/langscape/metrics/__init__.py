@@ -22,10 +22,10 @@ from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
 from langscape.metrics.ranks import global_, spearman
-from langscape.metrics.saturation import Alarm, saturation, surprises
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
+from langscape.metrics.surprise import surprises
 
 __all__ = [
     "Alarm",

@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.data import Map, Progress
 from langscape.errors import DataError
-from langscape.run import heads  # noqa: F401  registers its steps
+from langscape.run import flow, heads  # noqa: F401  register their steps
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 

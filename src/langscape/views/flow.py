@@ -18,14 +18,17 @@ Weights = Mapping[str, Any]
 
 
 class Colours(Protocol):
-    """A colour for every word, and for any vector of the words' space: `engine.colours` makes one."""
+    """Colours for vectors of the words' space: `engine.colours` makes one, with `rgb` for every word.
+
+    Of a large vocabulary, `of(ids)` may stand instead of `rgb`, and gives those of some words.
+    """
 
     @property
-    def rgb(self) -> np.ndarray:
-        """(words, 3) from 0 to 1."""
+    def quality(self) -> Mapping[str, float]:
+        """How well colour distance follows vector distance."""
         ...
 
-    def fit(self, vectors: Any, method: Any = ...) -> np.ndarray:
+    def fit(self, vectors: Any) -> np.ndarray:
         """(vectors, 3) from 0 to 1."""
         ...
 
@@ -87,18 +90,15 @@ def halves(values: np.ndarray) -> np.ndarray:
     return half.view(np.uint8).reshape(*values.shape, 2)
 
 
-def relative_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """‖after − before‖ / (‖after‖ + ‖before‖) along the last axis: 0 is the same, 1 opposite."""
-    moved = np.linalg.norm(after - before, axis=-1)
-    sizes = np.linalg.norm(after, axis=-1) + np.linalg.norm(before, axis=-1)
-    return (moved / np.maximum(sizes, 1e-12)).astype(np.float32)
+def word_colours(colours: Colours, ids: Sequence[int]) -> np.ndarray:
+    """The colours of words by their numbers, uint8."""
+    return bytes_of(colours.of(ids) if hasattr(colours, "of") else colours.rgb[list(ids)])  # type: ignore[attr-defined]
 
 
-def colour_quality(colours: Any) -> list[dict[str, str]]:
+def colour_quality(colours: Colours) -> list[dict[str, str]]:
     """How well colour distance follows vector distance, where the colours say so."""
-    quality = getattr(colours, "quality", None)
-    if not isinstance(quality, Mapping | float):
+    value = colours.quality.get("words")
+    if value is None:
         return []
-    value = quality if isinstance(quality, float) else next(iter(quality.values()), float("nan"))
     said = "Rank correlation of distances between words and between their colours; 1 keeps the order."
     return [{"label": "Colours", "shown": f"{value:.2f}", "meaning": said}]

@@ -9,10 +9,12 @@ import numpy as np
 
 from langscape.data import Capture, View
 from langscape.errors import DataError
-from langscape.metrics import saturation, surprises
-from langscape.views.flow import Book, Colours, Weights, bytes_of, colour_quality, relative_change
+from langscape.metrics import alarms, change, nearest_words, predicted_vectors, surprises, twins
+from langscape.views.flow import Book, Colours, Weights, bytes_of, colour_quality, word_colours
 
 NEAREST = 5
+LEAST = 4
+"""Steps below which "always" means little."""
 GATES = ("input", "forget", "output")
 SHOWN = ("forget", "input", "candidate", "output", "forget_product", "remember_product")
 SHOWN = (*SHOWN, "cell", "cell_tanh", "hidden")
@@ -60,7 +62,6 @@ def lstm_flow(
     if colours is not None:
         notes += _colours(capture, weights, colours, book, arrays)
         quality += colour_quality(colours)
-    alarms = [*saturation(capture), *surprises(capture)]
     model = str(capture.made.get("model", ""))
     width = arrays["embedding"].shape[1]
     properties: dict[str, Any] = {
@@ -75,8 +76,7 @@ def lstm_flow(
         "axes": {name: list(capture.axes[name]) for name in arrays if name in capture.axes},
         "nodes": nodes,
         "operations": operations,
-        "nearest_by": "cosine" if width == units else "mixed",
-        "alarms": [vars(alarm) for alarm in alarms],
+        "alarms": _alarms(capture, weights, words),
         "quality": quality,
         "notes": notes,
     }
@@ -97,44 +97,35 @@ def _softmax(capture: Capture, top: int, book: Book, arrays: dict[str, np.ndarra
 
 
 def _nearest(capture: Capture, weights: Weights, book: Book, arrays: dict[str, np.ndarray]) -> None:
-    """The nearest words of every vector: by cosine to embeddings, or by logit where widths differ."""
+    """The nearest words of every vector: by distance to embeddings, or by logit where widths differ."""
     for name in ("embedding", *SHOWN, "cell_before", "hidden_before"):
         vectors = capture[name]
-        same = vectors.shape[-1] == weights["embedding"].shape[1]
-        flat = vectors.reshape(-1, vectors.shape[-1]).astype(np.float64)
-        if same:
-            table = weights["embedding"] / _length(weights["embedding"])
-            scores = (flat / _length(flat)) @ table.T
+        flat = vectors.reshape(-1, vectors.shape[-1])
+        if flat.shape[1] == weights["embedding"].shape[1]:
+            best, scores = nearest_words(flat, weights["embedding"], NEAREST)
         else:
-            scores = flat @ weights["decoder"].T.astype(np.float64)
-        count = min(NEAREST, scores.shape[1])
-        best = np.argsort(-scores, axis=-1, kind="stable")[:, :count]
-        shape = (*vectors.shape[:-1], count)
+            best, scores = nearest_words(
+                flat, weights["decoder"], NEAREST, by="logit", bias=weights["decoder_bias"]
+            )
+        shape = (*vectors.shape[:-1], best.shape[-1])
         arrays[f"nearest_{name}"] = book.number(best).reshape(shape)
-        arrays[f"nearest_{name}_by"] = np.take_along_axis(scores, best, -1).reshape(shape).astype(np.float32)
-
-
-def _length(vectors: np.ndarray) -> np.ndarray:
-    return np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+        arrays[f"nearest_{name}_by"] = scores.reshape(shape).astype(np.float32)
 
 
 def _colours(
     capture: Capture, weights: Weights, colours: Colours, book: Book, arrays: dict[str, np.ndarray]
 ) -> list[str]:
     """A colour for every word and vector; gates have theirs too, for the reader who asks."""
-    arrays["word_colours"] = bytes_of(colours.rgb[book.ids])
+    arrays["word_colours"] = word_colours(colours, book.ids)
     width = weights["embedding"].shape[1]
     other = False
     for name in ("embedding", *SHOWN, "cell_before", "hidden_before"):
         vectors = capture[name]
         flat = vectors.reshape(-1, vectors.shape[-1])
-        if flat.shape[1] == width:
-            fitted = colours.fit(flat)
-        else:
+        if flat.shape[1] != width:
             other = True
-            logits = flat @ weights["decoder"].T
-            shares = np.exp(logits - logits.max(-1, keepdims=True)) ** 2
-            fitted = (shares / shares.sum(-1, keepdims=True)) @ colours.rgb
+            flat = predicted_vectors(flat, weights["decoder"], weights["embedding"], weights["decoder_bias"])
+        fitted = colours.fit(flat)
         arrays[f"colour_{name}"] = bytes_of(fitted).reshape(*vectors.shape[:-1], 3)
     if not other:
         return []
@@ -152,8 +143,47 @@ def _change(capture: Capture, operations: list[dict[str, Any]], arrays: dict[str
         if start is None or end is None or start.shape != end.shape:
             rows.append(np.full(len(capture.tokens), np.nan, np.float32))
         else:
-            rows.append(relative_change(start, end))
+            rows.append(change(start, end).astype(np.float32))
     arrays["change"] = np.stack(rows)
+
+
+def _alarms(capture: Capture, weights: Weights, words: Sequence[str]) -> list[dict[str, Any]]:
+    """What a reader should look at: stuck gates, dead units, words on one spot, words never expected."""
+    stuck = alarms(capture, share=0.25) if len(capture.tokens) >= LEAST else []
+    told = [
+        {
+            "vector": one.where, "layer": one.layer, "step": -1, "text": one.text, "units": list(one.units),
+            "level": "alarm" if one.share >= 0.5 else "notice",
+        }
+        for one in stuck
+    ]  # fmt: skip
+    read = set(capture.made["ids"])
+    for one in twins(weights["embedding"], words) if len(words) >= 3 else []:
+        if read & set(one.units):
+            step = next(at for at, row in enumerate(capture.made["ids"]) if row in one.units)
+            told.append(
+                {
+                    "vector": "embedding",
+                    "layer": -1,
+                    "step": step,
+                    "text": one.text,
+                    "units": [],
+                    "level": "alarm",
+                }
+            )
+    for one in surprises(capture):
+        level = "alarm" if one.share > 10 else "notice"
+        told.append(
+            {
+                "vector": "softmax",
+                "layer": -1,
+                "step": one.units[0],
+                "text": one.text,
+                "units": [],
+                "level": level,
+            }
+        )
+    return told
 
 
 def _vectors(capture: Capture, node: str) -> np.ndarray | None:

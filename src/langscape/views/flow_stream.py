@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from langscape.data import View
-from langscape.views.flow import Book, Colours, bytes_of, colour_quality, halves, relative_change
+from langscape.metrics import change
+from langscape.views.flow import Book, Colours, bytes_of, colour_quality, halves, word_colours
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
@@ -45,20 +46,25 @@ def stream_flow(
         arrays[f"{name}_words"] = book.number(found.ids)
     notes = [*held.notes, *_stored(stream, arrays)]
     before, after = held["stream"][:-1], held["stream"][1:]
-    arrays["change"] = relative_change(before, after)
+    arrays["change"] = change(before, after).astype(np.float32)
     arrays["sizes"] = np.linalg.norm(held["stream"], axis=-1).astype(np.float32)
     if stream.head:
         arrays["surprise"] = _surprise(held["logits"], np.asarray(held.made["ids"]))
     if stream.post_norm:
         _norms(stream, arrays)
+    width = held["stream"].shape[-1]
     if colours is not None:
-        arrays["word_colours"] = bytes_of(colours.rgb[book.ids])
+        usual = float(stream.words.norm(dim=1).mean())
+        notes.append("vectors take the colour of their direction, as if they were as long as a usual word")
+        arrays["word_colours"] = word_colours(colours, book.ids)
         for name in ("stream", "heads", "mlp"):
             vectors = held[name]
-            fitted = colours.fit(vectors.reshape(-1, vectors.shape[-1]))
+            # Streams grow far beyond the words' length and heads add little: only direction has a colour
+            flat = vectors.reshape(-1, width)
+            length = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-12)
+            fitted = colours.fit(flat / length * usual)
             arrays[f"colour_{name}"] = bytes_of(fitted).reshape(*vectors.shape[:-1], 3)
     layers, heads = held["attention"].shape[:2]
-    width = held["stream"].shape[-1]
     model = stream.model
     properties: dict[str, Any] = {
         "title": title or f"Flow through {model.name}",
@@ -173,7 +179,7 @@ def _word(model: Any, number: int) -> str:
     if model.tokenizer is None:
         return str(number)
     text = model.tokenizer.decode([number], clean_up_tokenization_spaces=False)
-    return text if text.strip() else str(model.tokenizer.convert_ids_to_tokens(number))
+    return text or str(model.tokenizer.convert_ids_to_tokens(number))
 
 
 def _sum_check(stream: Stream, parts: Contributions) -> dict[str, str]:
@@ -197,7 +203,7 @@ def _said(stream: Stream) -> list[str]:
         if stream.post_norm:
             notes.append(
                 "this model normalises its stream after every sum, so parts add up only with the scales "
-                "of all norms frozen at what they were in this run; a part that were left out would change them"
+                "of all norms frozen at what they were in this run; without a part they would differ"
             )
         return notes
     return [
@@ -235,7 +241,7 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
             {
                 "vector": "heads", "layer": int(silent[0][0]), "step": -1, "share": len(silent) / added.size,
                 "level": "notice",
-                "text": f"{len(silent)} of {added.size} heads add less than 1 % of the stream at every token: "
+                "text": f"{len(silent)} of {added.size} heads add less than 1 % of the stream at any token: "
                 f"{named}",
             }
         )  # fmt: skip

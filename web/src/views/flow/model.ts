@@ -28,7 +28,7 @@ export interface Alarm {
   vector: string
   layer: number
   step: number
-  share: number
+  units?: number[]
   level: 'alarm' | 'notice'
   text: string
 }
@@ -65,7 +65,6 @@ export interface Lstm extends Flow {
   operations: Operation[]
   /** The operation that makes a node. */
   makes: Map<string, Operation>
-  nearestBy: string
 }
 
 export function readFlow(view: View): Flow {
@@ -86,13 +85,12 @@ export function readFlow(view: View): Flow {
 }
 
 export function readLstm(view: View): Lstm {
-  const properties = view.properties as { nodes: FlowNode[]; operations: Operation[]; nearest_by: string }
+  const properties = view.properties as { nodes: FlowNode[]; operations: Operation[] }
   return {
     ...readFlow(view),
     nodes: new Map(properties.nodes.map((node) => [node.id, node])),
     operations: properties.operations,
     makes: new Map(properties.operations.map((operation) => [operation.to, operation])),
-    nearestBy: properties.nearest_by,
   }
 }
 
@@ -159,5 +157,7 @@ export function topWords(flow: Lstm, step: number): Named[] {
 /** A token as it can be read: spaces and line ends made visible where they are all there is. */
 export function shownWord(word: string): string {
   if (word === '') return '∅'
+  // A leading space belongs to the word as the tokenizer cuts it.
+  if (word.startsWith(' ') && word.trim() !== '') word = word.slice(1)
   return word.trim() === '' ? word.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replaceAll(' ', '␣') : word.replaceAll('\n', '⏎')
 }

@@ -94,7 +94,7 @@ export function largest(flow: Lstm, told: Trace, step: number, most: number): { 
   const all: Summand[] = []
   for (const { node, values, at } of told.shares) {
     const x = vector(flow, node, step)
-    for (let dim = 0; dim < values.length; dim++) if (at === null || at === dim) all.push({ node, dim, share: values[dim], value: x[dim] })
+    for (let dim = 0; dim < values.length; dim++) if (at === null ? values[dim] !== 0 : at === dim) all.push({ node, dim, share: values[dim], value: x[dim] })
   }
   all.sort((a, b) => Math.abs(b.share) - Math.abs(a.share))
   const rest = all.slice(most)

@@ -37,10 +37,10 @@ export function drawn(values: ArrayLike<number>, width: number, height: number, 
   return { path: bars(values, order, height, (value) => zero + bend(value, stretched) * scale, zero), zero, order, pitch: height / values.length }
 }
 
-/** Contributions over a widget: same zero line, one scale for all widgets, right is positive. */
+/** Contributions over a widget: from its middle, one scale for all widgets, right is positive. */
 export function overlaid(shares: ArrayLike<number>, on: Drawn, width: number, height: number, most: number): string {
-  const room = Math.max(on.zero, width - on.zero)
-  return bars(shares, on.order, height, (value) => Math.min(Math.max(on.zero + (most > 0 ? value / most : 0) * room, 0), width), on.zero, 0.36)
+  const middle = width / 2
+  return bars(shares, on.order, height, (value) => middle + (most > 0 ? value / most : 0) * middle, middle, 0.34)
 }
 
 function bars(values: ArrayLike<number>, order: ArrayLike<number>, height: number, x: (value: number) => number, zero: number, thin = 0): string {
