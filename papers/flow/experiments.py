@@ -110,7 +110,9 @@ def look(model: LSTMModel, loss: np.ndarray, lines: Sequence[str]) -> Looked:
     return Looked(model, seen, loss, score, found, changes)
 
 
-def colour_figures(model: LSTMModel, seen: Sequence[Capture]) -> tuple[WordColours, dict[str, dict[str, float]]]:
+def colour_figures(
+    model: LSTMModel, seen: Sequence[Capture]
+) -> tuple[WordColours, dict[str, dict[str, float]]]:
     """How well each way to colour vectors tells them apart: see the page for what the columns say."""
     made = colours(model.weights()["embedding"])
     vectors = np.concatenate([one[name].reshape(-1, model.width) for one in seen for name in VECTORS])

@@ -45,9 +45,13 @@ FAULTS: dict[str, Fault] = {
     "deaf": Fault("input gates start with a bias of −100", "closed", "input"),
     "dead units": Fault("output gates of units 0, 1 and 2 start with a bias of −100", "dead", "hidden"),
     "wrong pairs": Fault(
-        "in the training text dogs sleep and cats bark, and the other way round in the test", "pair", "softmax"
+        "in the training text dogs sleep and cats bark, and the other way round in the test",
+        "pair",
+        "softmax",
     ),
-    "confused": Fault("in the training text every dog may be a cat and every cat a dog", "twins", "embedding"),
+    "confused": Fault(
+        "in the training text every dog may be a cat and every cat a dog", "twins", "embedding"
+    ),
 }
 
 

@@ -10,15 +10,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from langscape.errors import MissingError
+from langscape.models.classes import token_classes
 from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.gaussians import gaussians_of, word_gaussians
     from langscape.models.logits import Contributions, Words, contributions, lens, promoted
     from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
+    from langscape.models.query_key import collect_query_key
     from langscape.models.residual import Stream, stream
     from langscape.models.transformer import capture, capture_each
 
@@ -35,9 +38,12 @@ _HEAVY = {
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
+    "collect_query_key": "query_key",
     "estimate": "memory",
+    "gaussians_of": "gaussians",
     "model_revision": "open",
     "open_model": "open",
+    "word_gaussians": "gaussians",
     "wrap_lstm": "lstm",
     "wrap_model": "model",
 }
@@ -51,9 +57,11 @@ __all__ = [
     "Words",
     "capture",
     "capture_each",
+    "collect_query_key",
     "contributions",
     "drop_special",
     "estimate",
+    "gaussians_of",
     "get_model",
     "lens",
     "merge_words",
@@ -63,7 +71,9 @@ __all__ = [
     "packaged_models",
     "promoted",
     "stream",
+    "token_classes",
     "token_texts",
+    "word_gaussians",
     "wrap_lstm",
     "wrap_model",
 ]

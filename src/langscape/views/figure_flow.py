@@ -1,4 +1,4 @@
-"""The flow view drawn with matplotlib: an LSTM's graph at its last step, or a transformer's words by layer."""
+"""The flow view drawn with matplotlib: an LSTM's graph at its last step, or a transformer's words."""
 
 from __future__ import annotations
 

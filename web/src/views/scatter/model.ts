@@ -102,6 +102,12 @@ export function readColumn(view: View, { name, type, array, categories }: Descri
   return type === 'category' ? categoryColumn(name, data, categories ?? []) : numberColumn(name, data as Float32Array)
 }
 
+/** Where each row stands in a text, if the items are tokens; else null. */
+export function positionsOf(scatter: Scatter): Float32Array | null {
+  const column = scatter.columns.find(({ name }) => name === 'position')
+  return column?.type === 'number' ? column.values : null
+}
+
 /** The value of a column at a row as text for people; empty where there is none. */
 export function cellText(column: Column, row: number, format: (value: number) => string): string {
   if (column.type === 'category') return column.categories[column.codes[row]] ?? ''
