@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from langscape.cli.atlas import _absolute
+from langscape.cli.atlas import absolute
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -57,7 +57,7 @@ def flow(
     from langscape.views import write
 
     settings: dict[str, Any] = {
-        "model": _absolute(model), "prompt": prompt, "top": top, "space": space, "fit": fit, "seed": seed
+        "model": absolute(model), "prompt": prompt, "top": top, "space": space, "fit": fit, "seed": seed
     }  # fmt: skip
     inputs = {} if text is None else {"prompt": text}
     with bar(f"flow through {model}") as progress:
