@@ -7,6 +7,7 @@ import Attention from './views/attention/Attention.svelte'
 import Boxes from './views/boxes/Boxes.svelte'
 import Ellipses from './views/ellipses/Ellipses.svelte'
 import Matrices from './views/matrices/Matrices.svelte'
+import Flow from './views/flow/Flow.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
 import QueryKey from './views/query_key/QueryKey.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
@@ -28,6 +29,7 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   boxes: Boxes,
   ellipses: Ellipses,
   matrices: Matrices,
+  flow: Flow,
   max_attention: MaxAttention,
   query_key: QueryKey,
   scatter: Scatter,
