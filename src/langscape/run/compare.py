@@ -147,7 +147,7 @@ def _matched(left: Map, right: Map) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_in_order(one: Map) -> tuple[list[int], Sequence[str]]:
-    """Rows in the order of the text, and what is read there; models mark pieces of words in their own ways."""
+    """Rows in the order of the text, and what is read there, without the marks that models put on pieces."""
     order = np.argsort(one.items.columns["position"], kind="stable").tolist()
     texts = one.items.columns.get("text", np.array(one.labels, dtype=object))
     return order, [str(texts[row]).strip(" #Ġ▁").lower() for row in order]

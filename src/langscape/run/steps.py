@@ -15,6 +15,7 @@ from langscape.run import (  # noqa: F401  register their steps
     captures,
     compare,
     distributions,
+    flow,
     heads,
     query_key,
     restarts,

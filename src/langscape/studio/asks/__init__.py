@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, compare, heads, query_key, words
+from langscape.studio.asks import atlas, compare, flow, heads, query_key, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 
@@ -18,6 +18,7 @@ ASKS: dict[str, Ask] = {
         query_key.ONE,
         query_key.GRID,
         query_key.SCALE,
+        flow.ASK,
         words.ASK,
         compare.ASK,
     )
