@@ -19,6 +19,7 @@ from typing import Any
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store, locks
 from langscape.run.crew import Crew
+from langscape.run.flow import PROMPTS
 from langscape.run.label import Entry
 from langscape.run.recipe import canonical
 from langscape.run.registry import find_step
@@ -31,6 +32,9 @@ TRIES = 2
 
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
+
+_LASTING = (None, "default", "decoder", *PROMPTS)
+"""Models that cannot change under their name."""
 
 _PRIVATE = ("recipe", "needs", "background", "owner")
 
@@ -316,8 +320,9 @@ class Jobs:
         """Whether a job is done and its result can be had. A model of the user's own may have changed."""
         if record["state"] != "done" or record["digest"] is None:
             return False
-        if record["settings"].get("model", "default") not in ("default", "decoder"):
-            return False
+        for name in ("model", "other_model"):
+            if record["settings"].get(name) not in _LASTING:
+                return False
         return self.store.entry(record["digest"]) is not None
 
     def _first_place(self) -> int:

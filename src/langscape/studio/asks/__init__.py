@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, compare, flow, heads, query_key, words
+from langscape.studio.asks import atlas, compare, flow, gaussians, heads, query_key, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 
@@ -20,6 +20,7 @@ ASKS: dict[str, Ask] = {
         query_key.SCALE,
         flow.ASK,
         words.ASK,
+        gaussians.ASK,
         compare.ASK,
     )
 }

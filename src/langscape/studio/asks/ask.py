@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from langscape.studio.trouble import Trouble
 
 @dataclass(frozen=True)
 class Given:
-    """An input that was given: `source` is how a recipe takes it, a path or `sha256:…`."""
+    """An input that was given. `source` is how a recipe takes it, a path or `sha256:…`; `path` its file."""
 
     id: str
     kind: str
     name: str
     source: str
+    path: Path | None = None
 
 
 @dataclass(frozen=True)
