@@ -36,6 +36,7 @@ KEPT = 500
 _LASTING = (None, "default", "decoder", *PROMPTS)
 """Models that cannot change under their name."""
 
+_BLANK = {"needs": {}, "background": False}
 _PRIVATE = ("recipe", "needs", "background", "owner")
 
 
@@ -269,7 +270,7 @@ class Jobs:
                 self._seen = max(self._seen, row["changed"])
                 if row["owner"] == self.owner and row["id"] in self._records:
                     continue
-                record = json.loads(row["record"])
+                record = {**_BLANK, **json.loads(row["record"])}
                 record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
                 if record["ask"] not in ASKS:
                     continue  # of a newer langscape
@@ -323,7 +324,8 @@ class Jobs:
         for name in ("model", "other_model"):
             if record["settings"].get(name) not in _LASTING:
                 return False
-        return self.store.entry(record["digest"]) is not None
+        wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
+        return all(self.store.entry(digest) is not None for digest in wanted)
 
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""
