@@ -41,6 +41,7 @@ from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
+from langscape.metrics.surprise import surprises
 
 __all__ = [
     "Alarm",
@@ -86,6 +87,7 @@ __all__ = [
     "stationary",
     "strongest_anywhere",
     "strongest_near",
+    "surprises",
     "trustworthiness",
     "twins",
     "vectors",

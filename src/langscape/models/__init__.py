@@ -16,14 +16,23 @@ from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
+    from langscape.models.logits import Contributions, Words, contributions, lens, promoted
     from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
     from langscape.models.query_key import collect_query_key
+    from langscape.models.residual import Stream, stream
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
+    "Contributions": "logits",
+    "Stream": "residual",
+    "Words": "logits",
+    "contributions": "logits",
+    "lens": "logits",
+    "promoted": "logits",
+    "stream": "residual",
     "Estimate": "memory",
     "LSTMModel": "lstm",
     "Model": "model",
@@ -40,21 +49,28 @@ _HEAVY = {
 }
 
 __all__ = [
+    "Contributions",
     "Estimate",
     "LSTMModel",
     "Model",
+    "Stream",
+    "Words",
     "capture",
     "capture_each",
     "collect_query_key",
+    "contributions",
     "drop_special",
     "estimate",
     "gaussians_of",
     "get_model",
+    "lens",
     "merge_words",
     "model_path",
     "model_revision",
     "open_model",
     "packaged_models",
+    "promoted",
+    "stream",
     "token_classes",
     "token_texts",
     "word_gaussians",

@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.data import Map, Progress, Step
 from langscape.errors import DataError
-from langscape.run import captures, distributions, heads, query_key, runs, token_maps  # noqa: F401  register their steps
+from langscape.run import captures, distributions, flow, heads, query_key, runs, token_maps  # noqa: F401  register their steps
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 

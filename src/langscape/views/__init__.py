@@ -14,6 +14,7 @@ from langscape.views.atlas import atlas
 from langscape.views.attention import attention
 from langscape.views.boxes import boxes
 from langscape.views.ellipses import ellipses
+from langscape.views.flow import flow
 from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
 from langscape.views.query_key import query_key
@@ -26,6 +27,7 @@ __all__ = [
     "boxes",
     "class_tables",
     "ellipses",
+    "flow",
     "matrices",
     "max_attention",
     "query_key",

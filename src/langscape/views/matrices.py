@@ -100,7 +100,7 @@ def scales(
             Matrix(
                 f"({letter}) {names.get(one.metric, one.metric)}", [str(at) for at in layers],
                 [str(at) for at in heads], values, "ratio", 1.0, 2,
-                "" if one.metric == "norms" else f"percentile {one.percentile:g}, at least {one.least_keys} keys",
+                "" if one.metric == "norms" else f"percentile {one.percentile:g}, ≥ {one.least_keys} keys",
                 grid, "queries counted, at most",
             )
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, words
+from langscape.studio.asks import atlas, flow, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 
@@ -13,6 +13,7 @@ ASKS: dict[str, Ask] = {
     ask.name: ask
     for ask in (
         atlas.ASK,
+        flow.ASK,
         words.ASK,
     )
 }

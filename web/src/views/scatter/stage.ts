@@ -90,9 +90,9 @@ export class Stage {
   #outline: number[] = []
   /** Where other runs put each row, one plane after the other; null when they are not shown. */
   #ghosts: Float32Array | null = null
-  /** Ellipses around the points, on a canvas below theirs that is made when there are some. */
+  /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
-  #under: HTMLCanvasElement | null = null
+  #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
@@ -141,13 +141,13 @@ export class Stage {
   /** Draw ellipses around the points, or with null the points alone. */
   outline(outlines: Outlines | null): void {
     if (outlines === this.#outlines) return
-    const first = outlines !== null && this.#under === null
+    const first = outlines !== null && this.#ellipses === null
     this.#outlines = outlines
     if (first) {
-      this.#under = document.createElement('canvas')
-      this.#under.className = 'outlines'
-      this.#under.setAttribute('aria-hidden', 'true')
-      this.#host.prepend(this.#under)
+      this.#ellipses = document.createElement('canvas')
+      this.#ellipses.className = 'outlines'
+      this.#ellipses.setAttribute('aria-hidden', 'true')
+      this.#overlay.before(this.#ellipses)
       const { long } = outlines
       const corners = new Float32Array(4 * long.length)
       for (let row = 0; row < long.length; row++) {
@@ -336,11 +336,11 @@ export class Stage {
     this.#layer.destroy()
     this.#layer.canvas.remove()
     this.#overlay.remove()
-    this.#under?.remove()
+    this.#ellipses?.remove()
   }
 
   #drawOutlines(): void {
-    const paint = this.#under?.getContext('2d')
+    const paint = this.#ellipses?.getContext('2d')
     if (!paint || !this.#style) return
     const density = this.#density()
     paint.setTransform(density, 0, 0, density, 0, 0)
@@ -640,7 +640,7 @@ export class Stage {
     const first = this.size.width === 0
     const before = this.#fitted().scale
     this.size = { width, height }
-    for (const canvas of [this.#layer.canvas, this.#overlay, this.#under]) {
+    for (const canvas of [this.#layer.canvas, this.#overlay, this.#ellipses]) {
       if (!canvas) continue
       canvas.width = Math.round(width * this.#density())
       canvas.height = Math.round(height * this.#density())
