@@ -47,7 +47,10 @@ def word_recipe(
     if len(set(listed)) < len(listed):
         twice = next(word for word in listed if listed.count(word) > 1)
         raise SettingsError(f"the word {twice!r} is named twice; name each word once")
-    inputs = {f"corpus {i}": Path(path) for i, path in enumerate(corpora)}
+    inputs = {
+        f"corpus {i}": str(path) if str(path).startswith("sha256:") else Path(path)
+        for i, path in enumerate(corpora)
+    }
     if not inputs:
         raise SettingsError("no corpus is named; give a text file, a folder, or a packaged corpus")
     asked = {"words": listed, "contexts": contexts, "unit": unit, "seed": seed}

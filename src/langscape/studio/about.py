@@ -24,6 +24,7 @@ def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:
         ],
         "vectors": [{"id": "sample-words", "name": "5,000 common English words", "count": 5000, "dim": 100}],
         "lists": [{"id": "sample-groups", "name": "eleven groups", "count": len(samples.groups())}],
+        "corpora": [{"id": "sample-corpus", "name": "the sample texts"}],
         "examples": dict(examples),
         "limits": {"text": TEXT, "bytes": limits(), "words": MOST, "json": json_bytes},
         "asks": {name: ask.to_json() for name, ask in ASKS.items()},

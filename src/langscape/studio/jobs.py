@@ -19,6 +19,7 @@ from typing import Any
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store, locks
 from langscape.run.crew import Crew
+from langscape.run.flow import PROMPTS
 from langscape.run.label import Entry
 from langscape.run.recipe import canonical
 from langscape.run.registry import find_step
@@ -32,7 +33,10 @@ TRIES = 2
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
-_PRIVATE = ("recipe", "background", "owner")
+_LASTING = (None, "default", "decoder", *PROMPTS)
+"""Models that cannot change under their name."""
+
+_PRIVATE = ("recipe", "needs", "background", "owner")
 
 
 class Jobs:
@@ -87,7 +91,7 @@ class Jobs:
                 "doing": "", "done": 0, "total": 0, "figures": {}, "seconds": 0.0, "left": None,
                 "settings": complete, "inputs": shown, "digest": None, "error": None,
                 "made": held["made"] if held else time.time(), "changed": time.time(),
-                "owner": self.owner, "recipe": recipe.to_json(), "background": not first,
+                "owner": self.owner, "recipe": recipe.to_json(), "needs": {}, "background": not first,
             }  # fmt: skip
             if not self.store.index.claim_job(id, self.owner, _text(record)):
                 self._look()  # another studio was first
@@ -214,7 +218,7 @@ class Jobs:
                     self._save(record)
                 self._say(record)
             elif "digest" in message:
-                record["digest"] = message["digest"]
+                record |= {"digest": message["digest"], "needs": message["needs"]}
             elif message["state"] == "done":
                 record["seconds"] = message["seconds"]
                 self._finish(record, "done")
@@ -316,8 +320,9 @@ class Jobs:
         """Whether a job is done and its result can be had. A model of the user's own may have changed."""
         if record["state"] != "done" or record["digest"] is None:
             return False
-        if record["settings"].get("model", "default") not in ("default", "decoder"):
-            return False
+        for name in ("model", "other_model"):
+            if record["settings"].get(name) not in _LASTING:
+                return False
         return self.store.entry(record["digest"]) is not None
 
     def _first_place(self) -> int:
