@@ -250,7 +250,8 @@ class Jobs:
         self._wake.set()
 
     def _finish(self, record: dict[str, Any], state: str, trouble: Trouble | None = None) -> None:
-        record |= {"state": state, "left": None, "doing": "", "error": None}
+        done = record["total"] if state == "done" else record["done"]
+        record |= {"state": state, "done": done, "left": None, "doing": "", "error": None}
         if trouble is not None:
             record["error"] = trouble.to_json()["error"]
         self._save(record)
@@ -336,6 +337,9 @@ class Jobs:
         for name in ("model", "other_model"):
             if record["settings"].get(name) not in _LASTING:
                 return False
+        taken = {name for name, one in record["recipe"]["inputs"].items() if isinstance(one, Mapping)}
+        if set(record["needs"]) != taken:
+            return False
         wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
         return all(self.store.entry(digest) is not None for digest in wanted)
 
