@@ -220,5 +220,8 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
             time.sleep(0.01)
         background, urgent, later = ask(1, False), ask(2, True), ask(3, True)
         assert jobs._queue == [urgent, later, background]
+        other = ask(4, False)
+        assert ask(4, True) == other  # somebody waits for it now
+        assert jobs._queue == [urgent, later, other, background]
     finally:
         jobs.close()

@@ -7,6 +7,7 @@ import io
 
 import duckdb
 import numpy as np
+import psutil
 import pytest
 from map_settings import SHORT
 from PIL import Image
@@ -16,6 +17,7 @@ from langscape.engine import Schedule
 from langscape.run import Recipe
 from langscape.run.atlas import unpack_atlas
 from langscape.sources import samples
+from langscape.studio.asks import ASKS
 
 TEXT = b"The old harbour lay quiet. Marta carried bread to the boats, and the boats lay still."
 ATLAS = {"restarts": 2, "steps": 60, "layers": [1, 2]}
@@ -205,3 +207,73 @@ def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
     lost = client.ask("atlas", {**ATLAS, "model": "./nowhere"}, text="sample-harbour")
     failed = client.wait(lost["id"], "failed", "done", seconds=300)
     assert "nowhere" in failed["error"]["message"]
+
+
+ASKED = {
+    "head": {"layer": 1, "head": 2, "restarts": 3, "steps": 60},
+    "hidden": {"layer": 1, "restarts": 2, "steps": 60, "perplexity": 5},
+    "query_key": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "choose": "norms"},
+    "query_key.grid": {"steps": 60, "perplexity": 5},
+    "query_key.scale": {"percentile": 20},
+    "gaussians": {"most": 20, "contexts": 5, "perplexity": 4},
+    "flow": {},
+    "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
+}
+"""Small settings of every ask that needs a model."""
+
+
+def test_every_ask_with_a_model_is_asked_here():
+    assert set(ASKED) == set(ASKS) - {"atlas", "words"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+def test_every_view_of_every_ask_is_drawn_sent_and_saved(client, name):
+    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    inputs = {"text": text} if any(one.name == "text" for one in ASKS[name].inputs) else {}
+    record = client.wait(client.ask(name, ASKED[name], **inputs)["id"], seconds=300)
+    for picture in ASKS[name].pictures:
+        view = view_of(client, record["id"], picture.name)
+        assert view["kind"] == picture.kind
+        for key, array in client.arrays(view).items():
+            assert list(array.shape) == view["arrays"][key]["shape"]
+        for format in ("svg", "csv"):
+            got = client.get(f"/api/jobs/{record['id']}/export?view={picture.name}&format={format}")
+            assert got.status == 200, got.body
+            assert len(got.body) > 200
+
+
+@pytest.mark.slow
+def test_ghosts_and_the_kl_of_every_restart_come_with_a_head(client, held):
+    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    record = client.wait(client.ask("head", ASKED["head"], text=text)["id"], seconds=300)
+    view = view_of(client, record["id"], "head")
+    assert view["properties"]["later"] == ["ghosts"]
+    arrays = client.arrays(view)
+    kls = view["properties"]["kls"]
+    assert arrays["ghosts"].shape == (3, *arrays["xy"].shape)
+    assert np.allclose(arrays["ghosts"][int(np.argmin(kls))], arrays["xy"], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_table_becomes_distributions(client):
+    rows = "\n".join(f"p{i // 5},{i % 7},{i * i % 11}" for i in range(60))
+    table = client.post("/api/inputs?kind=table&name=t.csv", f"who,a,b\n{rows}\n".encode()).json
+    assert set(table["summary"]["columns"]) == {"who", "a", "b"}
+    record = client.ask("gaussians", {"by": "who", "method": "pca"}, table=table["id"])
+    client.wait(record["id"])
+    view = view_of(client, record["id"], "map")
+    assert sorted(view["properties"]["labels"]) == sorted(f"p{i}" for i in range(12))
+    refused = client.post("/api/jobs", {"ask": "gaussians", "inputs": {"table": table["id"]}})
+    assert "by" in refused.error["message"]
+
+
+@pytest.mark.slow
+def test_the_server_itself_never_opens_a_model(start_apart):
+    """Models live in the workers: what answers the page stays small and quick."""
+    one = start_apart()
+    text = one.client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    record = one.client.wait(one.client.ask("head", ASKED["head"], text=text)["id"], seconds=300)
+    assert one.client.get(f"/api/jobs/{record['id']}/views/attention").status == 200
+    held = [one.path for one in psutil.Process(one.process.pid).memory_maps()]
+    assert not [path for path in held if "torch" in path]

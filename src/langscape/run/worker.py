@@ -152,6 +152,10 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
         except Busy:
             tell(Step(0, 0, "another process is computing this; waiting for it"))
             store.make(named, tell)
+        for need in named.needs.values():
+            store.make(
+                need, tell
+            )  # a kept result may have outlived what it was made from, which is looked at too
         said = {"state": "done", "error": "", "kind": ""}
     except LangscapeError as error:
         said = {"state": "failed", "error": str(error), "kind": type(error).__name__}

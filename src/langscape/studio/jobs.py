@@ -36,6 +36,7 @@ KEPT = 500
 _LASTING = (None, "default", "decoder", *PROMPTS)
 """Models that cannot change under their name."""
 
+_BLANK = {"needs": {}, "background": False}
 _PRIVATE = ("recipe", "needs", "background", "owner")
 
 
@@ -84,6 +85,12 @@ class Jobs:
                 self._look()
             held = self._records.get(id)
             if held is not None and (held["state"] in LIVE or self._is_there(held)):
+                if first and held["background"] and id in self._queue:
+                    # now somebody waits for it
+                    held["background"] = False
+                    self._queue.remove(id)
+                    self._queue.insert(self._first_place(), id)
+                    self._wake.set()
                 return self._shown(held), False
             shown = {key: {"id": one.id, "name": one.name} for key, one in inputs.items()}
             record: dict[str, Any] = {
@@ -188,8 +195,8 @@ class Jobs:
 
     def _dispatch(self) -> None:
         with self._mutex:
-            while self._queue and self.crew.free():
-                id = self._queue.pop(0)
+            while self.crew.free() and (id := self._next()) is not None:
+                self._queue.remove(id)
                 record = self._records.get(id)
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
@@ -204,6 +211,12 @@ class Jobs:
             if self._queue and self.crew.refused:
                 record = self._records[self._queue.pop(0)]
                 self._finish(record, "failed", trouble_named("Exception", self.crew.refused))
+
+    def _next(self) -> str | None:
+        """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
+        at_it = sum(one["state"] == "running" and one["background"] for one in self._records.values())
+        room = at_it < max(1, len(self.crew.pids) - 1)
+        return next((id for id in self._queue if room or not self._records[id]["background"]), None)
 
     def _heard(self, key: str, message: Mapping[str, Any]) -> None:
         with self._mutex:
@@ -269,7 +282,7 @@ class Jobs:
                 self._seen = max(self._seen, row["changed"])
                 if row["owner"] == self.owner and row["id"] in self._records:
                     continue
-                record = json.loads(row["record"])
+                record = {**_BLANK, **json.loads(row["record"])}
                 record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
                 if record["ask"] not in ASKS:
                     continue  # of a newer langscape
@@ -323,7 +336,8 @@ class Jobs:
         for name in ("model", "other_model"):
             if record["settings"].get(name) not in _LASTING:
                 return False
-        return self.store.entry(record["digest"]) is not None
+        wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
+        return all(self.store.entry(digest) is not None for digest in wanted)
 
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""
