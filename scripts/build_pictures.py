@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langscape import affinity, embed, insert, sources, views
 
@@ -23,18 +23,16 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 COLOURS = 128
 """A page has few colours: so many keep a picture of it small, and nobody sees the difference."""
 
-TEXT = {"text": "sample-harbour"}
-ROOMS: dict[str, tuple[str, dict[str, Any], dict[str, str], str]] = {
-    "atlas": ("atlas", {}, TEXT, "grid.head=1.8&sel=*9:harbour"),
-    "head": ("head", {"layer": 2, "head": 8, "restarts": 20}, TEXT, "head.ghosts=1&sel=*9:harbour"),
-    "queries": ("query_key", {"layer": 2, "head": 8}, TEXT, "sel=*9:harbour"),
-    "words": ("words", {"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"},
-              "insert=money,music&sel=*:money"),
-    "distributions": ("gaussians", {}, {"corpus": "sample-corpus"}, "sel=*:bank"),
-    "flow": ("flow", {}, {}, ""),
-    "compare": ("compare", {"layer": 1, "other_layer": 5}, TEXT, ""),
-}  # fmt: skip
-"""Room: what it shows (ask, settings, inputs), and what else its address says."""
+ROOMS = {
+    "atlas": ("atlas", "grid.head=1.8&sel=*8:harbour"),
+    "head": ("head", "head.ghosts=1&sel=*8:harbour"),
+    "queries": ("query_key", "sel=*8:harbour"),
+    "words": ("words", "insert=money,music&sel=*:money"),
+    "distributions": ("gaussians", "sel=*:bank"),
+    "flow": ("flow", "flow.step=4"),
+    "compare": ("compare", ""),
+}
+"""Room: the ask whose example it shows, and what else its address says."""
 
 
 def words() -> None:
@@ -72,8 +70,8 @@ def studio() -> None:
                 time.sleep(0.05)
             address = f"http://127.0.0.1:{allowed.port}/"
             page.goto(f"{address}?token={allowed.token}")
-            for room, asked in ROOMS.items():
-                photograph(page, address, room, asked)
+            for room, (ask, more) in ROOMS.items():
+                photograph(page, address, room, ask, more)
             page.goto(f"{address}#jobs")
             page.wait_for_timeout(1500)
             keep(page, "jobs")
@@ -83,9 +81,11 @@ def studio() -> None:
         thread.join()
 
 
-def photograph(page: Page, address: str, room: str, asked: tuple[str, Any, Any, str]) -> None:
-    """The room with this result, once it is there and drawn."""
-    ask, settings, inputs, more = asked
+def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None:
+    """The room with the example of its ask, once it is there and drawn."""
+    from langscape.studio.examples import EXAMPLES
+
+    settings, inputs = EXAMPLES[ask]
     body = {"ask": ask, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
     while (job := page.evaluate(tell, body))["state"] in ("queued", "running"):
