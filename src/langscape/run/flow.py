@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -91,11 +91,14 @@ def default_prompt(model: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """The colours of a large vocabulary: a sample of it is mapped, any other word fitted when asked for."""
+    """Colours with the method of fitting chosen; of a large vocabulary, a sample of words is mapped.
+
+    table is (words, dim); words beside the sample are fitted when asked for.
+    """
 
     base: WordColours
     table: Any
-    method: str
+    method: Literal["force", "exact"]
 
     @property
     def quality(self) -> Mapping[str, float]:
@@ -104,29 +107,13 @@ class Palette:
 
     def of(self, ids: Sequence[int]) -> np.ndarray:
         """The colours of words by their numbers."""
+        if len(self.table) == len(self.base.rgb):
+            return self.base.rgb[list(ids)]
         return self.base.fit(np.asarray(self.table[list(ids)]), "exact")
 
     def fit(self, vectors: Any) -> np.ndarray:
         """The colours of other vectors."""
-        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """The colours of a small vocabulary, with the method chosen."""
-
-    base: WordColours
-    method: str
-
-    @property
-    def quality(self) -> Mapping[str, float]:
-        return self.base.quality
-
-    def of(self, ids: Sequence[int]) -> np.ndarray:
-        return self.base.rgb[list(ids)]
-
-    def fit(self, vectors: Any) -> np.ndarray:
-        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
+        return self.base.fit(vectors, self.method)
 
 
 class _Table:
@@ -143,11 +130,10 @@ class _Table:
         return isinstance(other, _Table) and self.name == other.name
 
 
-def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Any:
+def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Palette:
     if fit not in ("force", "exact"):
         raise SettingsError(f"fit {fit!r} is not known; use force or exact")
-    base = _base(_Table(rows, revision), space, seed)
-    return _Fitted(base, fit) if len(rows) <= SAMPLED else Palette(base, rows, fit)
+    return Palette(_base(_Table(rows, revision), space, seed), rows, fit)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=2)
