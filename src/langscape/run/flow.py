@@ -19,7 +19,7 @@ from langscape.run.results import Arrays
 if TYPE_CHECKING:
     from langscape.engine import WordColours
 
-PROMPTS = {"lstm-tiny": "the small dog that chases birds barks .", "lstm": "the people of the united states have"}
+PROMPTS = {"lstm-tiny": "the small dog that chases the birds barks .", "lstm": "the people of the united states have"}
 """What is read where no prompt is given, by model."""
 
 SAMPLED = 2000
