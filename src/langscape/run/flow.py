@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,11 +19,15 @@ from langscape.run.results import Arrays
 if TYPE_CHECKING:
     from langscape.engine import WordColours
 
-PROMPTS = {"lstm-tiny": "the small dog that chases the birds barks .", "lstm": "the people of the united states have"}
+PROMPTS = {
+    "lstm-tiny": "the small dog that chases the birds barks .",
+    "lstm": "the people of the united states have",
+}
 """What is read where no prompt is given, by model."""
 
-SAMPLED = 2000
-"""Words of a large vocabulary whose map makes the colours; the others are fitted among them."""
+WHOLE, SAMPLED, AMONG = 10_000, 1000, 250
+"""Words up to which a vocabulary is coloured as a whole; of a larger one, those that are mapped, and those of
+the mapped among which thousands of heads and states are fitted."""
 
 
 @step(
@@ -142,10 +146,11 @@ def _base(table: _Table, space: str, seed: int) -> WordColours:
     from langscape.engine import colours
 
     count = len(table.rows)
-    if count <= SAMPLED:
+    if count <= WHOLE:
         return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
     chosen = np.sort(np.random.default_rng(seed).choice(count, SAMPLED, replace=False))
-    return colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
+    made = colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
+    return replace(made, mapped=made.mapped[:: SAMPLED // AMONG])
 
 
 def pack_view(view: View) -> Arrays:
