@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Progress
-from langscape.models.lstm import GATES, LSTMModel, Network, wrap_lstm
+from langscape.models.lstm import GATES, LSTMModel, Network
 from langscape.models.lstm_train import Training, fresh_network, train_lstm
+from langscape.models.lstm_wrap import wrap_lstm
 from langscape.models.vocabulary import Vocabulary
 from langscape.run.registry import step
 from langscape.run.results import Arrays
@@ -24,7 +25,7 @@ from papers.flow.grammar import WORDS, sentences
 
 DIM = 7
 STUCK = 100.0
-"""A bias at which a gate has no slope left, so that training cannot move it; weight decay alone is too slow."""
+"""A bias at which a gate has no slope left, so that training cannot move it."""
 
 KNOWN = Vocabulary(WORDS, start=".")
 

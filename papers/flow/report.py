@@ -1,4 +1,4 @@
-"""The page: the document's claims beside what was found, the models that went wrong, and what told on them."""
+"""The page: the document's claims beside what was found, the models that went wrong, and what told."""
 
 from __future__ import annotations
 
@@ -64,18 +64,19 @@ def write(results: Results, out: Path) -> list[Check]:
         claims,
         page.heading("Models that went wrong"),
         page.prose(
-            "Each model has 20 words and 7 dimensions and is trained on sentences of a small grammar, one with "
-            "nothing wrong and six with one fault each. Then it reads 300 sound sentences it has not seen. "
-            "Thresholds are those of langscape.metrics: a gate is stuck where it is above 0.95 (open) or below "
-            "0.05 (closed) on 95 % of steps, and told where that is so for half of a layer’s units; a unit is dead "
-            "where its hidden value stays within 0.02; twins are closer than a tenth of the usual nearest word; a "
-            "pair is weak where the model gives it less than a tenth of its share of the text."
+            "Each model has 20 words and 7 dimensions and is trained on sentences of a small grammar, one "
+            "with nothing wrong and six with one fault each. Then it reads 300 sound sentences it has not "
+            "seen. Thresholds are those of langscape.metrics: a gate is stuck where it is above 0.95 (open) "
+            "or below 0.05 (closed) on 95 % of steps, and told where that is so for half of a layer’s "
+            "units; a unit is dead where its hidden value stays within 0.02; twins are closer than a tenth "
+            "of the usual nearest word; a pair is weak where the model gives it less than a tenth of its "
+            "share of the text."
         ),
         models,
         page.picture(
             _gates(results),
-            f"The gates of each model while it reads “{PROMPT}”. A column is a step, a row one of 7 units; white "
-            "is closed, dark is open. What is stuck is a band of one shade.",
+            f"The gates of each model while it reads “{PROMPT}”. A column is a step, a row one of 7 units; "
+            "white is closed, dark is open. What is stuck is a band of one shade.",
             alt="Values of the input, forget and output gates of every model",
         ),
         page.picture(
@@ -86,8 +87,8 @@ def write(results: Results, out: Path) -> list[Check]:
         alarms,
         page.heading("Where do vectors change most?"),
         page.prose(
-            "Change is ‖after − before‖ / (‖before‖ + ‖after‖): 0 where nothing happens, 1 where nothing is left. "
-            "Means over steps and sentences of the first seed."
+            "Change is ‖after − before‖ / (‖before‖ + ‖after‖): 0 where nothing happens, 1 where nothing is "
+            "left. Means over steps and sentences of the first seed."
         ),
         changes,
         page.heading("What do they mean?"),
@@ -99,8 +100,8 @@ def write(results: Results, out: Path) -> list[Check]:
         page.heading("Colours"),
         page.prose(
             "The document saw that different vectors may get colours nobody can tell apart, and blames its "
-            "back-off. Both parts of that can be measured. Distances are those in OKLab; below 0.02 two colours "
-            "look the same."
+            "back-off. Both parts of that can be measured. Distances are those in OKLab; below 0.02 two "
+            "colours look the same."
         ),
         coloured,
     ]
@@ -230,8 +231,9 @@ def _colours(tiny: dict[str, dict[str, float]], large: dict[str, dict[str, float
     ]
     heads = ["method; model", "ρ to words", "ρ among vectors", "mean distance", "alike, %"]
     note = (
-        "ρ to words: rank correlation of a vector’s distances to the words with its colour’s; ρ among vectors: the "
-        "same over pairs of vectors; alike: pairs of vectors whose colours are closer than 0.02."
+        "ρ to words: rank correlation of a vector’s distances to the words with its colour’s; ρ among "
+        "vectors: the same over pairs of vectors; alike: pairs of vectors whose colours are closer than "
+        "0.02."
     )
     return Tabled(
         "colours", "How colours follow vectors", heads, rows, [None, ".3f", ".3f", ".3f", ".0f"], note
@@ -257,24 +259,26 @@ def _claims(results: Results, tiny: dict[str, dict[str, float]]) -> Tabled:
         ],
         [
             "The picture shows where weights change most drastically (5.1)",
-            f"In the healthy model at {named[most]}: {healthy.changes[most]:.2f}. The strip along the graph says so "
-            "in numbers",
+            f"In the healthy model at {named[most]}: {healthy.changes[most]:.2f}. The strip along the graph "
+            "says so in numbers",
         ],
         [
             "Cells are “slight perturbations of words” (5.2)",
-            f"A change of {healthy.changes['step']:.2f} from one step’s cell to the next, but a cell’s nearest word is "
-            "seldom the word read: see the table. The projection says more than the embedding",
+            f"A change of {healthy.changes['step']:.2f} from one step’s cell to the next, but a cell’s "
+            "nearest word is seldom the word read: see the table. The projection says more than the "
+            "embedding",
         ],
         [
             "Vectors of other widths cannot be compared (5.2)",
-            "They can, through the output projection: nearest words by logit, and colours by the mean embedding of "
-            "the words predicted",
+            "They can, through the output projection: nearest words by logit, and colours by the mean "
+            "embedding of the words predicted",
         ],
         [
             "Colours may not tell apart markedly different vectors, because of the back-off (5.4)",
-            f"{printed['alike']:.0f} % of pairs look alike as printed. Backing off by stress does not mend it "
-            f"({tiny['the document’s, backing off by stress']['alike']:.0f} %): the scale does, which sets each "
-            f"vector’s farthest word at half the cube. One scale for all gives {exact['alike']:.0f} %",
+            f"{printed['alike']:.0f} % of pairs look alike as printed. Backing off by stress does not mend "
+            f"it ({tiny['the document’s, backing off by stress']['alike']:.0f} %): the scale does, which "
+            "sets each vector’s farthest word at half the cube. One scale for all gives "
+            f"{exact['alike']:.0f} %",
         ],
     ]
     return Tabled("claims", "", ["the document", "here"], rows, [None] * 2)

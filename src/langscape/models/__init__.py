@@ -14,7 +14,8 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
-    from langscape.models.lstm import LSTMModel, wrap_lstm
+    from langscape.models.lstm import LSTMModel
+    from langscape.models.lstm_wrap import wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -29,7 +30,7 @@ _HEAVY = {
     "estimate": "memory",
     "model_revision": "open",
     "open_model": "open",
-    "wrap_lstm": "lstm",
+    "wrap_lstm": "lstm_wrap",
     "wrap_model": "model",
 }
 

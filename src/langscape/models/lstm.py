@@ -14,8 +14,6 @@ The last layer's h gives a logit per word, D h + d, and softmax a probability.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,15 +21,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from langscape.data import Capture, Progress, Step
-from langscape.errors import DataError, FileError, SettingsError
+from langscape.errors import DataError, SettingsError
 from langscape.models.memory import LIMIT, refuse_above
 from langscape.models.model import Model
-from langscape.models.vocabulary import Level, Vocabulary
-from langscape.whole import whole
+from langscape.models.vocabulary import Vocabulary
 
 GATES = ("input", "forget", "candidate", "output")
 """The four blocks of rows in a layer's weights and bias, in torch's order."""
@@ -48,10 +43,6 @@ AXES: dict[str, tuple[str, ...]] = {
     "logits": ("step", "word"),
     "softmax": ("step", "word"),
 }
-
-MODEL_TYPE = "langscape-lstm"
-SHIPPED = ("lstm-tiny", "lstm")
-"""Models that come with this package; the folder of each is in `weights/`."""
 
 
 class Network(torch.nn.Module):
@@ -108,13 +99,14 @@ class LSTMModel(Model):
         return self.tokenizer.words
 
     @property
-    def _net(self) -> Network:
+    def net(self) -> Network:
+        """The network as what it is."""
         return self.network  # type: ignore[return-value]
 
     @property
     def device(self) -> torch.device:
         """Where its weights lie."""
-        return self._net.embedding.weight.device
+        return self.net.embedding.weight.device
 
     @property
     def layout(self) -> Any:
@@ -126,17 +118,17 @@ class LSTMModel(Model):
     @property
     def layers(self) -> int:
         """How many LSTM layers."""
-        return self._net.lstm.num_layers
+        return self.net.lstm.num_layers
 
     @property
     def dim(self) -> int:
         """Width of a word's embedding."""
-        return self._net.embedding.embedding_dim
+        return self.net.embedding.embedding_dim
 
     @property
     def width(self) -> int:
         """Units of a layer: width of its gates, cell and hidden vector."""
-        return self._net.lstm.hidden_size
+        return self.net.lstm.hidden_size
 
     @property
     def longest(self) -> int | None:
@@ -157,23 +149,23 @@ class LSTMModel(Model):
         bias            per layer (4·unit,)
         decoder         (word, unit), and decoder_bias (word,)
         """
-        net = self._net
+        net = self.net
         per_layer: dict[str, list[np.ndarray]] = {"input_weights": [], "hidden_weights": [], "bias": []}
         for layer in range(self.layers):
-            per_layer["input_weights"].append(_numpy(getattr(net.lstm, f"weight_ih_l{layer}")))
-            per_layer["hidden_weights"].append(_numpy(getattr(net.lstm, f"weight_hh_l{layer}")))
+            per_layer["input_weights"].append(numpy_of(getattr(net.lstm, f"weight_ih_l{layer}")))
+            per_layer["hidden_weights"].append(numpy_of(getattr(net.lstm, f"weight_hh_l{layer}")))
             bias = np.zeros(4 * self.width)
             if net.lstm.bias:
                 for part in ("ih", "hh"):
-                    bias += _numpy(getattr(net.lstm, f"bias_{part}_l{layer}"))
+                    bias += numpy_of(getattr(net.lstm, f"bias_{part}_l{layer}"))
             per_layer["bias"].append(bias.astype(np.float32))
         decoder_bias = np.zeros(len(self.words), np.float32)
         if net.decoder.bias is not None:
-            decoder_bias = _numpy(net.decoder.bias)
+            decoder_bias = numpy_of(net.decoder.bias)
         return {
-            "embedding": _numpy(net.embedding.weight),
+            "embedding": numpy_of(net.embedding.weight),
             **{name: tuple(arrays) for name, arrays in per_layer.items()},
-            "decoder": _numpy(net.decoder.weight),
+            "decoder": numpy_of(net.decoder.weight),
             "decoder_bias": decoder_bias,
         }
 
@@ -182,122 +174,9 @@ class LSTMModel(Model):
 
         `about` is kept in config.json: what it was trained on, and how well it does.
         """
-        folder = Path(folder)
-        net = self._net
-        tensors = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
-        if net.tied:
-            del tensors["decoder.weight"]
-        if half:
-            tensors = {name: value.half() for name, value in tensors.items()}
-        shape = {"dim": self.dim, "hidden": self.width, "layers": self.layers, "tied": net.tied}
-        bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-        told = {"model_type": MODEL_TYPE, **shape, **bias, "about": dict(about or {})}
-        # weights first: a folder with a config.json is a whole model
-        with whole(folder / "model.safetensors") as aside:
-            save_file(tensors, aside)
-            aside.chmod(0o644)  # safetensors writes for its owner alone
-        with whole(folder / "config.json") as aside:
-            text = json.dumps({**told, **self.tokenizer.settings()}, ensure_ascii=False, indent=1)
-            aside.write_text(text, encoding="utf-8")
-        return folder
+        from langscape.models.lstm_file import save_lstm
 
-
-def wrap_lstm(
-    network: torch.nn.Module | None = None,
-    *,
-    embedding: torch.nn.Embedding | str = "embedding",
-    lstm: torch.nn.LSTM | str = "lstm",
-    decoder: torch.nn.Linear | str = "decoder",
-    words: Sequence[str] | Vocabulary,
-    level: Level = "word",
-    lower: bool = False,
-    unknown: str | None = None,
-    start: str | None = None,
-    name: str = "lstm",
-) -> LSTMModel:
-    """A torch.nn.LSTM language model you already hold, ready for `capture`.
-
-    Give its three parts, or the network and what they are called in it ("encoder", "rnn", …). `words`
-    are the vocabulary in the order of the embedding's rows. Nothing is copied or changed, but the
-    revision is a digest of the weights as they are now.
-
-    >>> parts = {"embedding": torch.nn.Embedding(3, 4), "lstm": torch.nn.LSTM(4, 5)}
-    >>> wrap_lstm(**parts, decoder=torch.nn.Linear(5, 3), words=["tea", "is", "hot"])
-    LSTMModel('lstm', 3 words, 4 dimensions, 1 layer of 5 units)
-    """
-    kinds = {"embedding": torch.nn.Embedding, "lstm": torch.nn.LSTM, "decoder": torch.nn.Linear}
-    parts: dict[str, Any] = {}
-    for what, given in (("embedding", embedding), ("lstm", lstm), ("decoder", decoder)):
-        parts[what] = _part(network, given, what) if isinstance(given, str) else given
-        if not isinstance(parts[what], kinds[what]):
-            raise SettingsError(
-                f"{what} is {type(parts[what]).__name__}, expected torch.nn.{kinds[what].__name__}; "
-                f"name it with {what}="
-            )
-    known = words if isinstance(words, Vocabulary) else Vocabulary(tuple(words), level, lower, unknown, start)
-    net = Network.of(**parts)
-    _check_widths(net, len(known))
-    digest = hashlib.sha256(json.dumps(known.settings()).encode())
-    for key, tensor in sorted(net.state_dict().items()):
-        digest.update(f"{key} {tuple(tensor.shape)}".encode())
-        digest.update(_numpy(tensor).tobytes())
-    return LSTMModel(net, known, "lstm", name, digest.hexdigest())  # type: ignore[arg-type]
-
-
-def is_lstm(folder: Path) -> bool:
-    """Whether a folder holds a model that `LSTMModel.save` wrote."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def shipped_path(name: str) -> Path:
-    """The folder of a model that comes with the package."""
-    return Path(__file__).parent / "weights" / name
-
-
-def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
-    """The model that `LSTMModel.save` wrote, as float32."""
-    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    try:
-        shape = [int(told[key]) for key in ("dim", "hidden", "layers")]
-        known = Vocabulary(**{key: told[key] for key in ("words", "level", "lower", "unknown", "start")})
-        tied, lstm_bias, decoder_bias = (bool(told[k]) for k in ("tied", "lstm_bias", "decoder_bias"))
-        if min(shape) < 1:
-            raise DataError(f"dim, hidden and layers are {shape}, expected at least 1 each")
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(
-            f"{folder / 'config.json'} is damaged: {error}; train or save the model anew"
-        ) from None
-    try:
-        tensors = {key: value.float() for key, value in load_file(folder / "model.safetensors").items()}
-    except (OSError, SafetensorError) as error:
-        raise FileError(f"{folder / 'model.safetensors'} cannot be read: {error}; save it anew") from None
-    with torch.device("meta"):
-        net = Network(len(known), *shape, tied=tied)
-        if not lstm_bias:
-            net.lstm = torch.nn.LSTM(shape[0], shape[1], shape[2], batch_first=True, bias=False)
-        if not decoder_bias:
-            net.decoder.register_parameter("bias", None)
-    wanted = {key: tuple(value.shape) for key, value in net.state_dict().items()}
-    if tied and "embedding.weight" in tensors:
-        tensors["decoder.weight"] = tensors["embedding.weight"]
-    for key in sorted(wanted.keys() | tensors.keys()):
-        found = tuple(tensors[key].shape) if key in tensors else "missing"
-        if wanted.get(key, "not known") != found:
-            raise FileError(
-                f"the weights of {name} do not fit its config.json: {key} is {found}, "
-                f"expected {wanted.get(key, 'no such tensor')}"
-            )
-        if not torch.isfinite(tensors[key]).all():
-            raise FileError(f"the weights of {name} hold values that are not finite, in {key}; train it anew")
-    net.load_state_dict(tensors, assign=True)
-    if tied:
-        net.decoder.weight = net.embedding.weight
-    net.lstm.flatten_parameters()
-    net.requires_grad_(False).eval().to(device)
-    return LSTMModel(net, known, "lstm", name, revision)  # type: ignore[arg-type]
+        return save_lstm(self, Path(folder), half, about or {})
 
 
 def read(
@@ -350,7 +229,7 @@ def _captured(
     special: str,
 ) -> Capture:
     steps, layers, width = len(tokens) + generate, model.layers, model.width
-    arrays = {name: np.zeros((layers, steps, width), np.float32) for name in LAYERED}
+    arrays: dict[str, np.ndarray] = {name: np.zeros((layers, steps, width), np.float32) for name in LAYERED}
     arrays["embedding"] = np.zeros((steps, model.dim), np.float32)
     arrays["logits"] = np.zeros((steps, len(model.words)), np.float32)
     doubles = [
@@ -370,7 +249,7 @@ def _captured(
             now = {name: arrays[name][layer, step] for name in LAYERED}
             hidden = arrays["hidden"][layer, step - 1] if step else zeros
             cell = arrays["cell"][layer, step - 1] if step else zeros
-            _step(now, *doubles[layer], x, hidden, cell)
+            _step(now, doubles[layer], x, hidden, cell)
             x = now["hidden"]
         arrays["logits"][step] = decoder @ x + decoder_bias
     arrays["softmax"] = softmax(arrays["logits"])
@@ -411,14 +290,13 @@ def _captured(
 
 def _step(
     now: dict[str, np.ndarray],
-    input_weights: np.ndarray,
-    hidden_weights: np.ndarray,
-    bias: np.ndarray,
+    weights: Sequence[np.ndarray],
     x: np.ndarray,
     hidden: np.ndarray,
     cell: np.ndarray,
 ) -> None:
     """One layer, one step: fills `now` from the input and the state of the step before."""
+    input_weights, hidden_weights, bias = weights
     pre = input_weights @ x + hidden_weights @ hidden + bias
     for gate, part in zip(GATES, np.split(pre, 4), strict=True):
         now[f"{gate}_pre"][:] = part
@@ -480,42 +358,8 @@ def _is_ids(given: Any) -> bool:
     )
 
 
-def _part(network: torch.nn.Module | None, path: str, what: str) -> torch.nn.Module:
-    if network is None:
-        raise SettingsError(f"{what} is missing; give the part itself, or the network that holds {path!r}")
-    try:
-        return network.get_submodule(path)
-    except AttributeError:
-        held = ", ".join(name for name, _ in network.named_children()) or "no parts"
-        raise SettingsError(
-            f"the network has no part {path!r}; it holds {held}: name the right one with {what}="
-        ) from None
-
-
-def _check_widths(net: Network, words: int) -> None:
-    lstm = net.lstm
-    if lstm.bidirectional:
-        raise SettingsError("this LSTM reads in both directions, so it cannot predict the next word")
-    if lstm.proj_size:
-        raise SettingsError(
-            f"this LSTM projects its hidden state (proj_size {lstm.proj_size}), which is not read"
-        )
-    rows = {"words": words, "embedding": net.embedding.num_embeddings, "decoder": net.decoder.out_features}
-    if len(set(rows.values())) > 1:
-        raise DataError(
-            f"there are {rows['words']} words, but the embedding has {rows['embedding']} rows and the "
-            f"decoder gives {rows['decoder']} logits; all three must be equal"
-        )
-    widths = [
-        ("embedding", net.embedding.embedding_dim, "LSTM takes", lstm.input_size),
-        ("LSTM", lstm.hidden_size, "decoder takes", net.decoder.in_features),
-    ]
-    for what, gives, other, takes in widths:
-        if gives != takes:
-            raise DataError(f"the {what} is {gives} wide, but the {other} {takes}")
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray:
+def numpy_of(tensor: torch.Tensor) -> np.ndarray:
+    """A tensor's values as float32, copied."""
     return tensor.detach().float().cpu().numpy().copy()
 
 

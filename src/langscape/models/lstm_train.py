@@ -23,7 +23,8 @@ from safetensors.torch import save_file
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.models.lstm import LSTMModel, Network, wrap_lstm
+from langscape.models.lstm import LSTMModel, Network
+from langscape.models.lstm_wrap import wrap_lstm
 from langscape.models.vocabulary import Level, Vocabulary, count_words
 from langscape.whole import whole
 

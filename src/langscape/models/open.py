@@ -16,7 +16,7 @@ import transformers
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
-from langscape.models.lstm import SHIPPED, is_lstm, load_lstm, shipped_path
+from langscape.models.lstm_file import SHIPPED, is_lstm, load_lstm, shipped_path
 from langscape.models.model import Kind, Model, chosen_device, kind_of
 from langscape.models.packaged import PACKAGED, model_path
 
