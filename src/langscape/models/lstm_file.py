@@ -17,8 +17,6 @@ from langscape.models.vocabulary import Vocabulary
 from langscape.whole import whole
 
 MODEL_TYPE = "langscape-lstm"
-SHIPPED = ("lstm-tiny", "lstm")
-"""Models that come with this package; the folder of each is in `weights/`."""
 
 
 def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, Any]) -> Path:
@@ -48,11 +46,6 @@ def is_lstm(folder: Path) -> bool:
         return json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def shipped_path(name: str) -> Path:
-    """The folder of a model that comes with the package."""
-    return Path(__file__).parent / "weights" / name
 
 
 def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
