@@ -29,7 +29,7 @@ from papers.flow.grammar import WORDS, least_perplexity, sentences  # noqa: E402
 
 WEIGHTS = ROOT / "src/langscape/models/weights"
 
-TINY = Training(dim=7, steps=6000, batch=32, length=24, rate=1e-2, held_out=0.1, keep=1000)
+TINY = Training(dim=7, steps=20_000, batch=32, length=24, rate=1e-2, decay=0.01, held_out=0.1, keep=1000)
 REAL = Training(
     dim=128, layers=2, tied=True, words=4000, steps=9000, batch=32, length=32,
     rate=4e-3, dropout=0.1, keep=250,

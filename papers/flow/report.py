@@ -296,12 +296,12 @@ def _losses(results: Results) -> str:
 
 def _gates(results: Results) -> str:
     """Three panels of cells a model, one a gate."""
-    cell, left, top, gap = 15, 112, 44, 26
+    cell, tall, left, top, gap = 24, 11, 112, 44, 26
     made: list[str] = []
     seen = {fault: capture(results.of(fault)[0].model, PROMPT) for fault in FAULTS}
     first = next(iter(seen.values()))
     steps, units = first["input"].shape[1:]
-    wide, high = steps * cell, units * cell
+    wide, high = steps * cell, units * tall
     for panel, gate in enumerate(("input", "forget", "output")):
         x0 = left + panel * (wide + gap)
         made.append(_label(x0, -14, f"{gate} gate", bold=True))
@@ -311,13 +311,13 @@ def _gates(results: Results) -> str:
                 made.append(_label(left - 10, y0 + high / 2 + 4, fault, anchor="end"))
             for (step, unit), value in np.ndenumerate(one[gate][0]):
                 shade = HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))]
-                place = f'x="{x0 + step * cell}" y="{y0 + unit * cell}" width="{cell}" height="{cell}"'
+                place = f'x="{x0 + step * cell}" y="{y0 + unit * tall}" width="{cell}" height="{tall}"'
                 made.append(f'<rect {place} fill="{shade}"/>')
             made.append(
                 f'<rect x="{x0}" y="{y0}" width="{wide}" height="{high}" fill="none" stroke="#9aa0a8"/>'
             )
         for step, token in enumerate(first.tokens):
-            made.append(_label(x0 + step * cell + 11, top - 6, token, size=10, turn=True))
+            made.append(_label(x0 + step * cell + 13, top - 6, token, size=11, turn=True))
     width = left + 3 * wide + 2 * gap + 10
     height = top + len(seen) * (high + gap / 2) + 4
     return (

@@ -45,13 +45,12 @@ def test_the_surprise_of_sentences_is_that_of_their_shares() -> None:
 
 
 def test_faults_spoil_what_they_say_and_nothing_else() -> None:
-    chance = np.random.default_rng(0)
-    line = "the dogs bark ."
-    assert _spoiled(line, "wrong pairs", chance) == "the dogs sleep ."
-    assert {_spoiled(line, "confused", chance) for _ in range(20)} == {"the dogs bark .", "the cats bark ."}
+    line = "the dogs near a cat bark ."
+    assert _spoiled(line, "wrong pairs") == "the dogs near a cat barks ."
+    assert _spoiled(line, "collided") == "the dogs near a dog bark ."
     for fault in FAULTS:
-        if fault not in ("wrong pairs", "confused"):
-            assert _spoiled(line, fault, chance) == line
+        if fault not in ("wrong pairs", "collided"):
+            assert _spoiled(line, fault) == line
     assert KNOWN.words == WORDS
 
 
@@ -59,7 +58,7 @@ def test_faults_spoil_what_they_say_and_nothing_else() -> None:
 def test_stuck_gates_and_dead_units_are_found_and_the_page_is_written(tmp_path: Path) -> None:
     plan = experiments.Plan(seeds=(0,), steps=60)
     results = experiments.run(plan, store=Store(tmp_path / "store"), workers=1)
-    for fault in ("gates on", "forgetful", "deaf", "dead units"):
+    for fault in ("gates on", "forgetful", "deaf", "dead units", "collided"):
         assert results.of(fault)[0].raised(fault)
         assert not results.of("healthy")[0].raised(fault)
     held = report.write(results, tmp_path / "page")
