@@ -120,6 +120,7 @@ def capture_each(
     layers: Numbers = None,
     heads: Numbers = None,
     *,
+    targets: Iterable[Any] | None = None,
     special: Special = "keep",
     long: Long = "error",
     overlap: int = 0,
@@ -127,6 +128,8 @@ def capture_each(
     memory: float = LIMIT,
 ) -> Iterator[Capture]:
     """The captures of any number of texts, one after another; only a few batches are ever in memory.
+
+    `targets` are the texts of an encoder–decoder's decoder, one for each.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
@@ -141,7 +144,7 @@ def capture_each(
         return
     plan = make_plan(model.layout, want, layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
-    ready = rows(model, listed, None, Reading(long, overlap))
+    ready = rows(model, listed, targets, Reading(long, overlap))
     yield from _in_order(model, plan, ready, special, batch, memory)
 
 
