@@ -18,7 +18,8 @@ from pathlib import Path
 
 from langscape.data import Step
 from langscape.errors import LangscapeError
-from langscape.models.lstm_train import REPORT, Training, split_lines, train_lstm
+from langscape.models.lines import split_lines
+from langscape.models.lstm_train import REPORT, Training, train_lstm
 from langscape.models.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,8 @@ from langscape.engine.colour import WordColours, colours, force, oklab, shown
 from langscape.errors import DataError
 from langscape.metrics import Alarm
 from langscape.models import LSTMModel, capture
-from langscape.models.lstm_train import encode_lines, perplexity
+from langscape.models.lines import encode_lines
+from langscape.models.perplexity import perplexity
 from langscape.run import Recipe, Store, Sweep
 from papers.flow.faults import FAULTS, KNOWN, rebuilt
 from papers.flow.grammar import least_perplexity, sentences

@@ -16,17 +16,9 @@ import pytest
 
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import capture, open_model
-from langscape.models.lstm_train import (
-    CHECKPOINT,
-    REPORT,
-    Training,
-    baselines,
-    encode_lines,
-    perplexity,
-    read_corpus,
-    split_lines,
-    train_lstm,
-)
+from langscape.models.lines import encode_lines, read_corpus, split_lines
+from langscape.models.lstm_train import CHECKPOINT, REPORT, Training, train_lstm
+from langscape.models.perplexity import baselines, perplexity
 from langscape.models.vocabulary import Vocabulary
 
 LINES = ["tea is hot .", "ice is cold .", "hot tea is hot .", "cold ice is cold ."] * 60

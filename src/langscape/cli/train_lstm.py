@@ -41,7 +41,8 @@ def train_lstm(
     """Train an LSTM language model; `langscape flow OUT` then shows what it does."""
     if level not in ("word", "char"):
         raise SettingsError(f"--level {level} is not known; use word or char")
-    from langscape.models.lstm_train import Training, read_corpus
+    from langscape.models.lines import read_corpus
+    from langscape.models.lstm_train import Training
     from langscape.models.lstm_train import train_lstm as train
 
     chosen: dict[str, Any] = {

@@ -14,7 +14,7 @@ The last layer's h gives a logit per word, D h + d, and softmax a probability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from langscape.data import Capture, Progress, Step
-from langscape.errors import DataError, SettingsError
-from langscape.models.memory import LIMIT, refuse_above
+from langscape.errors import SettingsError
 from langscape.models.model import Model
-from langscape.models.vocabulary import Vocabulary
 
 GATES = ("input", "forget", "candidate", "output")
 """The four blocks of rows in a layer's weights and bias, in torch's order."""
@@ -179,123 +176,17 @@ class LSTMModel(Model):
         return save_lstm(self, Path(folder), half, about or {})
 
 
-def read(
-    model: LSTMModel,
-    text: Any,
-    want: Iterable[str] | None = None,
-    *,
-    generate: int = 0,
-    sample_seed: int | None = None,
-    special: str = "keep",
-    memory: float = LIMIT,
-    progress: Progress | None = None,
-) -> Any:
-    """What `capture` gives of an LSTM: every vector of every step; a list for several texts.
-
-    want names arrays of `AXES`, None for all. Each value is computed in double precision from the
-    float32 values that stand in the capture, so that summands W_ij x_j and the bias add up to the
-    pre-activation as it is printed.
-    """
-    wanted = tuple(AXES) if want is None else (want,) if isinstance(want, str) else tuple(want)
-    for one in wanted:
-        if one not in AXES:
-            raise SettingsError(f"an LSTM's capture has no {one!r}; choose from {', '.join(AXES)}")
-    if generate < 0:
-        raise SettingsError(f"generate {generate} is not possible; 0 is none")
-    if special not in ("keep", "drop"):
-        raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    single = isinstance(text, str) or _is_ids(text)
-    texts = [text] if single else list(text)
-    weights = model.weights()
-    made = []
-    for given in texts:
-        tokens = _tokens(model, given)
-        steps = len(tokens) + generate
-        held = 4 * steps * (len(LAYERED) * model.layers * model.width + 3 * len(model.words))
-        refuse_above(memory, held, f"capturing {steps:,} steps")
-        made.append(_captured(model, weights, tokens, wanted, generate, sample_seed, special))
-        if progress is not None:
-            progress(Step(len(made), len(texts), f"capturing {len(texts)} texts"))
-    return made[0] if single else made
-
-
-def _captured(
-    model: LSTMModel,
-    weights: dict[str, Any],
-    tokens: list[tuple[int, str, int, bool]],
-    wanted: tuple[str, ...],
-    generate: int,
-    seed: int | None,
-    special: str,
-) -> Capture:
-    steps, layers, width = len(tokens) + generate, model.layers, model.width
-    arrays: dict[str, np.ndarray] = {name: np.zeros((layers, steps, width), np.float32) for name in LAYERED}
-    arrays["embedding"] = np.zeros((steps, model.dim), np.float32)
-    arrays["logits"] = np.zeros((steps, len(model.words)), np.float32)
-    doubles = [
-        [weights[name][layer].astype(np.float64) for name in ("input_weights", "hidden_weights", "bias")]
-        for layer in range(layers)
-    ]
-    decoder, decoder_bias = weights["decoder"].astype(np.float64), weights["decoder_bias"]
-    chance = None if seed is None else np.random.default_rng(seed)
-    zeros = np.zeros(width, np.float32)
-    tokens = list(tokens)
-    for step in range(steps):
-        if step == len(tokens):
-            chosen = _chosen(arrays["logits"][step - 1], chance)
-            tokens.append((chosen, model.words[chosen], -1, False))
-        x = arrays["embedding"][step] = weights["embedding"][tokens[step][0]]
-        for layer in range(layers):
-            now = {name: arrays[name][layer, step] for name in LAYERED}
-            hidden = arrays["hidden"][layer, step - 1] if step else zeros
-            cell = arrays["cell"][layer, step - 1] if step else zeros
-            _step(now, doubles[layer], x, hidden, cell)
-            x = now["hidden"]
-        arrays["logits"][step] = decoder @ x + decoder_bias
-    arrays["softmax"] = softmax(arrays["logits"])
-    first = 0
-    if special == "drop":
-        first = next((at for at, token in enumerate(tokens) if not token[3]), 0)
-    for name in ("cell", "hidden"):
-        before = arrays[name][:, first - 1] if first else np.zeros((layers, width), np.float32)
-        arrays[f"{name}_before"] = before
-    held: dict[str, np.ndarray] = {}
-    for name in wanted:
-        axes = AXES[name]
-        kept = arrays[name]
-        if "step" in axes and first:
-            kept = kept[:, first:] if axes[0] == "layer" else kept[first:]
-        held[name] = np.ascontiguousarray(kept)
-        held[name].flags.writeable = False
-    tokens = tokens[first:]
-    about: dict[str, Any] = {
-        "model": model.name,
-        "revision": model.revision,
-        "kind": model.kind,
-        "ids": [row for row, _, _, _ in tokens],
-        "texts": [said for _, said, _, _ in tokens],
-        "special": [special for _, _, _, special in tokens],
-        "offsets": [[max(at, 0), max(at, 0) + (len(said) if at >= 0 else 0)] for _, said, at, _ in tokens],
-        "generated": generate,
-        "gates": list(GATES),
-    }
-    notes = list(model.notes)
-    unknown = model.tokenizer.unknown
-    strange = [said for row, said, _, _ in tokens if model.words[row] == unknown and said != unknown]
-    if strange:
-        notes.append(f"not in the vocabulary and read as {unknown}: {', '.join(dict.fromkeys(strange))}")
-    shown = [model.words[row] for row, _, _, _ in tokens]
-    return Capture(shown, held, {name: AXES[name] for name in held}, about, tuple(notes))
-
-
-def _step(
+def step(
     now: dict[str, np.ndarray],
     weights: Sequence[np.ndarray],
     x: np.ndarray,
     hidden: np.ndarray,
     cell: np.ndarray,
 ) -> None:
-    """One layer, one step: fills `now` from the input and the state of the step before."""
+    """One layer, one step: fills `now` from the input and the state of the step before.
+
+    weights are the layer's input weights, hidden weights and bias.
+    """
     input_weights, hidden_weights, bias = weights
     pre = input_weights @ x + hidden_weights @ hidden + bias
     for gate, part in zip(GATES, np.split(pre, 4), strict=True):
@@ -320,49 +211,6 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return (shifted / shifted.sum(-1, keepdims=True)).astype(np.float32)
 
 
-def _chosen(logits: np.ndarray, chance: np.random.Generator | None) -> int:
-    if chance is None:
-        return int(logits.argmax())
-    shares = softmax(logits).astype(np.float64)
-    return int(chance.choice(len(shares), p=shares / shares.sum()))
-
-
-def _tokens(model: LSTMModel, given: Any) -> list[tuple[int, str, int, bool]]:
-    """(row, what the text says, where it says so, whether it was put there) of every step."""
-    known: Vocabulary = model.tokenizer
-    start = [] if known.start is None else [(known.number[known.start], known.start, -1, True)]
-    if isinstance(given, str):
-        places = known.places(given)
-        if not places and not start:
-            raise DataError(f"the text {given[:40]!r} holds no words; give {model.name} at least one")
-        if places and start and places[0][0] == start[0][0]:
-            start = []  # the text says it itself
-        return [*start, *((row, said, at, False) for row, said, at in places)]
-    if not _is_ids(given):
-        raise DataError(f"{type(given).__name__} is not a text or a list of word numbers")
-    rows = [int(row) for row in given]
-    for row in rows:
-        if not 0 <= row < len(known):
-            raise DataError(f"there is no word number {row}; {model.name} has 0 to {len(known) - 1}")
-    return [(row, known.words[row], -1, False) for row in rows]
-
-
-def _is_ids(given: Any) -> bool:
-    if isinstance(given, np.ndarray):
-        return given.ndim == 1 and given.dtype.kind in "iu" and len(given) > 0
-    return (
-        isinstance(given, Sequence)
-        and not isinstance(given, str)
-        and len(given) > 0
-        and all(isinstance(row, (int, np.integer)) for row in given)
-    )
-
-
 def numpy_of(tensor: torch.Tensor) -> np.ndarray:
     """A tensor's values as float32, copied."""
     return tensor.detach().float().cpu().numpy().copy()
-
-
-def texts_of(given: Any) -> Iterator[Any]:
-    """What was given as an iterable of texts."""
-    return iter([given] if isinstance(given, str) or _is_ids(given) else given)
