@@ -16,7 +16,7 @@ import pytest
 
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import capture, open_model
-from langscape.models.lines import encode_lines, read_corpus, split_lines
+from langscape.models.lines import encode_lines, split_lines
 from langscape.models.lstm_train import CHECKPOINT, REPORT, Training, train_lstm
 from langscape.models.perplexity import baselines, perplexity
 from langscape.models.vocabulary import Vocabulary
@@ -121,7 +121,7 @@ def test_a_killed_command_goes_on_where_its_checkpoint_was(tmp_path: Path) -> No
     assert "step 1200 of 1200  loss" in again.stderr
     assert "held-out perplexity" in again.stdout
     same = Training(dim=16, steps=1200, batch=8, length=8)
-    assert train_lstm(read_corpus(corpus), tmp_path / "whole", same).resumed == 0
+    assert train_lstm(LINES, tmp_path / "whole", same).resumed == 0
     assert weights(tmp_path / "cut") == weights(tmp_path / "whole")
 
 
@@ -158,13 +158,17 @@ def test_bad_settings_and_texts_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(SettingsError, match="is a file; name a folder"):
         train_lstm(LINES, tmp_path / "file", SHORT)
-    with pytest.raises(FileError, match="cannot be read: No such file"):
-        read_corpus(tmp_path / "nowhere.txt")
-    (tmp_path / "latin.txt").write_bytes("caf\xe9".encode("latin-1"))
-    with pytest.raises(FileError, match="is not UTF-8 text, at byte 3"):
-        read_corpus(tmp_path / "latin.txt")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FileError, match=r"holds no \.txt file"):
-        read_corpus(tmp_path / "empty")
     with pytest.raises(DataError, match="does not know 'ice'"):
         train_lstm(LINES, tmp_path / "m", SHORT, vocabulary=Vocabulary(("tea", "is", "hot", ".")))
+
+
+def test_the_command_says_what_is_wrong_with_a_text(tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text("\n \n")
+    errors = {"nowhere.txt": "there is no corpus nowhere.txt", "blank.txt": "blank.txt holds no text"}
+    for name, said in errors.items():
+        command = [sys.executable, "-m", "langscape.cli", "train-lstm", name, "--out", "m"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "m").exists()

@@ -1,35 +1,14 @@
-"""A corpus as lines of text: reading it, holding some out, and its words as one row of numbers."""
+"""Lines of text to train on: some held out, and their words as one row of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from langscape.errors import DataError, FileError
+from langscape.errors import DataError
 from langscape.models.vocabulary import Vocabulary
-
-
-def read_corpus(path: str | Path) -> list[str]:
-    """The lines of a text file, or of every .txt file of a folder in the order of names; no empty ones."""
-    path = Path(path)
-    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
-    if not files:
-        raise FileError(f"{path} holds no .txt file; give a text file, or a folder of them")
-    lines: list[str] = []
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise FileError(f"{file} is not UTF-8 text, at byte {error.start}; save it as UTF-8") from None
-        lines += [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise FileError(f"{path} holds no text; give a file with words in it")
-    return lines
 
 
 def split_lines(lines: Sequence[Any], share: float, seed: int) -> tuple[list[Any], list[Any]]:
