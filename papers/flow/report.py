@@ -9,17 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape import metrics
-from langscape.errors import FileError
+from langscape import metrics, views
+from langscape.errors import FileError, MissingError
 from langscape.models import capture, open_model
 from langscape.views.colours import HEAT
 from papers import chart, page
-from papers.flow.experiments import Looked, Results, colour_figures
+from papers.flow.experiments import PROMPT, Looked, Results, colour_figures, told_by_page
 from papers.flow.faults import FAULTS
 from papers.page import Tabled
 
 TITLE = "Weight flow: do the figures find what went wrong?"
-PROMPT = "the dogs near a small cat chase the cats"
 OPERATIONS = ("forget", "remember", "add", "squash", "show", "step")
 
 
@@ -39,6 +38,7 @@ def write(results: Results, out: Path) -> list[Check]:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    pages = _pages(results, out)
     healthy = results.of("healthy")[0]
     _, tiny = colour_figures(healthy.model, healthy.seen[:20])
     real = open_model("lstm", device="cpu")
@@ -49,6 +49,7 @@ def write(results: Results, out: Path) -> list[Check]:
         _checked(held),
         _models(results),
         _alarms(results),
+        _told(results),
         _changes(results),
         _meanings(healthy),
         _colours(tiny, large),
@@ -56,7 +57,7 @@ def write(results: Results, out: Path) -> list[Check]:
     ]
     for table in tables:
         table.write_csv(out)
-    checked, models, alarms, changes, meanings, coloured, claims = (table.html() for table in tables)
+    checked, models, alarms, told, changes, meanings, coloured, claims = (table.html() for table in tables)
     parts = [
         page.heading("What must hold"),
         checked,
@@ -85,6 +86,9 @@ def write(results: Results, out: Path) -> list[Check]:
             alt="Loss of every model by step",
         ),
         alarms,
+        page.heading("What the page itself says"),
+        page.prose(f"The flow page of each model over “{PROMPT}” carries these alarms. {pages}"),
+        told,
         page.heading("Where do vectors change most?"),
         page.prose(
             "Change is ‖after − before‖ / (‖before‖ + ‖after‖): 0 where nothing happens, 1 where nothing is "
@@ -128,6 +132,15 @@ def checks(results: Results, tiny: dict[str, dict[str, float]]) -> list[Check]:
                     times == len(looked),
                 )
             )
+    found = [fault for fault in FAULTS if fault != "healthy" and told_by_page(fault, results.pages[fault])]
+    said.append(
+        Check(
+            "the flow page over one prompt tells each fault",
+            f"{len(FAULTS) - 1} of {len(FAULTS) - 1}",
+            f"{len(found)}: {', '.join(found)}",
+            len(found) == len(FAULTS) - 1,
+        )
+    )
     printed, exact = tiny["the document’s, as printed"], tiny["exact, over all words"]
     said.append(
         Check(
@@ -180,6 +193,23 @@ def _alarms(results: Results) -> Tabled:
         rows,
         [None] * 2,
     )
+
+
+def _told(results: Results) -> Tabled:
+    rows = []
+    for fault, view in results.pages.items():
+        found = [f"{one['level']}: {one['text']}" for one in view.properties["alarms"]]
+        rows += [[fault, text] for text in found[:5]] or [[fault, "none"]]
+    return Tabled("pages", "", ["model", "on its page, at most five"], rows, [None] * 2)
+
+
+def _pages(results: Results, out: Path) -> str:
+    """Write the flow pages as tabs of one file; what can be said of it."""
+    try:
+        views.write(list(results.pages.values()), out / "pages.html")
+    except MissingError:
+        return "The pages themselves need the page to be built: make page."
+    return "They are the tabs of pages.html beside this file."
 
 
 def _changes(results: Results) -> Tabled:

@@ -61,10 +61,11 @@ def test_stuck_gates_and_dead_units_are_found_and_the_page_is_written(tmp_path: 
     for fault in ("gates on", "forgetful", "deaf", "dead units", "collided"):
         assert results.of(fault)[0].raised(fault)
         assert not results.of("healthy")[0].raised(fault)
+        assert experiments.told_by_page(fault, results.pages[fault])
     held = report.write(results, tmp_path / "page")
     text = (tmp_path / "page/index.html").read_text(encoding="utf-8")
-    for table in ("models", "alarms", "changes", "meanings", "colours", "claims", "checks"):
+    for table in ("models", "alarms", "changes", "meanings", "colours", "claims", "checks", "pages"):
         assert f'id="{table}"' in text
         assert (tmp_path / "page" / f"{table}.csv").exists()
     assert text.count("<svg") == 2
-    assert len(held) == len(FAULTS) + 1
+    assert len(held) == len(FAULTS) + 2
