@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,9 @@ class LSTMModel(Model):
         """Where its weights lie."""
         return self.net.embedding.weight.device
 
-    @property
+    @cached_property
     def layout(self) -> Any:
-        """None: there is no attention to be found."""
+        """An error: there is no attention to be found."""
         raise SettingsError(
             f"{self.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
         )
@@ -127,12 +128,12 @@ class LSTMModel(Model):
         """Units of a layer: width of its gates, cell and hidden vector."""
         return self.net.lstm.hidden_size
 
-    @property
+    @cached_property
     def longest(self) -> int | None:
         """None: only memory limits it."""
         return None
 
-    @property
+    @cached_property
     def vocabulary(self) -> int:
         """How many words there are."""
         return len(self.words)
