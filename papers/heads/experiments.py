@@ -108,7 +108,8 @@ def chosen(atlas: Atlas) -> dict[str, tuple[int, int]]:
     """The heads that stand for the document's, by what it says of them, for its numbers are of another model.
 
     low     in the first two layers, no pattern of places: words by what they share (its head 2 of layer 1)
-    chain   in the lower half, whose strongest key is most often the neighbour (its head 2 of layer 2)
+    chain   in the lower half, whose strongest key is most often the neighbour, the most active one aside (its
+            head 2 of layer 2)
     high    in the last third, no pattern of places (its head 10 of layer 9)
     active  the largest mean of maximum attention of all (its head 10 of layer 3)
     """
@@ -132,9 +133,11 @@ def chosen(atlas: Atlas) -> dict[str, tuple[int, int]]:
         row = int(np.argmax(np.where(allowed, columns[score], -np.inf)))
         return int(layer[row]), int(columns["head"][row])
 
+    active = first("max_attention", np.ones(len(layer), bool))
+    other = (layer != active[0]) | (columns["head"].astype(int) != active[1])
     return {
         "low": first("interest", free & (layer < 2)),
-        "chain": first("chain", layer < (count + 1) // 2),
+        "chain": first("chain", other & (layer < (count + 1) // 2)),
         "high": first("interest", free & (layer >= count - max(1, count // 3))),
-        "active": first("max_attention", np.ones(len(layer), bool)),
+        "active": active,
     }

@@ -24,7 +24,7 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
     def add(number: str, path: Path, caption: str) -> None:
         made[number] = page.picture(path, f"Figure {number}. {caption}", alt=caption.split(".")[0])
 
-    layer, head = most_interesting(results)
+    layer, head = results.heads["low"]
     matrix = views.attention(results.sentence, layer, head, title=f"“{SENTENCE}”: head {layer}.{head}")
     add(
         "2",
@@ -34,7 +34,9 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
     jobs = results.occupations.but(xy=turned(results.occupations.xy))
     add(
         "5",
-        _map(zoomed(jobs, ARTS), "Around the arts", out / "figure-5.png"),
+        _map(
+            zoomed(jobs, [jobs.labels.index(word) for word in ARTS]), "Around the arts", out / "figure-5.png"
+        ),
         "Figure 6 around the artists that the document names.",
     )
     add("6", _map(jobs, "Occupations by their [CLS] states", out / "figure-6.png"), _jobs_caption(results))
@@ -164,16 +166,8 @@ def gaussians(seed: int = 0) -> Map:
     return Map(np.concatenate(xy).astype(np.float32), Items(labels, {"distribution": names}))
 
 
-def most_interesting(results: Results) -> tuple[int, int]:
-    """The head of the highest interest, for the matrix of one sentence."""
-    columns = results.atlas.scores.columns
-    row = int(np.argmax(columns["interest"]))
-    return int(columns["layer"][row]), int(columns["head"][row])
-
-
-def zoomed(made: Map, words: tuple[str, ...], count: int = 30) -> Map:
-    """The items nearest to the middle of these, by their places on the map."""
-    rows = [made.labels.index(word) for word in words]
+def zoomed(made: Map, rows: list[int], count: int = 30) -> Map:
+    """The items nearest to the middle of these rows, by their places on the map."""
     middle = made.xy[rows].mean(axis=0)
     near = np.sort(np.argsort(np.linalg.norm(made.xy - middle, axis=1))[:count])
     return made.but(
@@ -185,11 +179,10 @@ def zoomed(made: Map, words: tuple[str, ...], count: int = 30) -> Map:
     )
 
 
-def _dense(made: Map) -> tuple[str, ...]:
-    """The token with the nearest tenth neighbour, in the middle of a crowd."""
+def _dense(made: Map) -> list[int]:
+    """The row with the nearest tenth neighbour, in the middle of a crowd."""
     D = np.linalg.norm(made.xy[:, None] - made.xy[None], axis=-1)
-    row = int(np.argmin(np.sort(D, axis=1)[:, min(10, len(D) - 1)]))
-    return (made.labels[row],)
+    return [int(np.argmin(np.sort(D, axis=1)[:, min(10, len(D) - 1)]))]
 
 
 def _map(made: Map, title: str, path: Path, quantiles: int | None = None, color: str | None = None) -> Path:
