@@ -58,7 +58,11 @@ def write_csv(made: Map, out: Path) -> None:
     """label, coordinates, the items' columns and the figures per point, as CSV."""
     axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
     places = {axis: made.xy[:, at].tolist() for at, axis in enumerate(axes)}
-    write_columns({"label": made.labels, **places, **made.items.columns, **made.per_point}, out)
+    columns = {"label": made.labels, **places, **made.items.columns, **made.per_point}
+    if made.shapes is not None:
+        xx, xy, yy = made.shapes[:, 0, 0], made.shapes[:, 0, 1], made.shapes[:, 1, 1]
+        columns |= {"shape_xx": xx, "shape_xy": xy, "shape_yy": yy}
+    write_columns(columns, out)
 
 
 def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) -> None:
@@ -79,7 +83,9 @@ def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) 
 def summary(made: Map) -> None:
     """Say what the map is like, in a few lines on stderr."""
     figures = made.quality
-    said = [f"{len(made):,} items", f"KL {made.kl:.4f}"]
+    said = [f"{len(made):,} items"]
+    if made.kl == made.kl:
+        said.append(f"KL {made.kl:.4f}")
     if len(made.kls) > 1:
         said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
     if "local" in figures:

@@ -47,8 +47,8 @@ class Atlas:
     of: str = "attention"
     notes: tuple[str, ...] = ()
 
-    def view(self, title: str | None = None) -> View:
-        """The atlas as a picture."""
+    def view(self, title: str | None = None, *, attention: bool = True) -> View:
+        """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
         from langscape.views import atlas
 
         shown = Capture(
@@ -59,7 +59,14 @@ class Atlas:
             (*self.capture.notes, *self.notes),
         )
         return atlas(
-            shown, self.maps, self.scores, self.head_map, meanings=MEANINGS, array=self.of, title=title
+            shown,
+            self.maps,
+            self.scores,
+            self.head_map,
+            meanings=MEANINGS,
+            array=self.of,
+            attention=attention,
+            title=title,
         )
 
     def ranked(self, by: str = "interest") -> np.ndarray:

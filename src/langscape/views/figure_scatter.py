@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.patheffects as effects
@@ -32,14 +33,22 @@ _CROWD = 5000
 
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure, 10 inches wide and as high as the map wants."""
-    properties, plane = view.properties, _plane(view.arrays["xy"])
+    return drawn(view)
+
+
+def drawn(
+    view: View, *, reach: np.ndarray | None = None, under: Callable[[Axes, np.ndarray], None] | None = None
+) -> Figure:
+    """The same with `under` drawing below the points, which reaches so far (n, 2) from each place."""
+    properties, plane = view.properties, flat(view.arrays["xy"])
     caption = Caption(properties, _WIDTH)
     side = _legend_width(properties)
     across = _WIDTH - 2 * MARGIN - side
     k = properties.get("quantiles") if len(plane) else None
     scales = [quantile_scale(plane[:, axis], k) for axis in (0, 1)] if k else []
     # Rescaled axes have no unit in common, so they fill a rectangle of any shape.
-    up = 0.8 * across if scales else float(np.clip(across * _aspect(plane), *_HEIGHTS))
+    shown = plane if reach is None else np.vstack([plane - reach, plane + reach])
+    up = 0.8 * across if scales else float(np.clip(across * _aspect(shown), *_HEIGHTS))
     figure = Figure(figsize=(_WIDTH, caption.height + up + MARGIN), facecolor="white")
     gap = _TICKS if scales else 0.0
     axes = figure.add_axes(inches(figure, MARGIN + gap, MARGIN + gap, across - gap, up - gap))
@@ -48,7 +57,9 @@ def draw(view: View) -> Figure:
         _ticks(axes, scales)
     else:
         axes.set_axis_off()
-        _limits(axes, plane)
+        limits(axes, shown)
+    if under is not None:
+        under(axes, plane)
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     drawn = _draw_labels(axes, view, plane)
     caption.write(figure, _sentences(view, drawn))
@@ -71,7 +82,7 @@ def _sentences(view: View, drawn: int) -> str:
     return " · ".join(parts)
 
 
-def _plane(xy: np.ndarray) -> np.ndarray:
+def flat(xy: np.ndarray) -> np.ndarray:
     """What is drawn, shape (n, 2): the page's first sight of a 3-D map, else the first two axes."""
     if xy.shape[1] == 1:
         return np.column_stack([xy[:, 0], np.zeros(len(xy))])
@@ -92,7 +103,7 @@ def _aspect(plane: np.ndarray) -> float:
     return float(high / wide) if wide > 0 else 1.0
 
 
-def _limits(axes: Axes, plane: np.ndarray) -> None:
+def limits(axes: Axes, plane: np.ndarray) -> None:
     """Equal units on both axes, all points inside; by hand, since labels are placed before the first draw."""
     low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
     box = axes.get_window_extent()
@@ -115,13 +126,14 @@ def _ticks(axes: Axes, scales: list[QuantileScale]) -> None:
         spine.set_color("#c9ced6")
 
 
-def _column(properties: Any) -> dict[str, Any] | None:
+def colour_column(properties: Any) -> dict[str, Any] | None:
+    """The description of the column that gives the colours; None where there is none."""
     return next((c for c in properties.get("columns", ()) if c["name"] == properties.get("color")), None)
 
 
 def _legend_width(properties: Any) -> float:
     """The inches that the legend takes at the side."""
-    column = _column(properties)
+    column = colour_column(properties)
     if column is None and not properties.get("ring_meaning"):
         return 0.0
     names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
@@ -130,10 +142,11 @@ def _legend_width(properties: Any) -> float:
 
 
 def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, right: float, top: float) -> None:
-    column = _column(view.properties)
+    column = colour_column(view.properties)
     n = len(plane)
     look: dict[str, Any] = {
-        "s": float(np.clip(9000 / max(n, 1), 1.5, 34)),
+        # Inside an ellipse a point is only its middle.
+        "s": 4.0 if "outlines" in view.arrays else float(np.clip(9000 / max(n, 1), 1.5, 34)),
         "linewidths": 0.3 if n <= 4000 else 0,
         "edgecolors": "white",
         "alpha": 0.92 if n <= 4000 else 0.6,
@@ -247,7 +260,9 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     labels = {row: short(view.properties["labels"][row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
-    placed = _place(axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05)
+    placed = place_labels(
+        axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05
+    )
     rings = view.arrays.get("rings")
     missed = {
         row: text for row, text in labels.items() if rings is not None and rings[row] and row not in placed
@@ -255,11 +270,11 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     if missed:
         # A ringed point is what the picture is about: its label may cover points, but no other label.
         x_lines, y_lines = _outlines(axes)
-        placed |= _place(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
+        placed |= place_labels(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
     return len(placed)
 
 
-def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
+def place_labels(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
     """Writes those of the labels, by row, that find a place; gives the rows of these."""
     rows = list(labels)
     if not rows:

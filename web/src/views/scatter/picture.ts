@@ -35,6 +35,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     ...head.map((line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
+    ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
     ...labels(stage, paper),
     ...ticks(stage, paper),
@@ -42,6 +43,22 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
     '</svg>',
   ].join('\n')
+}
+
+function ellipses(stage: Stage, style: Style): string[] {
+  const { outlines } = stage
+  if (!outlines) return []
+  const { scale } = stage.camera
+  return Array.from(style.order)
+    .filter((row) => outlines.long[row] > 0)
+    .map((row) => {
+      const [x, y] = stage.screen(row).map((value) => value.toFixed(2))
+      const alpha = style.colours[4 * row + 3] / 255
+      const [long, short] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale).toFixed(2))
+      const turned = ((-outlines.angle[row] * 180) / Math.PI).toFixed(2)
+      const colour = rowColour(style, row)
+      return `<ellipse cx="${x}" cy="${y}" rx="${long}" ry="${short}" transform="rotate(${turned} ${x} ${y})" fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>`
+    })
 }
 
 function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {
