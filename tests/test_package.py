@@ -22,7 +22,7 @@ RANKS = [
     {"affinity"},
     {"engine"},
     {"estimators", "views"},
-    {"run"},
+    {"run", "notebook"},
     {"studio"},
     {"cli"},
 ]

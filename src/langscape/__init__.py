@@ -30,6 +30,7 @@ _HOME = {
     "read_vectors": "langscape.sources",
     "read_word_list": "langscape.sources",
     "Vectors": "langscape.sources",
+    "widget": "langscape.notebook",
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "models", "sources", "views")
 

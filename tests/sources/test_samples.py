@@ -48,7 +48,7 @@ def test_groups_hang_together_in_the_vectors() -> None:
 
 
 def test_texts_are_there_for_what_they_are_for() -> None:
-    assert samples.texts() == ("harbour", "orchard", "pattern")
+    assert samples.texts() == ("harbour", "orchard", "pattern", "valley")
     assert 150 <= len(samples.text().split()) <= 200
     phrases = Counter(zip(*(samples.text("pattern").split()[i:] for i in range(3)), strict=False))
     assert phrases[("lamp", "hung", "over")] == 3

@@ -10,9 +10,13 @@ from collections.abc import Callable
 
 from langscape.affinity.attention import attention
 from langscape.affinity.gaussians import gaussians
+from langscape.affinity.head_vectors import HeadVectors, head_vectors, heads_of
+from langscape.affinity.hidden import hidden
 from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
+from langscape.affinity.query_key import align_query_key, norm_ratio, query_key
+from langscape.affinity.scale import Scales, choose_scale
 from langscape.data import Affinities
 
 KINDS: dict[str, Callable[..., Affinities]] = {
@@ -20,7 +24,25 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "local": local,
     "precomputed": precomputed,
     "attention": attention,
+    "hidden": hidden,
+    "query_key": query_key,
     "gaussians": gaussians,
 }
 
-__all__ = ["KINDS", "attention", "gaussians", "local", "points", "precomputed"]
+__all__ = [
+    "KINDS",
+    "HeadVectors",
+    "Scales",
+    "align_query_key",
+    "attention",
+    "choose_scale",
+    "gaussians",
+    "head_vectors",
+    "heads_of",
+    "hidden",
+    "local",
+    "norm_ratio",
+    "points",
+    "precomputed",
+    "query_key",
+]

@@ -4,8 +4,21 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 """
 
 from langscape.metrics.chains import Chain, stationary
+from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.flow import (
+    Alarm,
+    alarms,
+    change,
+    contributions,
+    lstm_changes,
+    nearest_words,
+    predicted_vectors,
+    saturation,
+    twins,
+    weak_pairs,
+)
 from langscape.metrics.gaussians import (
     area_variance,
     ellipse_distances,
@@ -17,19 +30,37 @@ from langscape.metrics.gaussians import (
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.query_key import (
+    aggregate_attention,
+    attention_order,
+    map_distances,
+    strongest_anywhere,
+    strongest_near,
+)
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
+from langscape.metrics.surprise import surprises
 
 __all__ = [
+    "Alarm",
     "Chain",
+    "ClassTable",
     "Correlation",
     "Figure",
+    "Pairing",
     "Space",
     "Stability",
+    "aggregate_attention",
+    "agreement",
+    "alarms",
     "align",
     "area_variance",
+    "attention_order",
+    "change",
+    "class_attention",
+    "contributions",
     "distances",
     "ellipse_distances",
     "euclidean2",
@@ -41,14 +72,25 @@ __all__ = [
     "hellinger2",
     "kl",
     "local",
+    "lstm_changes",
+    "map_distances",
     "name_heads",
     "ndcg",
+    "nearest_words",
+    "pair_clusters",
+    "predicted_vectors",
     "quality",
     "reconstruction",
+    "saturation",
     "spearman",
     "stability",
     "stationary",
+    "strongest_anywhere",
+    "strongest_near",
+    "surprises",
     "trustworthiness",
+    "twins",
     "vectors",
     "wasserstein2",
+    "weak_pairs",
 ]

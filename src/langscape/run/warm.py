@@ -51,3 +51,14 @@ def warm(progress: Progress | None = None) -> None:
         road()
         if progress is not None:
             progress(Step(done, len(roads), f"compiling: {name}"))
+
+
+def make_ready(model: str) -> None:
+    """Load what a first question waits for: the kernels of small maps, and the model of that name."""
+    from langscape import affinity, embed
+    from langscape.engine import Schedule
+    from langscape.run.heads import opened, revision
+
+    rng = np.random.default_rng(0)
+    embed(affinity.points(rng.normal(size=(20, 3)), 3), schedule=Schedule(steps=20, early_steps=5))
+    opened(model, revision({"model": model}))

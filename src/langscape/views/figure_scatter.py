@@ -40,7 +40,7 @@ def drawn(
     view: View, *, reach: np.ndarray | None = None, under: Callable[[Axes, np.ndarray], None] | None = None
 ) -> Figure:
     """The same with `under` drawing below the points, which reaches so far (n, 2) from each place."""
-    properties, plane = view.properties, _plane(view.arrays["xy"])
+    properties, plane = view.properties, flat(view.arrays["xy"])
     caption = Caption(properties, _WIDTH)
     side = _legend_width(properties)
     across = _WIDTH - 2 * MARGIN - side
@@ -57,7 +57,7 @@ def drawn(
         _ticks(axes, scales)
     else:
         axes.set_axis_off()
-        _limits(axes, shown)
+        limits(axes, shown)
     if under is not None:
         under(axes, plane)
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
@@ -82,7 +82,7 @@ def _sentences(view: View, drawn: int) -> str:
     return " · ".join(parts)
 
 
-def _plane(xy: np.ndarray) -> np.ndarray:
+def flat(xy: np.ndarray) -> np.ndarray:
     """What is drawn, shape (n, 2): the page's first sight of a 3-D map, else the first two axes."""
     if xy.shape[1] == 1:
         return np.column_stack([xy[:, 0], np.zeros(len(xy))])
@@ -103,7 +103,7 @@ def _aspect(plane: np.ndarray) -> float:
     return float(high / wide) if wide > 0 else 1.0
 
 
-def _limits(axes: Axes, plane: np.ndarray) -> None:
+def limits(axes: Axes, plane: np.ndarray) -> None:
     """Equal units on both axes, all points inside; by hand, since labels are placed before the first draw."""
     low, high = (plane.min(axis=0), plane.max(axis=0)) if len(plane) else (np.zeros(2), np.zeros(2))
     box = axes.get_window_extent()
@@ -260,7 +260,9 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     labels = {row: short(view.properties["labels"][row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
-    placed = _place(axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05)
+    placed = place_labels(
+        axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05
+    )
     rings = view.arrays.get("rings")
     missed = {
         row: text for row, text in labels.items() if rings is not None and rings[row] and row not in placed
@@ -268,11 +270,11 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     if missed:
         # A ringed point is what the picture is about: its label may cover points, but no other label.
         x_lines, y_lines = _outlines(axes)
-        placed |= _place(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
+        placed |= place_labels(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
     return len(placed)
 
 
-def _place(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
+def place_labels(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
     """Writes those of the labels, by row, that find a place; gives the rows of these."""
     rows = list(labels)
     if not rows:

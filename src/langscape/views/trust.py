@@ -59,7 +59,7 @@ def _inserted(quality: Mapping[str, Any]) -> Trust:
 def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trust:
     k = f"{quality['k']:g}" if "k" in quality else "nearest"
     sd = quality.get(f"{name}_sd", math.nan)
-    share = name == "local"
+    share = name in _SHARES
     shown = brief = f"{100 * value:.1f} %" if share else f"{value:.3f}"
     if math.isfinite(sd):
         shown += f" ± {100 * sd:.1f}" if share else f" ± {sd:.3f}"
@@ -72,6 +72,7 @@ def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trus
 
 
 _SAMPLED = {"local", "global", "ndcg", "trustworthiness"}
+_SHARES = {"local", "strongest", "anywhere", "agreement"}
 
 _MEANINGS = {
     "local": (
@@ -90,6 +91,25 @@ _MEANINGS = {
     "trustworthiness": (
         "Trustworthiness",
         "1 if everything close on the map is close in the data; each false neighbour lowers it.",
+    ),
+    "order": (
+        "Attention order",
+        "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
+        "puts the strongest nearest, 0 is chance.",
+    ),
+    "strongest": (
+        "Strongest near",
+        "Of a query’s five strongest keys in its sentence, the share among its five nearest keys of that "
+        "sentence on the map.",
+    ),
+    "anywhere": (
+        "Strongest anywhere",
+        "Of a query’s ten strongest keys in all sentences, the share among its ten nearest keys on the map.",
+    ),
+    "agreement": (
+        "Agreement",
+        "Of a token’s five nearest on the attention-head map, the share among its five nearest on the "
+        "query–key map.",
     ),
     "area_variance": (
         "Area and variance",

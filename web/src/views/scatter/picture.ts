@@ -1,4 +1,5 @@
 import { RAMP, type Theme } from '../../lib/colour'
+import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
 import { FONT, LABEL_SIZE, type Paper, type Stage } from './stage'
@@ -42,36 +43,6 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
     '</svg>',
   ].join('\n')
-}
-
-/** The same picture as PNG, drawn by the browser from the SVG at twice the size. */
-export async function png(source: string, density = 2): Promise<Blob> {
-  const address = URL.createObjectURL(new Blob([source], { type: 'image/svg+xml' }))
-  try {
-    const image = new Image()
-    image.src = address
-    await image.decode()
-    const canvas = document.createElement('canvas')
-    canvas.width = image.naturalWidth * density
-    canvas.height = image.naturalHeight * density
-    canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height)
-    return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
-    )
-  } finally {
-    URL.revokeObjectURL(address)
-  }
-}
-
-/** Text that is safe inside SVG; what XML cannot hold at all becomes the replacement character. */
-export function escape(text: string): string {
-  return text
-    .replace(/\p{Surrogate}/gu, '\ufffd')
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }
 
 function ellipses(stage: Stage, style: Style): string[] {

@@ -16,6 +16,8 @@ export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto
 export const LABEL_SIZE = 12
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Beyond so many ghosts only those of chosen points are drawn. */
+const GHOSTS = 20_000
 
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
 const MOVE = 600
@@ -33,6 +35,13 @@ export interface Marks {
   neighbours: number[]
   selected: number[]
   matches: number[]
+}
+
+/** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
+export interface Place {
+  x: number
+  y: number
+  zoom: number
 }
 
 export interface Paper {
@@ -54,6 +63,8 @@ export class Stage {
   shown: PlacedLabel[] = []
   /** Called when the plane itself changed, as when a 3-D map is turned. */
   onturn: () => void = () => {}
+  /** Called when the reader moved or zoomed. */
+  onmove: () => void = () => {}
 
   readonly #scatter: Scatter
   readonly #host: HTMLElement
@@ -77,6 +88,8 @@ export class Stage {
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
+  /** Where other runs put each row, one plane after the other; null when they are not shown. */
+  #ghosts: Float32Array | null = null
   /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
   #ellipses: HTMLCanvasElement | null = null
@@ -153,8 +166,29 @@ export class Stage {
     return this.#outlines
   }
 
+  /** Show what `place` says, in the same words: a world point in the middle and the zoom relative to the whole. */
+  restore({ x, y, zoom }: Place): void {
+    this.camera = { x, y, scale: zoom * this.#fitted().scale }
+    this.ask()
+  }
+
+  /** What is on screen whatever the window's size; null for the whole map. */
+  get place(): Place | null {
+    const whole = this.#fitted()
+    const near = (a: number, b: number) => Math.abs(a - b) * this.camera.scale < 1
+    if (near(this.camera.x, whole.x) && near(this.camera.y, whole.y) && Math.abs(this.zoom - 1) < 1e-3) return null
+    return { x: this.camera.x, y: this.camera.y, zoom: this.zoom }
+  }
+
+  /** Show where other runs put the points, as planes of the same rows one after the other; null hides them. */
+  haunt(ghosts: Float32Array | null): void {
+    this.#ghosts = ghosts
+    this.ask(false)
+  }
+
   reset(): void {
     this.camera = this.#fitted()
+    this.onmove()
     if (this.turns) {
       this.#turn = FIRST_TURN
       this.#placed()
@@ -164,12 +198,14 @@ export class Stage {
 
   panBy(dx: number, dy: number): void {
     this.camera = pan(this.camera, dx, dy)
+    this.onmove()
     this.ask()
   }
 
   zoomBy(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
     const whole = this.#fitted().scale
     this.camera = zoomAt(this.camera, this.size, x, y, factor, [whole / 8, whole * 20_000])
+    this.onmove()
     this.ask()
   }
 
@@ -340,6 +376,7 @@ export class Stage {
     const density = this.#density()
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
+    this.#drawGhosts(text)
     this.#drawNeighbours(text)
     this.#drawRings(text)
     this.shown = this.#labels()
@@ -379,6 +416,40 @@ export class Stage {
     text.textAlign = 'left'
     text.textBaseline = 'middle'
     for (const { at, text: words } of ticks.up) if (at > 8 && at < height - 24) write(words, 7, at)
+    text.globalAlpha = 1
+  }
+
+  /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
+  #drawGhosts(text: CanvasRenderingContext2D): void {
+    const [ghosts, style] = [this.#ghosts, this.#style]
+    const n = this.#scatter.count
+    // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
+    if (!ghosts || !style || !n || this.#way > 0) return
+    const { hovered, focus, selected } = this.#marks
+    const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
+    const runs = ghosts.length / (2 * n)
+    const many = runs * n > GHOSTS
+    for (const row of style.order) {
+      const lit = chosen.has(row)
+      if (!lit && (many || chosen.size)) continue
+      text.fillStyle = text.strokeStyle = `rgb(${style.colours[4 * row]} ${style.colours[4 * row + 1]} ${style.colours[4 * row + 2]})`
+      const [x, y] = this.screen(row)
+      const size = lit ? 5 : 3
+      for (let run = 0; run < runs; run++) {
+        const at = 2 * (run * n + row)
+        const [gx, gy] = toScreen(this.camera, this.size, ghosts[at], ghosts[at + 1])
+        if (lit) {
+          text.globalAlpha = 0.35
+          text.lineWidth = 1
+          text.beginPath()
+          text.moveTo(x, y)
+          text.lineTo(gx, gy)
+          text.stroke()
+        }
+        text.globalAlpha = lit ? 0.8 : 0.28
+        text.fillRect(gx - size / 2, gy - size / 2, size, size)
+      }
+    }
     text.globalAlpha = 1
   }
 

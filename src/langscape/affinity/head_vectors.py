@@ -1,0 +1,246 @@
+"""One head's queries and keys out of a capture, with what is known of each; pairs within sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.data import Capture, Items, frozen
+from langscape.errors import DataError, SettingsError
+from langscape.kernels.linear import one_blas_thread
+from langscape.models.classes import token_classes
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Every query with every key that it can see in its own sentence, sorted by query.
+
+    query, key   (pairs,) rows of the head's queries and keys
+    score        (pairs,) their dot product times the head's scaling, before softmax
+    attention    (pairs,) the model's own weight: the softmax of the query's scores over all it sees
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    score: np.ndarray
+    attention: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadVectors:
+    """The queries and keys of one head over one or many sentences.
+
+    Q, K          (queries, dim) and (keys, dim), as they enter the dot product
+    queries, keys what the rows are; columns sentence, position, special, text and class among others
+    scaling       what q·k is multiplied with before softmax; softcap bends scores under a bound
+    causal        whether a query sees only keys up to its own position
+    whole, rows   where special tokens were left out, the head with them, and which rows were kept of
+                  its queries and keys: weights are those the model gave with special tokens in sight
+    """
+
+    Q: np.ndarray
+    K: np.ndarray
+    queries: Items
+    keys: Items
+    layer: int
+    head: int
+    scaling: float = 1.0
+    causal: bool = False
+    softcap: float | None = None
+    made: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    whole: HeadVectors | None = None
+    rows: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "Q", frozen(self.Q))
+        object.__setattr__(self, "K", frozen(self.K))
+
+    def scores(
+        self, rows: slice | np.ndarray = slice(None), columns: slice | np.ndarray = slice(None)
+    ) -> np.ndarray:
+        """q·k·scaling of the chosen queries with the chosen keys, float32, whatever their sentences."""
+        with one_blas_thread():
+            scores = (self.Q[rows] * np.float32(self.scaling)) @ self.K[columns].T
+        return scores if self.softcap is None else self.softcap * np.tanh(scores / self.softcap)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Every query–key pair within a sentence; for a causal head, of keys up to the query's position."""
+        if self.whole is not None and self.rows is not None:
+            return _kept_pairs(self.whole.pairs, *self.rows)
+        asked, seen = self.queries.columns["sentence"], self.keys.columns["sentence"]
+        from_, to = self.queries.columns["position"], self.keys.columns["position"]
+        query, key, score, weight = [], [], [], []
+        for sentence in np.unique(asked):
+            rows = np.flatnonzero(asked == sentence)
+            columns = np.flatnonzero(seen == sentence)
+            if not len(columns):
+                continue
+            scores = self.scores(rows, columns).astype(np.float64)
+            visible = np.ones(scores.shape, bool)
+            if self.causal:
+                visible = to[columns][None, :] <= from_[rows][:, None]
+            scores = np.where(visible, scores, -np.inf)
+            top = scores.max(axis=1, keepdims=True)
+            weights = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
+            weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+            at, place = np.nonzero(visible)
+            query.append(rows[at])
+            key.append(columns[place])
+            score.append(scores[at, place])
+            weight.append(weights[at, place])
+        if not query:
+            raise DataError(f"head {self.layer}.{self.head} has no query and key in one sentence")
+        order = np.argsort(np.concatenate(query), kind="stable")
+        return Pairs(*(np.concatenate(part)[order] for part in (query, key, score, weight)))
+
+    def items(self) -> Items:
+        """Queries first, then keys, with the column type ("query" or "key")."""
+        columns = {
+            name: np.concatenate([self.queries.columns[name], self.keys.columns[name]])
+            for name in self.queries.columns
+        }
+        types = np.array(["query"] * len(self.queries) + ["key"] * len(self.keys), object)
+        return Items((*self.queries.labels, *self.keys.labels), {"type": types, **columns})
+
+
+def head_vectors(
+    capture: Capture,
+    layer: int,
+    head: int,
+    *,
+    special: Literal["keep", "drop"] = "keep",
+    of: str | None = None,
+) -> HeadVectors:
+    """The queries and keys of a head, out of `collect_query_key`'s capture or of one text's.
+
+    Layer and head are the model's own numbers, from 0. With "drop", special tokens are neither
+    queries nor keys. `of` names the role in an encoder–decoder: "encoder", "decoder" or "cross".
+    """
+    if special not in ("keep", "drop"):
+        raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
+    role = of or capture.made.get("role") or _role(capture)
+    before = "" if role == "self" else f"{role}_"
+    q, k = f"{before}q", f"{before}k"
+    at = _place(capture, q, "layer", layer), _place(capture, q, "head", head)
+    Q, K = capture[q][at], capture[k][at]
+    for name, array in (("queries", Q), ("keys", K)):
+        if not np.isfinite(array).all():
+            raise DataError(
+                f"the {name} of head {layer}.{head} hold NaN or infinity; capture them in float32"
+            )
+    queries = _items(capture, "target" if role in ("decoder", "cross") else "source", Q)
+    keys = _items(capture, "target" if role == "decoder" else "source", K)
+    made = capture.made
+    softcaps = made.get("softcap") or []
+    scaling = made.get("scaling", {}).get(q)
+    named = {name: made[name] for name in ("model", "revision") if name in made}
+    whole = HeadVectors(
+        np.ascontiguousarray(Q, np.float32),
+        np.ascontiguousarray(K, np.float32),
+        queries,
+        keys,
+        layer,
+        head,
+        Q.shape[1] ** -0.5 if scaling is None else float(scaling[at[0]]),
+        bool(made.get("causal", {}).get(f"{before}attention", False)),
+        softcaps[layer] if layer < len(softcaps) else None,
+        {**named, "layer": layer, "head": head, "special": special},
+        capture.notes,
+    )
+    if special == "keep" or not (queries.columns["special"].any() or keys.columns["special"].any()):
+        return whole
+    rows, columns = (np.flatnonzero(~side.columns["special"]) for side in (queries, keys))
+    if not len(rows) or not len(columns):
+        raise DataError(f"head {layer}.{head} has only special tokens; read more text")
+    return replace(
+        whole,
+        Q=whole.Q[rows],
+        K=whole.K[columns],
+        queries=queries.take(rows),
+        keys=keys.take(columns),
+        whole=whole,
+        rows=(rows, columns),
+    )
+
+
+def _kept_pairs(pairs: Pairs, rows: np.ndarray, columns: np.ndarray) -> Pairs:
+    """The pairs whose query and key are kept, counted among those kept."""
+    query, key = (
+        np.full(1 + max(int(given.max()), int(kept.max())), -1)
+        for given, kept in ((pairs.query, rows), (pairs.key, columns))
+    )
+    query[rows], key[columns] = np.arange(len(rows)), np.arange(len(columns))
+    kept = (query[pairs.query] >= 0) & (key[pairs.key] >= 0)
+    return Pairs(query[pairs.query[kept]], key[pairs.key[kept]], pairs.score[kept], pairs.attention[kept])
+
+
+def heads_of(capture: Capture) -> list[tuple[int, int]]:
+    """Every (layer, head) whose queries the capture holds."""
+    role = capture.made.get("role") or _role(capture)
+    q = "q" if role == "self" else f"{role}_q"
+    return [(layer, head) for layer in _held(capture, q, "layer") for head in _held(capture, q, "head")]
+
+
+def _role(capture: Capture) -> str:
+    for role in ("self", "encoder", "decoder", "cross"):
+        if ("q" if role == "self" else f"{role}_q") in capture.arrays:
+            return role
+    said = " ".join(capture.notes)
+    raise DataError(
+        f'this capture holds no queries and keys; capture it with want=("q", "k"). {said}'.rstrip()
+    )
+
+
+def _held(capture: Capture, of: str, noun: str) -> list[int]:
+    count = capture[of].shape[0 if noun == "layer" else 1]
+    return [int(one) for one in capture.made.get(f"{noun}s", {}).get(of, range(count))]
+
+
+def _place(capture: Capture, of: str, noun: str, number: int) -> int:
+    held = _held(capture, of, noun)
+    if number not in held:
+        whole = len(held) > 1 and held == list(range(len(held)))
+        listed = f"0 to {len(held) - 1}" if whole else ", ".join(str(one) for one in held)
+        raise SettingsError(f"{noun} {number} is not in this capture; its {noun}s are {listed}")
+    return held.index(number)
+
+
+def _items(capture: Capture, side: str, vectors: np.ndarray) -> Items:
+    """The tokens of a side with their columns; a capture of one text is one sentence."""
+    about: Mapping[str, Any] = capture.made if side == "source" else capture.made["target"]
+    tokens = list(capture.tokens if side == "source" else about["tokens"])
+    n = len(tokens)
+    if len(vectors) != n:
+        raise DataError(f"there are {len(vectors)} vectors for {n} tokens; capture the text again")
+    special = np.asarray(about.get("special", [False] * n), bool)
+    texts = list(about.get("texts", tokens))
+    words = list(about.get("words", range(n)))
+    sentence = np.asarray(about.get("sentence", [0] * n))
+    position = np.asarray(about.get("position", range(n)))
+    shown = [text if text.strip() else token for text, token in zip(texts, tokens, strict=True)]
+    ids = about.get("ids", tokens)
+    counts = Counter(ids)
+    columns = {
+        "sentence": sentence,
+        "position": position,
+        "position mod 5": np.array([str(place % 5) for place in position.tolist()], object),
+        "special": special,
+        "text": np.array(shown, object),
+        "length": np.array([len(text.strip()) for text in shown]),
+        "frequency": np.array([counts[one] for one in ids]),
+        "norm": np.linalg.norm(vectors.astype(np.float64), axis=1),
+        "class": np.array(token_classes(texts, special.tolist(), words, sentence.tolist()), object),
+    }
+    if "part_of_speech" in about:
+        columns["part of speech"] = np.array(about["part_of_speech"], object)
+    return Items(tokens, columns)

@@ -1,0 +1,137 @@
+"""How far a map of queries and keys still tells attention: order within a sentence, strongest keys near."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from langscape.errors import DataError
+from langscape.metrics.figure import Figure
+
+STRONGEST = 5
+"""Keys looked at within a sentence."""
+
+ANYWHERE = 10
+"""Keys looked at among all sentences."""
+
+
+def attention_order(distance: Any, score: Any, query: Any, n: int | None = None) -> Figure:
+    """Per query, the rank correlation of nearness on the map with q·k, over the keys of its sentence.
+
+    distance, score and query have one entry per pair, sorted by query; `query` names the row. 1: the
+    nearer a key the larger the product; 0 is chance. Queries with fewer than three keys are not judged.
+    """
+    distance, score, query = _pairs(distance, score, query)
+    starts, counts = _groups(query)
+    a, b = _ranks(-distance, starts, counts), _ranks(score, starts, counts)
+    middle = np.repeat((counts - 1) / 2, counts)
+    a, b = a - middle, b - middle
+    top, left, right = (np.add.reduceat(v, starts) for v in (a * b, a * a, b * b))
+    scale = np.sqrt(left * right)
+    value = np.where(scale > 0, top / np.where(scale > 0, scale, 1.0), 0.0)
+    judged = counts >= 3
+    return Figure("order", value[judged], query[starts][judged], _total(query, n))
+
+
+def strongest_near(distance: Any, score: Any, query: Any, k: int = STRONGEST, n: int | None = None) -> Figure:
+    """Per query, the share of its k strongest keys among its k nearest on the map, within its sentence.
+
+    Queries that see fewer than 2k keys are not judged: chance alone would give them half.
+    """
+    distance, score, query = _pairs(distance, score, query)
+    starts, counts = _groups(query)
+    near = _places(distance, starts, counts) < k
+    strong = _places(-score, starts, counts) < k
+    value = np.add.reduceat((near & strong).astype(np.float64), starts) / k
+    judged = counts >= 2 * k
+    return Figure("strongest", value[judged], query[starts][judged], _total(query, n), k)
+
+
+def strongest_anywhere(
+    places: Any, key_places: Any, scores: Any, k: int = ANYWHERE, *, block: int = 256
+) -> Figure:
+    """Per query, the share of its k strongest keys of all sentences among its k nearest keys of all.
+
+    places (queries, dims) and key_places (keys, dims) are of the map; `scores(rows)` gives q·k of those
+    queries with every key.
+    """
+    from langscape.kernels.linear import squared_distances
+
+    Y, Z = np.asarray(places, np.float64), np.asarray(key_places, np.float64)
+    n, k = len(Y), min(k, len(Z))
+    value = np.empty(n)
+    for start in range(0, n, block):
+        part = slice(start, min(n, start + block))
+        near = np.argpartition(squared_distances(Y[part], Z), k - 1, axis=1)[:, :k]
+        strong = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
+        value[part] = [len(np.intersect1d(a, b)) / k for a, b in zip(near, strong, strict=True)]
+    return Figure("anywhere", value, np.arange(n), n, k)
+
+
+def map_distances(xy: Any, query: Any, key: Any) -> np.ndarray:
+    """The distance on the map of every pair; rows of xy are queries first, `key` counts among all rows."""
+    xy = np.asarray(xy, np.float64)
+    gap = xy[np.asarray(query)] - xy[np.asarray(key)]
+    return np.sqrt(np.einsum("ij,ij->i", gap, gap))
+
+
+def aggregate_attention(attention: Any, position: Any, key_position: Any, most: int = 24) -> np.ndarray:
+    """Mean weight from each position to each position over all sentences, (positions, positions).
+
+    attention, position and key_position have one entry per pair. Row i is the mean over all sentences that
+    have a query there; positions from `most` on are left out.
+    """
+    attention = np.asarray(attention, np.float64)
+    i, j = np.asarray(position, np.intp), np.asarray(key_position, np.intp)
+    size = int(min(most, max(i.max(), j.max()) + 1))
+    inside = (i < size) & (j < size)
+    total = np.bincount(i[inside] * size + j[inside], attention[inside], minlength=size * size)
+    # every query gives weight 1 in all, so the weight that leaves a position counts its queries
+    queries = np.bincount(i[i < size], attention[i < size], minlength=size)
+    return total.reshape(size, size) / np.maximum(queries, 1e-12)[:, None]
+
+
+def _pairs(distance: Any, score: Any, query: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    distance, score = np.asarray(distance, np.float64), np.asarray(score, np.float64)
+    query = np.asarray(query)
+    if not distance.shape == score.shape == query.shape or distance.ndim != 1 or not len(query):
+        raise DataError(
+            f"distance, score and query have shapes {distance.shape}, {score.shape} and {query.shape}; "
+            "give one entry per pair, at least one"
+        )
+    if (np.diff(query) < 0).any():
+        raise DataError("the pairs are not sorted by query; sort them first")
+    return distance, score, query
+
+
+def _total(query: np.ndarray, n: int | None) -> int:
+    return int(query[-1]) + 1 if n is None else n
+
+
+def _groups(query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
+    return starts, np.diff(np.r_[starts, len(query)])
+
+
+def _places(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The place of each value in its group, 0 the smallest; of equal ones the earlier comes first."""
+    group = np.repeat(np.arange(len(starts)), counts)
+    order = np.lexsort((values, group))
+    place = np.empty(len(values), np.intp)
+    place[order] = np.arange(len(values)) - np.repeat(starts, counts)
+    return place
+
+
+def _ranks(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Ranks within each group from 0, equal values sharing their mean rank."""
+    group = np.repeat(np.arange(len(starts)), counts)
+    order = np.lexsort((values, group))
+    ordered = values[order]
+    new = np.r_[True, (ordered[1:] != ordered[:-1]) | (group[order][1:] != group[order][:-1])]
+    run = np.cumsum(new) - 1
+    places = (np.arange(len(values)) - np.repeat(starts, counts)).astype(np.float64)
+    means = np.bincount(run, places) / np.bincount(run)
+    ranks = np.empty(len(values))
+    ranks[order] = means[run]
+    return ranks

@@ -1,0 +1,131 @@
+"""The queries and keys of many sentences as one capture: who stood in which sentence, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.data import Capture, Progress, Step
+from langscape.errors import DataError, SettingsError
+from langscape.models.memory import LIMIT, refuse_above
+from langscape.models.model import Model
+from langscape.models.plan import make_plan, named
+from langscape.models.transformer import Numbers, capture_each
+
+Role = Literal["self", "encoder", "decoder", "cross"]
+_ABOUT = ("ids", "texts", "special", "words")
+
+
+def collect_query_key(
+    model: Model,
+    sentences: Iterable[Any],
+    layers: Numbers = None,
+    heads: Numbers = None,
+    *,
+    of: Role | None = None,
+    targets: Iterable[Any] | None = None,
+    tokens: int | None = None,
+    batch: int = 16,
+    memory: float = LIMIT,
+    progress: Progress | None = None,
+) -> Capture:
+    """One capture with q and k of every sentence, each read on its own; their tokens stand one after another.
+
+    q has axes (layer, head, query, dim), k (layer, head, key, dim). `made["sentence"]` and
+    `made["position"]` say of every token where it stood, `made["sentences"]` what was read. With `tokens`,
+    reading stops after the sentence that reaches so many. `of` chooses the attention of an
+    encoder–decoder; "decoder" and "cross" want `targets`. A sentence too long for the model is cut into
+    windows, each a sentence of its own. Only one batch of sentences is in memory beside the result.
+
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
+    >>> seen = collect_query_key(open_model("default"), ["Rain fell.", "The lamps were lit."], layers=3)
+    >>> seen["q"].shape, seen.made["sentence"], seen.made["position"][:6]
+    ((1, 12, 12, 32), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 0])
+    """
+    roles = model.layout.roles
+    role = of or roles[0]
+    if role not in roles:
+        raise SettingsError(f"{model.name} has no attention of role {role!r}; it has {', '.join(roles)}")
+    if not model.layout.heard:
+        raise DataError(f"{model.name} does not give its queries and keys: {model.layout.reason}")
+    if tokens is not None and tokens < 2:
+        raise SettingsError(
+            f"tokens {tokens} is too few for a map; leave it out for all, or give some hundred"
+        )
+    if isinstance(sentences, str):
+        raise SettingsError("sentences is one text; cut it with sources.sentences(text), or give a list")
+    plan = make_plan(model.layout, ("q", "k"), layers, heads)
+    names = named("q", role), named("k", role)
+    read = [one for one in sentences if not isinstance(one, str) or one.strip()]
+    if not read:
+        raise DataError("there are no sentences to read; give at least one that is not empty")
+    site = model.layout.of(role)[0]
+    width = 4 * site.width * len(plan.layers[role]) * len(plan.heads[role])
+    tell = progress or (lambda step: None)
+    parts: list[Capture] = []
+    held = 0
+    total = tokens or len(read)
+    for part in capture_each(
+        model, read, ("q", "k"), layers, heads, targets=targets, long="window", batch=batch, memory=memory
+    ):
+        parts.append(_only(part, names))
+        held += part[names[0]].shape[2]
+        # the parts and the arrays they are joined into
+        refuse_above(memory, 4 * width * held, f"collecting queries and keys of {held:,} tokens")
+        tell(Step(min(held, total) if tokens else len(parts), total, "reading sentences"))
+        if tokens is not None and held >= tokens:
+            break
+    return _joined(parts, names, role, model)
+
+
+def _only(part: Capture, names: tuple[str, str]) -> Capture:
+    """A capture without the other roles of an encoder–decoder."""
+    return Capture(
+        part.tokens,
+        {name: part[name] for name in names},
+        {name: part.axes[name] for name in names},
+        part.made,
+        part.notes,
+    )
+
+
+def _joined(parts: list[Capture], names: tuple[str, str], role: str, model: Model) -> Capture:
+    first = parts[0]
+    arrays = {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
+    for array in arrays.values():
+        array.flags.writeable = False
+    sides = [part.made for part in parts]
+    tokens, about = _side(sides, [part.tokens for part in parts])
+    made: dict[str, Any] = {
+        name: first.made[name]
+        for name in ("model", "revision", "kind", "layers", "heads", "scaling", "causal")
+    }
+    made |= {"role": role, **about, "sentences": [_text(part.made) for part in parts]}
+    made["softcap"] = [site.softcap for site in model.layout.of(role)]
+    made["biased"] = any(site.biased for site in model.layout.of(role))
+    if "target" in first.made:
+        targets = [part.made["target"] for part in parts]
+        shown, told = _side(targets, [target["tokens"] for target in targets])
+        made["target"] = {"tokens": shown, **told}
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    return Capture(tokens, arrays, first.axes, made, tuple(notes))
+
+
+def _side(abouts: list[Any], tokens: list[Any]) -> tuple[list[str], dict[str, Any]]:
+    """The tokens of one side of all sentences, and what is known of each."""
+    told: dict[str, Any] = {name: [one for about in abouts for one in about[name]] for name in _ABOUT}
+    told["sentence"] = [at for at, about in enumerate(abouts) for _ in about["ids"]]
+    told["position"] = [place for about in abouts for place in range(len(about["ids"]))]
+    return [token for one in tokens for token in one], told
+
+
+def _text(made: Any) -> str:
+    """The sentence as it can be shown, put together from its tokens' places in it."""
+    line = ""
+    for text, (start, end), special in zip(made["texts"], made["offsets"], made["special"], strict=True):
+        if not special and end > start:
+            line = line.ljust(start) + text if len(line) <= start else line[:start] + text
+    return line.strip()

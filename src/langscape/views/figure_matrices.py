@@ -1,0 +1,96 @@
+"""The matrices view drawn with matplotlib: tables as heat maps with their values written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+
+from langscape.data import View
+from langscape.views.colours import HEAT
+from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+
+MOST = 12
+"""Tables drawn on one figure; the caption says when there are more."""
+
+_WIDTH = 12.0
+# Orange below, blue above, white between; the same ends as the categories' first two colours.
+BOTH = ("#8a3800", "#e35c00", "#f6c9a8", "#ffffff", "#b3cbf5", "#4b7edd", "#1a3a8a")
+_BOTH = LinearSegmentedColormap.from_list("langscape both", BOTH)
+_HEAT = LinearSegmentedColormap.from_list("langscape heat", HEAT)
+
+
+def draw(view: View) -> Figure:
+    """Up to three tables side by side, 12 inches wide, the next ones below."""
+    properties = view.properties
+    tables = properties["tables"][:MOST]
+    wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
+    tall = -(-len(tables) // wide)
+    caption = Caption(properties, _WIDTH)
+    gutter = 0.32 + 0.068 * max(min(len(name), 14) for table in tables for name in table["rows"])
+    across = (_WIDTH - 2 * MARGIN) / wide - gutter - 0.15
+    rows, columns = len(tables[0]["rows"]), max(len(table["columns"]) for table in tables)
+    upright = max(len(name) for table in tables for name in table["columns"]) > 3
+    foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
+    cell = min(across / columns, 0.62)
+    up = rows * min(cell, 0.5)
+    head = 0.42
+    figure = Figure(figsize=(_WIDTH, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
+    for at, table in enumerate(tables):
+        left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
+        bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head)
+        _table(figure, view, table, (left, bottom, cell * len(table["columns"]), up), upright)
+    said = [properties["subtitle"]]
+    if len(properties["tables"]) > MOST:
+        said.append(f"the first {MOST} of {len(properties['tables'])} tables")
+    caption.write(figure, " · ".join(part for part in said if part))
+    return figure
+
+
+def colour_span(values: np.ndarray, scale: str, centre: float) -> tuple[np.ndarray, Any, Normalize]:
+    """What is drawn of the values, with which colours, over which range: ratios by their logarithm."""
+    known = np.isfinite(values)
+    if scale == "ratio":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = np.log2(np.maximum(values, 1e-6) / centre)
+        most = float(np.abs(drawn[known]).clip(0, 4).max()) if known.any() else 1.0
+        return drawn, _BOTH, Normalize(-(most or 1.0), most or 1.0)
+    top = float(values[known].max()) if known.any() else 1.0
+    return values, _HEAT, Normalize(min(0.0, float(values[known].min()) if known.any() else 0.0), top or 1.0)
+
+
+def _table(
+    figure: Figure, view: View, table: Any, place: tuple[float, float, float, float], upright: bool
+) -> None:
+    axes = figure.add_axes(inches(figure, *place))
+    values = view.arrays[table["array"]]
+    drawn, colours, span = colour_span(values, table["scale"], table["centre"])
+    colours = colours.copy()
+    colours.set_bad("#f0f1f3")
+    axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
+    axes.set_xticks(
+        range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0
+    )
+    axes.set_yticks(range(len(table["rows"])), [short(n, 14) for n in table["rows"]])
+    axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    pitch = place[2] / len(table["columns"])
+    size = float(np.clip(pitch * 72 * 0.3, 3.5, 8))
+    for row, column in np.ndindex(*values.shape):
+        value = values[row, column]
+        shade = (
+            abs(float(span(drawn[row, column])) - 0.5) * 2
+            if table["scale"] == "ratio"
+            else float(span(value))
+        )
+        ink = "white" if np.isfinite(value) and shade > 0.62 else INK
+        said = f"{value:.{table['digits']}f}".rstrip("0").rstrip(".") if np.isfinite(value) else "–"
+        axes.text(column, row, said, size=size, color=ink, ha="center", va="center", **PLAIN)
+    properties = view.properties
+    axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)
+    names = {"size": 8, "color": SOFT, **PLAIN}
+    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["said"]) if part), **names)
+    axes.set_ylabel(properties["row_name"], **names)

@@ -1,0 +1,310 @@
+"""The query–key view drawn with matplotlib: one head large with its lines, or a grid of heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from langscape.data import View
+from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
+from langscape.views.figure_scatter import flat, limits, place_labels, spread
+from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+
+_WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
+_GRID = 12.0
+_QUERY, _KEY = "o", "D"
+_RAMP = LinearSegmentedColormap.from_list("langscape", RAMP)
+
+
+def draw(view: View) -> Figure:
+    """One map: 10 inches wide, queries as circles and keys as diamonds. Several: a grid, 12 inches wide."""
+    return _one(view) if len(view.properties["panels"]) == 1 else _many(view)
+
+
+def _one(view: View) -> Figure:
+    properties = view.properties
+    panel = properties["panels"][0]
+    caption = Caption({**properties, "quality": panel["quality"]}, _WIDTH, more=2)
+    across = _WIDTH - 2 * MARGIN - _SIDE
+    figure = Figure(figsize=(_WIDTH, caption.height + _UP + MARGIN), facecolor="white")
+    axes = figure.add_axes(inches(figure, MARGIN, MARGIN, across, _UP))
+    axes.set_axis_off()
+    plane = flat(view.arrays["xy"][0])
+    limits(axes, plane)
+    n = len(plane)
+    size = float(np.clip(16000 / n, 4, 40))
+    colours, handles, ramp = colours_of(view, 0)
+    _points(axes, plane, properties["queries"], colours, size)
+    focus = _focus(view)
+    if focus is not None:
+        _draw_lines(axes, view, plane, focus, size)
+    labels = {row: short(properties["labels"][row], 24) for row in _wanted(plane, focus, view)}
+    crowd = plane if n <= 5000 else plane[list(labels)]
+    drawn = len(place_labels(axes, plane, labels, x_scatter=crowd[:, 0], y_scatter=crowd[:, 1]))
+    _legend(figure, handles, properties["color"], _WIDTH - MARGIN - _SIDE + 0.1, MARGIN + _UP, ramp)
+    said = [
+        f"{properties['subtitle']}; {properties['queries']:,} queries and "
+        f"{n - properties['queries']:,} keys, {drawn} labelled"
+    ]
+    if focus is not None:
+        said.append(
+            f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
+        )
+    caption.write(figure, *said)
+    return figure
+
+
+def _many(view: View) -> Figure:
+    properties = view.properties
+    panels = properties["panels"]
+    layers = sorted({panel["layer"] for panel in panels})
+    heads = sorted({panel["head"] for panel in panels})
+    table = len({(panel["layer"], panel["head"]) for panel in panels}) == len(panels) > 6
+    wide = len(heads) if table else min(3, len(panels))
+    tall = len(layers) if table else -(-len(panels) // wide)
+    caption = Caption(properties, _GRID, more=2)
+    side = 0.35 if table else 0.0
+    cell = min((_GRID - 2 * MARGIN - side) / wide, 3.75)
+    foot = 0.14 if table else 0.34
+    figure = Figure(
+        figsize=(_GRID, caption.height + tall * (cell + foot) + MARGIN + side + 0.3), facecolor="white"
+    )
+    axes = figure.add_axes(inches(figure, MARGIN + side, MARGIN + 0.25, cell * wide, tall * (cell + foot)))
+    axes.set(xlim=(0, wide), ylim=(tall, 0))
+    axes.set_axis_off()
+    size = float(np.clip(500 * cell**2 / view.arrays["xy"].shape[1], 0.35, 10))
+    for at, panel in enumerate(panels):
+        corner = (
+            (heads.index(panel["head"]), layers.index(panel["layer"])) if table else (at % wide, at // wide)
+        )
+        _cell(axes, view, at, corner, panel, size, cell / (cell + foot), table)
+    if table:
+        for column, head in enumerate(heads):
+            axes.text(
+                column + 0.5, -0.06, f"head {head}", size=7.5, color=SOFT, ha="center", va="bottom", **PLAIN
+            )
+        for row, layer in enumerate(layers):
+            axes.text(
+                -0.06,
+                row + 0.5,
+                f"layer {layer}",
+                size=7.5,
+                color=INK,
+                ha="right",
+                va="center",
+                rotation=90,
+                **PLAIN,
+            )
+    _, handles, ramp = colours_of(view, 0)
+    _strip(figure, handles, properties["color"], ramp)
+    said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
+    caption.write(figure, properties["subtitle"], said)
+    return figure
+
+
+def _cell(
+    axes: Axes, view: View, at: int, corner: tuple[int, int], panel: Any, size: float, up: float, table: bool
+) -> None:
+    plane = flat(view.arrays["xy"][at])
+    low, high = plane.min(axis=0), plane.max(axis=0)
+    extent = float((high - low).max()) or 1.0
+    places = 0.5 + 0.88 * (plane - (low + high) / 2) / extent * [1, -1]
+    places = np.array(corner) + places * [1, up] + [0, 0 if table else 1 - up]
+    colours = colours_of(view, at)[0]
+    queries = view.properties["queries"]
+    # keys and queries by turns, so that neither hides the other
+    order = np.argsort(np.concatenate([np.arange(queries), np.arange(len(places) - queries)]), kind="stable")
+    drawn = axes.scatter(
+        places[order, 0], places[order, 1], c=colours[order], s=size, rasterized=len(places) > 2000
+    )
+    drawn.set_linewidth(0)
+    said = "" if panel["order"] is None else f"{panel['order']:.2f}"
+    text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
+    if table:
+        axes.text(corner[0] + 0.97, corner[1] + 0.98, said, ha="right", va="bottom", **text)
+        return
+    axes.text(
+        corner[0] + 0.05,
+        corner[1] + 0.02,
+        panel["title"],
+        size=10,
+        weight="bold",
+        color=INK,
+        va="top",
+        **PLAIN,
+    )
+    axes.text(corner[0] + 0.95, corner[1] + 0.03, said, ha="right", va="top", **text)
+    if panel["marked"]:
+        axes.add_patch(
+            Rectangle(
+                (corner[0] + 0.01, corner[1] + 0.005),
+                0.98,
+                0.98,
+                fill=False,
+                edgecolor=CATEGORIES[1],
+                linewidth=2,
+            )
+        )
+
+
+def colours_of(view: View, panel: int) -> tuple[np.ndarray, list[Line2D], Normalize | None]:
+    """The colour of every point of a panel by the view's column, the legend's handles, the ramp's range."""
+    properties = view.properties
+    column = next(c for c in properties["columns"] if c["name"] == properties["color"])
+    values = view.arrays[column["array"]]
+    values = values[panel] if column["per_panel"] else values
+    if column["type"] == "number":
+        known = np.isfinite(values)
+        low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
+        span = Normalize(low, high) if high > low else Normalize(low - 1, high + 1)
+        colours = np.array(_RAMP(span(np.where(known, values, low))))
+        colours[~known] = _rgba(NEUTRAL)
+        return colours, [], span
+    marks = [category_mark(code)[0] for code in range(min(len(column["categories"]), DISTINCT))]
+    table = np.array([*(_rgba(mark) for mark in marks), _rgba(NEUTRAL)])
+    codes = np.where((values >= 0) & (values < len(marks)), values, len(marks))
+    handles = [_handle(name, mark) for name, mark in zip(column["categories"], marks, strict=False)]
+    if (values < 0).any():
+        handles.append(_handle(NO_VALUE, NEUTRAL))
+    return table[codes], handles, None
+
+
+def _points(axes: Axes, plane: np.ndarray, queries: int, colours: np.ndarray, size: float) -> None:
+    look: dict[str, Any] = {"linewidths": 0.25, "edgecolors": "white", "alpha": 0.9, "zorder": 2}
+    look["rasterized"] = len(plane) > 20_000
+    axes.scatter(plane[:queries, 0], plane[:queries, 1], c=colours[:queries], s=size, marker=_QUERY, **look)
+    axes.scatter(
+        plane[queries:, 0], plane[queries:, 1], c=colours[queries:], s=size * 0.9, marker=_KEY, **look
+    )
+
+
+def _focus(view: View) -> int | None:
+    """The query whose lines are drawn: the one asked for, or one with several strong keys."""
+    asked = view.properties.get("focus")
+    if asked is not None:
+        return int(asked)
+    panel = view.properties["panels"][0]
+    weights = view.arrays[f"weights_{panel['layer']}_{panel['head']}"].astype(float)
+    if not len(weights):
+        return None
+    # several keys of like weight make a better picture than one that has it all, and words than commas
+    score = np.minimum(weights[:, :3].min(axis=1), 160) + 0.01 * weights.sum(axis=1)
+    labels = view.properties["labels"]
+    return int(np.argmax([value * any(map(str.isalpha, labels[row])) for row, value in enumerate(score)]))
+
+
+def _draw_lines(axes: Axes, view: View, plane: np.ndarray, focus: int, size: float) -> None:
+    panel = view.properties["panels"][0]
+    name = f"{panel['layer']}_{panel['head']}"
+    rows, weights = view.arrays[f"keys_{name}"][focus], view.arrays[f"weights_{name}"][focus]
+    for row, weight in zip(rows, weights, strict=True):
+        if row >= 0:
+            share = (weight / view.properties["steps"]) ** 2
+            axes.plot(
+                plane[[focus, row], 0], plane[[focus, row], 1], color=INK, linewidth=0.5 + 3 * share,
+                alpha=0.35 + 0.5 * share, zorder=3, solid_capstyle="round",
+            )  # fmt: skip
+            axes.scatter(
+                *plane[row],
+                s=size * 3,
+                facecolors="none",
+                edgecolors=INK,
+                linewidths=0.9,
+                zorder=4,
+                marker=_KEY,
+            )
+    axes.scatter(*plane[focus], s=size * 4, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
+
+
+def _wanted(plane: np.ndarray, focus: int | None, view: View) -> list[int]:
+    rows: dict[int, None] = {}
+    if focus is not None:
+        panel = view.properties["panels"][0]
+        rows[focus] = None
+        rows |= {
+            int(row): None for row in view.arrays[f"keys_{panel['layer']}_{panel['head']}"][focus] if row >= 0
+        }
+    for row in spread(plane, 110):
+        rows.setdefault(row)
+    return list(rows)
+
+
+def _legend(
+    figure: Figure, handles: list[Line2D], title: str, left: float, top: float, ramp: Normalize | None
+) -> None:
+    width, height = figure.get_size_inches()
+    marks = [
+        _handle("query", SOFT, _QUERY),
+        _handle("key", SOFT, _KEY),
+    ]
+    below = 0.0
+    if title != "type":
+        if ramp is not None:
+            bar = figure.colorbar(
+                ScalarMappable(ramp, _RAMP),
+                cax=figure.add_axes(inches(figure, left + 0.05, top - 2.4, 0.16, 2.1)),
+            )
+            bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+            bar.ax.tick_params(labelsize=8, length=2, colors=SOFT)
+            bar.ax.set_title(title, size=9, loc="left", weight="bold", color=INK, **PLAIN)
+            below = 2.7
+        else:
+            below = 0.45 + 0.2 * len(handles)
+            _box(figure, handles, title, left / width, top / height)
+    else:
+        marks = [_handle("query", CATEGORIES[0], _QUERY), _handle("key", CATEGORIES[1], _KEY)]
+    _box(figure, marks, "mark" if title != "type" else "", left / width, (top - below) / height)
+
+
+def _strip(figure: Figure, handles: list[Line2D], title: str, ramp: Normalize | None) -> None:
+    """The legend of a grid, in one line under it."""
+    width, height = figure.get_size_inches()
+    if ramp is not None:
+        bar = figure.colorbar(
+            ScalarMappable(ramp, _RAMP), cax=figure.add_axes(inches(figure, MARGIN + 1.4, 0.26, 2.4, 0.1)),
+            orientation="horizontal",
+        )  # fmt: skip
+        bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+        bar.ax.tick_params(labelsize=7, length=2, colors=SOFT)
+        figure.text(MARGIN / width, 0.3 / height, short(title, 24), size=8.5, color=INK, va="center", **PLAIN)
+        return
+    legend = figure.legend(
+        handles=handles[:12], loc="lower left", bbox_to_anchor=(MARGIN / width, 0.08 / height), ncols=12,
+        frameon=False, fontsize=8, handletextpad=0.2, columnspacing=1.0, borderaxespad=0,
+    )  # fmt: skip
+    _dress(legend)
+
+
+def _box(figure: Figure, handles: list[Line2D], title: str, x: float, y: float) -> None:
+    legend = figure.legend(
+        handles=handles, title=short(title, 24) or None, loc="upper left", bbox_to_anchor=(x, y),
+        borderaxespad=0,
+        frameon=False, fontsize=8.5, alignment="left", handletextpad=0.3,
+    )  # fmt: skip
+    _dress(legend)
+    legend.get_title().set_fontweight("bold")
+
+
+def _dress(legend: Any) -> None:
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+        text.set_fontfamily(FONTS)
+        text.set_color(INK)
+
+
+def _handle(name: str, colour: str, marker: str = "o") -> Line2D:
+    return Line2D(
+        [], [], marker=marker, color=colour, linestyle="", markersize=5.5, label=short(name, 22) or " "
+    )
+
+
+def _rgba(colour: str) -> tuple[float, float, float, float]:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue, 1.0

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.affinity.test_query_key import collected
+
+from langscape.affinity import align_query_key, choose_scale, head_vectors, norm_ratio
+from langscape.affinity.scale import CONSTANTS
+from langscape.errors import SettingsError
+
+
+def plain(capture, head, percentile, least, constants=CONSTANTS):
+    """Document 001's metric (a) as it is written, one query at a time: means and counts per constant."""
+    one = head_vectors(capture, 0, head)
+    sentence = one.queries.columns["sentence"]
+    distances = {}
+    for c in constants:
+        Q, K = align_query_key(one.Q.astype(np.float64), one.K.astype(np.float64), c)
+        distances[c] = np.linalg.norm(Q[:, None] - K[None], axis=2)
+    same = sentence[:, None] == sentence[None, :]
+    d = np.percentile(np.concatenate([far[same] for far in distances.values()]), percentile)
+    dots = one.Q.astype(np.float64) @ one.K.T.astype(np.float64)
+    sums, counts = [], []
+    for c in constants:
+        found = []
+        for i in range(len(one.Q)):
+            near = np.flatnonzero(same[i] & (distances[c][i] < d))
+            if len(near) >= least:
+                w = (d - distances[c][i, near]) ** 2
+                cov = np.cov(dots[i, near], distances[c][i, near], aweights=w, ddof=0)
+                found.append(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+        sums.append(sum(found))
+        counts.append(len(found))
+    return np.array(sums), np.array(counts), d
+
+
+@pytest.mark.parametrize(("percentile", "least"), [(5.0, 3), (20.0, 2)])
+def test_both_correlations_are_the_documents(percentile, least):
+    capture = collected(sentences=12, length=12)
+    told = [plain(capture, head, percentile, least) for head in range(2)]
+    mean = choose_scale(capture, "weighted", percentile, least)
+    shared = choose_scale(capture, "scaled", percentile, least)
+    everyone = sum(counts for _, counts, _ in told)
+    for head, (sums, counts, d) in enumerate(told):
+        assert mean.threshold[head] == pytest.approx(d)
+        assert mean.counted[head].tolist() == counts.tolist()
+        some = counts > 0
+        np.testing.assert_allclose(mean.values[head, some], sums[some] / counts[some], atol=1e-6)
+        np.testing.assert_allclose(shared.values[head, some], sums[some] / everyone[some], atol=1e-6)
+        assert np.isnan(mean.values[head, ~some]).all()
+        best = np.nanargmin(mean.values[head])
+        assert mean.c[head] == CONSTANTS[best]
+
+
+def test_the_fine_search_is_at_least_as_good_as_the_constants_within_it():
+    capture = collected(sentences=12, length=12)
+    # with as many fine values as constants spaced the same way, both searches are one
+    spaced = tuple(np.geomspace(0.2, 5, 9).tolist())
+    scales = choose_scale(capture, "weighted", 20, 3, constants=spaced, fine=9)
+    np.testing.assert_allclose(scales.c, scales.fine_c)
+    finer = choose_scale(capture, "weighted", 20, 3, constants=spaced, fine=17)
+    assert (finer.fine_value <= np.nanmin(finer.values, axis=1) + 1e-12).all()
+
+
+def test_the_norm_ratio_needs_no_search():
+    capture = collected()
+    scales = choose_scale(capture, "norms", 20, 3)
+    for head in range(2):
+        one = head_vectors(capture, 0, head)
+        assert scales.c[head] == scales.fine_c[head] == pytest.approx(norm_ratio(one.Q, one.K))
+
+
+def test_what_is_held_out_was_not_seen_by_the_choice():
+    capture = collected(sentences=12, length=12)
+    scales = choose_scale(capture, "weighted", 20, 3, seed=4)
+    assert scales.held.shape == (2, 3)
+    assert np.isfinite(scales.held).all()
+    assert not np.allclose(scales.held[:, 0], scales.correlation[:, 0])
+    again = choose_scale(capture, "weighted", 20, 3, seed=4)
+    np.testing.assert_array_equal(scales.held, again.held)
+
+
+def test_a_head_whose_pairs_are_all_too_far_has_no_value_there():
+    scales = choose_scale(collected(), "weighted", 0.5, 2)
+    nobody = scales.counted == 0
+    assert nobody.any()
+    assert np.isnan(scales.values[nobody]).all()
+
+
+def test_figures_stand_in_a_grid_of_layers_and_heads():
+    scales = choose_scale(collected(heads=3), "norms")
+    grid, layers, heads = scales.grid("c")
+    assert (layers, heads) == ([0], [0, 1, 2])
+    assert grid.tolist() == [scales.c.tolist()]
+    with pytest.raises(SettingsError, match=r"head 9\.9"):
+        scales.of(9, 9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"metric": "cosine"}, "metric 'cosine'"),
+        ({"percentile": 0}, "percentile 0"),
+        ({"least_keys": 1}, "least_keys 1"),
+        ({"constants": (0.0, 1.0)}, "above 0"),
+        ({"constants": ()}, "empty"),
+    ],
+)
+def test_wrong_settings_are_named(wrong, said):
+    with pytest.raises(SettingsError, match=said):
+        choose_scale(collected(), **wrong)
