@@ -204,7 +204,7 @@ def gaussians_table(settings: Mapping[str, Any], inputs: Mapping[str, Path], pro
 
 @step(
     "gaussians.map",
-    version=1,
+    version=2,
     defaults={
         "method": "tsne",
         "shape": "contexts",
