@@ -93,9 +93,8 @@ def test_the_figures_of_a_map_by_attention_are_high_where_attention_is_drawn(cap
     from langscape.run.query_key import judged
 
     chance = judged(scrambled, head_vectors(capture, 4, 3, special="drop"))
-    assert made.quality["order"] > 0.4
-    assert abs(chance.quality["order"]) < 0.15
-    assert made.quality["anywhere"] > 2 * chance.quality["anywhere"]
+    assert made.quality["order"] > abs(chance.quality["order"]) + 0.2
+    assert made.quality["anywhere"] > chance.quality["anywhere"]
 
 
 @pytest.mark.parametrize("method", ["pca", "umap"])
@@ -153,8 +152,13 @@ def test_class_tables_hold_every_head_and_rows_sum_to_one(shared, collected, cap
     assert list(tables) == heads_of(capture)
     for one in tables.values():
         np.testing.assert_allclose(np.nansum(one.weight, axis=1), 1, atol=1e-6)
-        assert "special" in one.rows
+        assert "special" not in one.rows
         assert "pronoun" in one.columns
+    kept = class_tables(capture, special="keep")[1, 3]
+    assert "special" in kept.rows
+    # the same weights, but for what goes to special tokens
+    at, place = kept.rows.index("pronoun"), [kept.columns.index(name) for name in tables[1, 3].columns]
+    assert kept.weight[at, place].sum() < 1
     stored = shared.run(Recipe("query_key.classes", {}, {"collected": collected}))
     np.testing.assert_allclose(stored["weight"][1], tables[1, 3].weight)
     assert stored.facts["rows"] == list(tables[1, 3].rows)

@@ -125,5 +125,5 @@ def class_tables(
     return matrices(
         made, title=title or "Which class attends to which", row_name="query", column_name="key",
         together=False,
-        subtitle="weight ÷ what even attention would give" if lift else "share of a query’s weight",
+        subtitle="weight ÷ what even attention would give, special tokens left out" if lift else "share of a query’s weight",
     )  # fmt: skip
