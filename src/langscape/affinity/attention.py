@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.affinity.joint import joint_from_dense
-from langscape.data import Affinities, Capture, Items
+from langscape.affinity.tokens import array_named, place, token_items
+from langscape.data import Affinities, Capture
 from langscape.errors import DataError, SettingsError
 
 
@@ -35,15 +36,15 @@ def attention(
     """
     if special not in ("keep", "drop"):
         raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    weights = capture[of] if of in capture.arrays else _unnamed(capture, of)
+    weights = array_named(capture, of)
     if capture.axes[of] != ("layer", "head", "query", "key") or weights.shape[2] != weights.shape[3]:
         raise DataError(
             f"{of} has axes {capture.axes[of]} and shape {weights.shape}; a map needs one side on both"
         )
-    A = weights[_place(capture, of, "layer", layer), _place(capture, of, "head", head)]
+    A = weights[place(capture, of, "layer", layer), place(capture, of, "head", head)]
     if not np.isfinite(A).all():
         raise DataError(f"{of} of layer {layer}, head {head} holds NaN or infinity; capture it in float32")
-    items = _items(capture, of)
+    items = token_items(capture, of)
     kept = np.arange(len(items))
     if special == "drop":
         kept = kept[~items.columns["special"].astype(bool)]
@@ -69,40 +70,6 @@ def attention(
         name: capture.made[name] for name in ("model", "revision", "text_digest") if name in capture.made
     }
     return Affinities(P, items.take(kept), made, notes=notes)
-
-
-def _unnamed(capture: Capture, of: str) -> np.ndarray:
-    held = [name for name in capture.arrays if name in ("encoder_attention", "decoder_attention")]
-    if held and of == "attention":
-        raise SettingsError(f"this capture holds {' and '.join(held)}; say which with of={held[0]!r}")
-    return capture[of]
-
-
-def _place(capture: Capture, of: str, noun: Literal["layer", "head"], number: int) -> int:
-    """Where a layer or head stands in the array, which may hold a choice of them."""
-    count = capture[of].shape[0 if noun == "layer" else 1]
-    held = list(capture.made.get(f"{noun}s", {}).get(of, range(count)))
-    if number not in held:
-        whole = held == list(range(len(held))) and len(held) > 1
-        listed = f"0 to {len(held) - 1}" if whole else ", ".join(str(one) for one in held)
-        raise SettingsError(f"{noun} {number} is not in this capture; its {noun}s are {listed}")
-    return held.index(number)
-
-
-def _items(capture: Capture, of: str) -> Items:
-    about = capture.made
-    tokens = list(capture.tokens)
-    if of.startswith("decoder_"):
-        about = capture.made["target"]
-        tokens = list(about["tokens"])
-    special = np.asarray(about.get("special", [False] * len(tokens)), bool)
-    texts = [
-        text if text.strip() else token
-        for text, token in zip(about.get("texts", tokens), tokens, strict=True)
-    ]
-    return Items(
-        tokens, {"position": np.arange(len(tokens)), "special": special, "text": np.asarray(texts, object)}
-    )
 
 
 def _alone(A: np.ndarray, kept: np.ndarray) -> np.ndarray:

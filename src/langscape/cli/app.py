@@ -5,7 +5,23 @@ from __future__ import annotations
 import typer
 
 from langscape import __version__
-from langscape.cli import atlas, demo, models, qk, store, sweep, upkeep, view, words
+from langscape.cli import (
+    atlas,
+    demo,
+    experiments,
+    flow,
+    gaussians,
+    models,
+    qk,
+    store,
+    studio,
+    sweep,
+    tokens,
+    train_lstm,
+    upkeep,
+    view,
+    words,
+)
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
@@ -31,5 +47,21 @@ def _options(
     pass
 
 
-for part in (demo, words, view, atlas, qk, models, store, sweep, upkeep):
+for part in (
+    studio,
+    demo,
+    words,
+    view,
+    atlas,
+    tokens,
+    experiments,
+    qk,
+    gaussians,
+    flow,
+    train_lstm,
+    models,
+    store,
+    sweep,
+    upkeep,
+):
     part.register(app)

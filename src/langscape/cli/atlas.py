@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from langscape.cli.outputs import write_columns
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -45,7 +46,7 @@ def atlas(
 
     settings: dict[str, Any] = {
         "model": absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
-        "layers": _numbers(layers), "steps": steps,
+        "layers": numbers(layers), "steps": steps,
     }  # fmt: skip
     inputs = {} if text is None else {"text": text}
     with bar(f"atlas of {model}") as progress:
@@ -109,28 +110,11 @@ def _files(out: Path) -> list[Path]:
 
 def _write(made: Atlas, file: Path, title: str) -> None:
     if file.suffix.lower() == ".csv":
-        _write_scores(made, file)
+        write_columns(made.scores.columns, file)
     else:
         from langscape.views import write
 
         write(made.view(title), file)
-
-
-def _write_scores(made: Atlas, file: Path) -> None:
-    import csv
-    import io
-
-    from langscape.whole import whole
-
-    columns = made.scores.columns
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(columns)
-    for row in range(len(made.scores)):
-        lines.writerow(values[row] for values in columns.values())
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with whole(file) as aside:
-        aside.write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
 def absolute(model: str) -> str:
@@ -141,16 +125,17 @@ def absolute(model: str) -> str:
     )
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def numbers(text: str | None, option: str = "--layers") -> list[int] | None:
+    """Numbers written as 0-3 or 0,5,11."""
     if text is None:
         return None
-    numbers: list[int] = []
+    found: list[int] = []
     try:
         for part in text.split(","):
             low, dash, high = part.strip().partition("-")
-            numbers += range(int(low), int(high) + 1) if dash else [int(low)]
+            found += range(int(low), int(high) + 1) if dash else [int(low)]
     except ValueError:
-        numbers = []
-    if not numbers:
-        raise SettingsError(f"--layers {text} is not understood; write 0-3, or 0,5,11")
-    return sorted(set(numbers))
+        found = []
+    if not found:
+        raise SettingsError(f"{option} {text} is not understood; write 0-3, or 0,5,11")
+    return sorted(set(found))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,6 +12,8 @@ from langscape.cli.terminal import say
 from langscape.errors import SettingsError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from langscape.data import Map
 
 SUFFIXES = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
@@ -33,7 +36,9 @@ def check_outs(outs: list[Path]) -> None:
             raise SettingsError(f"--out {out} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
 
 
-def deliver(made: Map, outs: list[Path], *, title: str, color: str | None = None) -> None:
+def deliver(
+    made: Map, outs: list[Path], *, title: str, color: str | None = None, quantiles: int | None = None
+) -> None:
     """Write the map to every place asked for, and print where it went."""
     from langscape.views import scatter, write
 
@@ -45,24 +50,32 @@ def deliver(made: Map, outs: list[Path], *, title: str, color: str | None = None
             write_csv(made, out)
         else:
             shown = _thinned(made) if suffix == ".html" else made
-            write(scatter(shown, color=color, title=title), out)
+            write(scatter(shown, color=color, title=title, quantiles=quantiles), out)
         typer.echo(out)
 
 
 def write_csv(made: Map, out: Path) -> None:
     """label, coordinates, the items' columns and the figures per point, as CSV."""
+    axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
+    places = {axis: made.xy[:, at].tolist() for at, axis in enumerate(axes)}
+    columns = {"label": made.labels, **places, **made.items.columns, **made.per_point}
+    if made.shapes is not None:
+        xx, xy, yy = made.shapes[:, 0, 0], made.shapes[:, 0, 1], made.shapes[:, 1, 1]
+        columns |= {"shape_xx": xx, "shape_xy": xy, "shape_yy": yy}
+    write_columns(columns, out)
+
+
+def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) -> None:
+    """Columns of one length as CSV, with their names above."""
     import csv
     import io
 
     from langscape.whole import whole
 
-    axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
-    columns = {**dict(made.items.columns), **dict(made.per_point)}
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow(["label", *axes, *columns])
-    for i, label in enumerate(made.labels):
-        table.writerow([label, *made.xy[i].tolist(), *(values[i] for values in columns.values())])
+    table.writerow(columns)
+    table.writerows(zip(*columns.values(), strict=True))
     with whole(out) as aside:
         aside.write_text(text.getvalue(), encoding="utf-8", newline="")
 
@@ -70,7 +83,9 @@ def write_csv(made: Map, out: Path) -> None:
 def summary(made: Map) -> None:
     """Say what the map is like, in a few lines on stderr."""
     figures = made.quality
-    said = [f"{len(made):,} items", f"KL {made.kl:.4f}"]
+    said = [f"{len(made):,} items"]
+    if made.kl == made.kl:
+        said.append(f"KL {made.kl:.4f}")
     if len(made.kls) > 1:
         said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
     if "local" in figures:

@@ -29,9 +29,13 @@ def view(
     import webbrowser
 
     from langscape.mapfile import read_map
-    from langscape.views import scatter, write
+    from langscape.views import ellipses, scatter, write
 
-    picture = scatter(read_map(map), color=color, title=title or map.stem, quantiles=quantiles)
+    made = read_map(map)
+    if made.shapes is not None and quantiles is None:
+        picture = ellipses(made, color=color, title=title or map.stem)
+    else:
+        picture = scatter(made, color=color, title=title or map.stem, quantiles=quantiles)
     path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"
     path = write(picture, path).resolve()
     typer.echo(path)

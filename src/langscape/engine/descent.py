@@ -77,15 +77,18 @@ def tasks(
 ) -> list[list[Landing]]:
     """Descend every start of every dense problem; starts[b] are (n_b, dims) arrays."""
     from langscape.kernels import exact
+    from langscape.kernels.pairs import FAR, padded
 
     dims = len(floor)
     sizes = np.array([len(P) for P in problems], np.int64)
+    widths = np.array([padded(len(P)) for P in problems], np.int64)
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in starts])
-    P = np.concatenate([np.ascontiguousarray(P, np.float32).ravel() for P in problems])
-    P_start = np.concatenate([[0], np.cumsum(sizes * sizes)[:-1]]).astype(np.int64)
-    Y = np.concatenate([np.ascontiguousarray(Y.T, np.float32).ravel() for group in starts for Y in group])
-    Y_start = np.concatenate([[0], np.cumsum(dims * sizes[problem])[:-1]]).astype(np.int64)
-    V, G = np.zeros_like(Y), np.ones_like(Y)
+    P = np.concatenate([_widened(P, padded(len(P)), 0.0).ravel() for P in problems])
+    P_start = _starts(sizes * widths)
+    Y = np.concatenate([_widened(Y.T, padded(len(Y)), FAR).ravel() for group in starts for Y in group])
+    Y_start, V_start = _starts(dims * widths[problem]), _starts(dims * sizes[problem])
+    V, G = np.zeros((2, dims * int(sizes[problem].sum())), np.float32)
+    G += 1
     plans = np.stack([schedule.plan(int(n)) for n in sizes])
     where = (P, P_start, sizes, problem)
     pairs = float((sizes[problem] ** 2).sum())
@@ -102,14 +105,17 @@ def tasks(
         seen = np.array([k for _, k in checks]).reshape(len(checks), problem.size)
         out: list[list[Landing]] = [[] for _ in problems]
         for t, b in enumerate(problem):
-            xy = Y[Y_start[t] : Y_start[t] + dims * sizes[b]].reshape(dims, sizes[b]).T.copy()
+            wide = Y[Y_start[t] : Y_start[t] + dims * widths[b]].reshape(dims, widths[b])
+            xy = wide[:, : sizes[b]].T.copy()
             out[b].append(Landing(xy, float(kls[t]), np.column_stack([at, seen[:, t]])))
         return out
 
     try:
         while step < schedule.steps:
             last = min(schedule.steps, step + stride, (step // check + 1) * check)
-            exact.descend_tasks(*where, Y, V, G, Y_start, dims, plans, step, last, *_scalars(schedule), floor)
+            exact.descend_tasks(
+                *where, Y, V, G, Y_start, V_start, dims, plans, step, last, *_scalars(schedule), floor
+            )
             step = last
             if step % check == 0 or step == schedule.steps:
                 kls = np.empty(problem.size)
@@ -122,6 +128,18 @@ def tasks(
         checks.append((step, kls))
         raise Stopped([landing for group in landings() for landing in group], step) from None
     return landings()
+
+
+def _widened(matrix: np.ndarray, width: int, filling: float) -> np.ndarray:
+    """The matrix in float32 with columns of `filling` added up to `width`."""
+    wide = np.full((len(matrix), width), filling, np.float32)
+    wide[:, : matrix.shape[1]] = matrix
+    return wide
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    """Where each of so many long pieces begins when they stand one after the other."""
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
 
 
 def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
@@ -157,6 +175,37 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
             watch.at(before + step + 1, history[-1][1] if history else math.nan)
     except KeyboardInterrupt:
         raise Stopped([Landing(Y.T.copy(), kl(), np.array(history).reshape(-1, 2))], step) from None
+    final = kl()
+    return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
+
+
+def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, watch: Watch) -> Landing:
+    """Descend one dense problem between Gaussians in the plane; places are (n, 5), see the kernel."""
+    from langscape.kernels import bures as kernels
+
+    kernel: Any = kernels
+    n = len(start)
+    P = np.ascontiguousarray(P, np.float32)
+    Y = np.ascontiguousarray(start.T, np.float32)
+    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
+    shares = np.empty((n + kernel.ROWS - 1) // kernel.ROWS)
+    plan = schedule.plan(n)
+    history: list[tuple[float, float]] = []
+    before = watch.done
+
+    def kl() -> float:
+        totals, parts = np.empty(n), np.empty(n)
+        kernel.kl_rows(P, Y, totals, parts)
+        return math.fsum(totals) + math.log(math.fsum(parts))
+
+    for step in range(schedule.steps):
+        if plan[3, step] > 0:
+            V[:], G[:] = 0.0, 1.0
+        Z = kernel.forces_rows(P, Y, A, R, shares)
+        kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), np.float32(floor))
+        if (step + 1) % (2 * _CHECK) == 0 and step + 1 < schedule.steps:
+            history.append((step + 1, kl()))
+        watch.at(before + step + 1, history[-1][1] if history else math.nan)
     final = kl()
     return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
 

@@ -24,6 +24,7 @@ EXACT_UP_TO = 20_000
 """Points up to which 3-D and 4-D maps are made; their repulsion compares all pairs."""
 
 Engine = Literal["auto", "exact", "grid"]
+Shape = Literal["contexts", "diagonal", "full"]
 
 
 def embed(
@@ -34,6 +35,7 @@ def embed(
     restarts: int = 1,
     *,
     at_least: Sequence[float | None] | None = None,
+    shape: Shape | None = None,
     engine: Engine = "auto",
     quality: bool = True,
     seed: int = 0,
@@ -43,7 +45,9 @@ def embed(
 
     The first restart begins at `initial`, every further one at random places of its own seed.
     at_least gives some coordinates a floor, for example (None, None, 0.001, 0.001) in 4-D.
-    Maps made from vectors carry quality figures unless quality=False.
+    Maps made from vectors carry quality figures unless quality=False. Distributions
+    (`affinity.gaussians`) may be drawn as ellipses: shape="contexts" shows their variance, "diagonal"
+    and "full" learn ellipses as further coordinates.
 
     >>> import numpy as np
     >>> from langscape import affinity
@@ -51,6 +55,13 @@ def embed(
     >>> m.xy.shape, len(m.kls)
     ((12, 2), 1)
     """
+    if shape is not None:
+        from langscape.engine.ellipses import embed_ellipses
+
+        if dims != 2 or at_least is not None:
+            raise SettingsError("ellipses are drawn on maps of 2 dimensions without at_least; leave both out")
+        how = {"engine": engine, "quality": quality, "seed": seed, "progress": progress}
+        return embed_ellipses(affinities, shape, initial, schedule, restarts, **how)
     return embed_many(
         [affinities],
         dims,

@@ -24,6 +24,7 @@ class Schedule:
     gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
     largest_step      no point moves farther than this in one step; 0 for no limit
     reset             velocity and gains start afresh when early exaggeration ends
+    settle            over so many steps at the end the learning rate falls to a tenth: points come to rest
 
     >>> Schedule(steps=500).early_steps
     250
@@ -41,6 +42,7 @@ class Schedule:
     least_gain: float = 0.01
     largest_step: float = 5.0
     reset: bool = True
+    settle: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
@@ -48,6 +50,9 @@ class Schedule:
         _whole("early_steps", self.early_steps, 0)
         _whole("late_steps", self.late_steps, 0)
         _whole("switch", self.switch, 0)
+        _whole("settle", self.settle, 0)
+        if self.settle > self.steps:
+            raise SettingsError(f"settle {self.settle} is more than all {self.steps} steps; lower it")
         if self.early_steps + self.late_steps > self.steps:
             raise SettingsError(
                 f"{self.early_steps} early and {self.late_steps} late steps do not fit into {self.steps}; "
@@ -87,6 +92,8 @@ class Schedule:
             # neighbours among 601 words, at n/48 28 %
             plan[1, self.steps - self.late_steps :] = after / self.late_exaggeration
         plan[1, : self.early_steps] = early
+        if self.settle:
+            plan[1, self.steps - self.settle :] *= np.linspace(1.0, 0.1, self.settle, dtype=np.float32)
         calm = max(self.early_steps, self.switch)
         plan[2, :calm] = self.momentum[0]
         plan[2, calm:] = self.momentum[1]

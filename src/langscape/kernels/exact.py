@@ -1,8 +1,7 @@
-"""The exact t-SNE step: all pairs, float32, 2, 3 or 4 dimensions, one pass over each row.
+"""Exact t-SNE: steps of the descent from the forces of `pairs`, and the KL in float64.
 
-Coordinates are dimension-major, (dims, n), so that the inner loop reads every coordinate with
-unit stride. Attraction A and repulsion R are kept apart, so that exaggeration and the normaliser
-Z are applied afterwards: gradient = 4 (exaggeration·A − R/Z). P is never scaled.
+Attraction A and repulsion R are kept apart, so that exaggeration and the normaliser Z are applied
+afterwards: gradient = 4 (exaggeration·A − R/Z). P is never scaled.
 
 Two drivers run the same step. `descend_tasks` gives each thread whole problems (restarts, heads);
 `descend_rows` splits one large problem by rows. Which one runs depends on the size alone, and
@@ -18,276 +17,12 @@ from numba import float32 as f32
 from numba import njit, prange
 
 from langscape.kernels.maths import FAST, log
+from langscape.kernels.pairs import attraction, forces, padded, repulsion
+
+_padded = njit(padded)
 
 ROWS = 64
 """Rows a thread takes at a time when one problem is split; fixed, so that partial sums are too."""
-
-
-@njit(**FAST)
-def forces_2(P, Y, A, R, first, last):
-    """Fill A and R for rows first..last in 2-D; return their share of Z."""
-    Z = 0.0
-    n = Y.shape[1]
-    y0 = Y[0]
-    y1 = Y[1]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        a0 = f32(0)
-        a1 = f32(0)
-        r0 = f32(0)
-        r1 = f32(0)
-        z = f32(0)
-        p = P[i]
-        for j in range(n):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1)
-            z += q
-            pq = p[j] * q
-            qq = q * q
-            a0 += pq * u0
-            a1 += pq * u1
-            r0 += qq * u0
-            r1 += qq * u1
-        Z += z - 1.0
-        A[0, i] = a0
-        A[1, i] = a1
-        R[0, i] = r0
-        R[1, i] = r1
-    return Z
-
-
-@njit(**FAST)
-def forces_3(P, Y, A, R, first, last):
-    """Fill A and R for rows first..last in 3-D; return their share of Z."""
-    Z = 0.0
-    n = Y.shape[1]
-    y0 = Y[0]
-    y1 = Y[1]
-    y2 = Y[2]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        c2 = y2[i]
-        a0 = f32(0)
-        a1 = f32(0)
-        a2 = f32(0)
-        r0 = f32(0)
-        r1 = f32(0)
-        r2 = f32(0)
-        z = f32(0)
-        p = P[i]
-        for j in range(n):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            u2 = c2 - y2[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2)
-            z += q
-            pq = p[j] * q
-            qq = q * q
-            a0 += pq * u0
-            a1 += pq * u1
-            a2 += pq * u2
-            r0 += qq * u0
-            r1 += qq * u1
-            r2 += qq * u2
-        Z += z - 1.0
-        A[0, i] = a0
-        A[1, i] = a1
-        A[2, i] = a2
-        R[0, i] = r0
-        R[1, i] = r1
-        R[2, i] = r2
-    return Z
-
-
-@njit(**FAST)
-def forces_4(P, Y, A, R, first, last):
-    """Fill A and R for rows first..last in 4-D; return their share of Z."""
-    Z = 0.0
-    n = Y.shape[1]
-    y0 = Y[0]
-    y1 = Y[1]
-    y2 = Y[2]
-    y3 = Y[3]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        c2 = y2[i]
-        c3 = y3[i]
-        a0 = f32(0)
-        a1 = f32(0)
-        a2 = f32(0)
-        a3 = f32(0)
-        r0 = f32(0)
-        r1 = f32(0)
-        r2 = f32(0)
-        r3 = f32(0)
-        z = f32(0)
-        p = P[i]
-        for j in range(n):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            u2 = c2 - y2[j]
-            u3 = c3 - y3[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2 + u3 * u3)
-            z += q
-            pq = p[j] * q
-            qq = q * q
-            a0 += pq * u0
-            a1 += pq * u1
-            a2 += pq * u2
-            a3 += pq * u3
-            r0 += qq * u0
-            r1 += qq * u1
-            r2 += qq * u2
-            r3 += qq * u3
-        Z += z - 1.0
-        A[0, i] = a0
-        A[1, i] = a1
-        A[2, i] = a2
-        A[3, i] = a3
-        R[0, i] = r0
-        R[1, i] = r1
-        R[2, i] = r2
-        R[3, i] = r3
-    return Z
-
-
-@njit(**FAST)
-def repulsion_2(Y, R, first, last):
-    """Fill R alone in 2-D, for when P is sparse; return the rows' share of Z."""
-    Z = 0.0
-    y0 = Y[0]
-    y1 = Y[1]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        r0 = f32(0)
-        r1 = f32(0)
-        z = f32(0)
-        for j in range(Y.shape[1]):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1)
-            z += q
-            qq = q * q
-            r0 += qq * u0
-            r1 += qq * u1
-        Z += z - 1.0
-        R[0, i] = r0
-        R[1, i] = r1
-    return Z
-
-
-@njit(**FAST)
-def repulsion_3(Y, R, first, last):
-    """Fill R alone in 3-D; return the rows' share of Z."""
-    Z = 0.0
-    y0 = Y[0]
-    y1 = Y[1]
-    y2 = Y[2]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        c2 = y2[i]
-        r0 = f32(0)
-        r1 = f32(0)
-        r2 = f32(0)
-        z = f32(0)
-        for j in range(Y.shape[1]):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            u2 = c2 - y2[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2)
-            z += q
-            qq = q * q
-            r0 += qq * u0
-            r1 += qq * u1
-            r2 += qq * u2
-        Z += z - 1.0
-        R[0, i] = r0
-        R[1, i] = r1
-        R[2, i] = r2
-    return Z
-
-
-@njit(**FAST)
-def repulsion_4(Y, R, first, last):
-    """Fill R alone in 4-D; return the rows' share of Z."""
-    Z = 0.0
-    y0 = Y[0]
-    y1 = Y[1]
-    y2 = Y[2]
-    y3 = Y[3]
-    for i in range(first, last):
-        c0 = y0[i]
-        c1 = y1[i]
-        c2 = y2[i]
-        c3 = y3[i]
-        r0 = f32(0)
-        r1 = f32(0)
-        r2 = f32(0)
-        r3 = f32(0)
-        z = f32(0)
-        for j in range(Y.shape[1]):
-            u0 = c0 - y0[j]
-            u1 = c1 - y1[j]
-            u2 = c2 - y2[j]
-            u3 = c3 - y3[j]
-            q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2 + u3 * u3)
-            z += q
-            qq = q * q
-            r0 += qq * u0
-            r1 += qq * u1
-            r2 += qq * u2
-            r3 += qq * u3
-        Z += z - 1.0
-        R[0, i] = r0
-        R[1, i] = r1
-        R[2, i] = r2
-        R[3, i] = r3
-    return Z
-
-
-@njit(**FAST)
-def attraction(starts, columns, values, Y, A, first, last):
-    """Fill A for rows first..last from a sparse P (CSR with unsigned indices), any dimension."""
-    dims = Y.shape[0]
-    u = np.empty(dims, np.float32)
-    for i in range(first, last):
-        for d in range(dims):
-            A[d, i] = f32(0)
-        for k in range(starts[i], starts[i + 1]):
-            j = columns[k]
-            s = f32(1)
-            for d in range(dims):
-                u[d] = Y[d, i] - Y[d, j]
-                s += u[d] * u[d]
-            pq = values[k] / s
-            for d in range(dims):
-                A[d, i] += pq * u[d]
-
-
-@njit(**FAST)
-def forces(P, Y, A, R, first, last):
-    """The dense step in whichever dimension Y has."""
-    if Y.shape[0] == 2:
-        return forces_2(P, Y, A, R, first, last)
-    if Y.shape[0] == 3:
-        return forces_3(P, Y, A, R, first, last)
-    return forces_4(P, Y, A, R, first, last)
-
-
-@njit(**FAST)
-def repulsion(Y, R, first, last):
-    """The repulsion in whichever dimension Y has."""
-    if Y.shape[0] == 2:
-        return repulsion_2(Y, R, first, last)
-    if Y.shape[0] == 3:
-        return repulsion_3(Y, R, first, last)
-    return repulsion_4(Y, R, first, last)
 
 
 @njit(**FAST)
@@ -322,7 +57,7 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
     Gains as van der Maaten's: +0.2 while velocity and gradient point against each other (the
     descent keeps its direction), ×0.8 when not, never below `least_gain`.
     """
-    dims, n = Y.shape
+    dims, n = V.shape
     four = f32(4)
     inverse = f32(1.0 / Z)
     for d in range(dims):
@@ -359,8 +94,11 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
 
 @njit(**FAST)
 def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step, floor):
-    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset."""
-    n = Y.shape[1]
+    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset.
+
+    P and Y may be wider than V, G, A and R, which have one column per point.
+    """
+    n = V.shape[1]
     for step in range(first, last):
         if plan[3, step] > 0:
             V[:] = f32(0)
@@ -393,6 +131,7 @@ def descend_tasks(
     V,
     G,
     Y_start,
+    V_start,
     dims,
     plans,
     first,
@@ -404,20 +143,23 @@ def descend_tasks(
 ):
     """Steps first..last of many dense problems, whole problems per thread.
 
-    P, Y, V and G are flat: task t works on problem[t], whose P starts at P_start and has
-    sizes² entries, and on dims × size coordinates from Y_start[t]. plans is (problems, 4, steps).
+    P, Y, V and G are flat: task t works on problem[t], whose P starts at P_start and has size
+    rows, on dims rows of coordinates from Y_start[t], both as wide as `padded` says, and on
+    dims × size velocities and gains from V_start[t]. plans is (problems, 4, steps).
     """
     for t in prange(problem.size):
         b = problem[t]
         n = sizes[b]
-        p = P[P_start[b] : P_start[b] + n * n].reshape(n, n)
-        lo = Y_start[t]
+        m = _padded(n)
+        p = P[P_start[b] : P_start[b] + n * m].reshape(n, m)
+        y = Y_start[t]
+        lo = V_start[t]
         hi = lo + dims * n
         A = np.empty((dims, n), np.float32)
         R = np.empty((dims, n), np.float32)
         descend(
             p,
-            Y[lo:hi].reshape(dims, n),
+            Y[y : y + dims * m].reshape(dims, m),
             V[lo:hi].reshape(dims, n),
             G[lo:hi].reshape(dims, n),
             A,
@@ -463,7 +205,7 @@ def _in_order(shares):
 @njit(**FAST)
 def _kl_row(p, Y, i, s):
     """Row i's Σ p log(p(1+d²)), Σ p and Σ 1/(1+d²) with itself left out, in float64; s is scratch."""
-    dims, n = Y.shape
+    dims, n = Y.shape[0], s.size
     s[:] = 1.0
     for d in range(dims):
         y = Y[d]
@@ -486,7 +228,7 @@ def _kl_row(p, Y, i, s):
 @njit(**FAST)
 def kl_dense(P, Y):
     """KL(P‖Q) in nats, float64, of one problem: Σ p log(p(1+d²)) + log Z, P taken to sum to 1."""
-    n = Y.shape[1]
+    n = P.shape[0]
     total = 0.0
     mass = 0.0
     Z = 0.0
@@ -505,9 +247,10 @@ def kl_tasks(P, P_start, sizes, problem, Y, Y_start, dims, out):
     for t in prange(problem.size):
         b = problem[t]
         n = sizes[b]
+        m = _padded(n)
         lo = Y_start[t]
         out[t] = kl_dense(
-            P[P_start[b] : P_start[b] + n * n].reshape(n, n), Y[lo : lo + dims * n].reshape(dims, n)
+            P[P_start[b] : P_start[b] + n * m].reshape(n, m), Y[lo : lo + dims * m].reshape(dims, m)
         )
 
 

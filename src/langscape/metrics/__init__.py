@@ -7,6 +7,26 @@ from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl
 from langscape.metrics.figure import Correlation, Figure, Stability
+from langscape.metrics.flow import (
+    Alarm,
+    alarms,
+    change,
+    contributions,
+    lstm_changes,
+    nearest_words,
+    predicted_vectors,
+    saturation,
+    twins,
+    weak_pairs,
+)
+from langscape.metrics.gaussians import (
+    area_variance,
+    ellipse_distances,
+    euclidean2,
+    hellinger2,
+    reconstruction,
+    wasserstein2,
+)
 from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.likeness import head_distances, head_groups
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -21,8 +41,10 @@ from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.spread import align, stability
 from langscape.metrics.summary import quality
+from langscape.metrics.surprise import surprises
 
 __all__ = [
+    "Alarm",
     "Chain",
     "ClassTable",
     "Correlation",
@@ -32,27 +54,43 @@ __all__ = [
     "Stability",
     "aggregate_attention",
     "agreement",
+    "alarms",
     "align",
+    "area_variance",
     "attention_order",
+    "change",
     "class_attention",
+    "contributions",
     "distances",
+    "ellipse_distances",
+    "euclidean2",
     "even_scores",
     "global_",
     "head_distances",
     "head_groups",
     "head_scores",
+    "hellinger2",
     "kl",
     "local",
+    "lstm_changes",
     "map_distances",
     "name_heads",
     "ndcg",
+    "nearest_words",
     "pair_clusters",
+    "predicted_vectors",
     "quality",
+    "reconstruction",
+    "saturation",
     "spearman",
     "stability",
     "stationary",
     "strongest_anywhere",
     "strongest_near",
+    "surprises",
     "trustworthiness",
+    "twins",
     "vectors",
+    "wasserstein2",
+    "weak_pairs",
 ]

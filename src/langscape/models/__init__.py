@@ -15,40 +15,66 @@ from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
+    from langscape.models.gaussians import gaussians_of, word_gaussians
+    from langscape.models.logits import Contributions, Words, contributions, lens, promoted
+    from langscape.models.lstm import LSTMModel, wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
     from langscape.models.query_key import collect_query_key
+    from langscape.models.residual import Stream, stream
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
+    "Contributions": "logits",
+    "Stream": "residual",
+    "Words": "logits",
+    "contributions": "logits",
+    "lens": "logits",
+    "promoted": "logits",
+    "stream": "residual",
     "Estimate": "memory",
+    "LSTMModel": "lstm",
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
     "collect_query_key": "query_key",
     "estimate": "memory",
+    "gaussians_of": "gaussians",
     "model_revision": "open",
     "open_model": "open",
+    "word_gaussians": "gaussians",
+    "wrap_lstm": "lstm",
     "wrap_model": "model",
 }
 
 __all__ = [
+    "Contributions",
     "Estimate",
+    "LSTMModel",
     "Model",
+    "Stream",
+    "Words",
     "capture",
     "capture_each",
     "collect_query_key",
+    "contributions",
     "drop_special",
     "estimate",
+    "gaussians_of",
     "get_model",
+    "lens",
     "merge_words",
     "model_path",
     "model_revision",
     "open_model",
     "packaged_models",
+    "promoted",
+    "stream",
     "token_classes",
     "token_texts",
+    "word_gaussians",
+    "wrap_lstm",
     "wrap_model",
 ]
 

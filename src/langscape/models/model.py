@@ -15,7 +15,7 @@ from transformers.models.auto import modeling_auto
 from langscape.errors import MissingError, SettingsError
 from langscape.models.layout import Layout, probe
 
-Kind = Literal["encoder", "decoder", "encoder-decoder", "vision"]
+Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import transformers
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
+from langscape.models.lstm import SHIPPED, is_lstm, load_lstm, shipped_path
 from langscape.models.model import Kind, Model, chosen_device, kind_of
 from langscape.models.packaged import PACKAGED, model_path
 
@@ -26,7 +27,7 @@ _FILES = ["*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors"]
 def open_model(
     name: str | os.PathLike[str], device: str = "auto", *, precision: Literal["float32", "stored"] = "float32"
 ) -> Model:
-    """The model of that name, in eval mode: "default", "decoder", a folder, or a Hub id.
+    """The model of that name, in eval mode: "default", "decoder", "lstm", "lstm-tiny", a folder, or a Hub id.
 
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
@@ -42,6 +43,8 @@ def open_model(
     place = chosen_device(device)
     called = os.fspath(name)
     folder, revision = _found(called)
+    if is_lstm(folder):
+        return load_lstm(folder, called, model_revision(folder), place)
     config = _config(folder, called)
     kind = kind_of(config)
     files = _weights(folder, called)
@@ -67,6 +70,8 @@ def model_revision(name: str | os.PathLike[str]) -> str:
 
 def _found(name: str) -> tuple[Path, str]:
     """The folder of a model and, where it is known without reading the weights, its revision."""
+    if name in SHIPPED:
+        return shipped_path(name), ""
     if name in PACKAGED:
         folder = model_path(name)
         return folder, PACKAGED[name].sha256
@@ -80,7 +85,7 @@ def _found(name: str) -> tuple[Path, str]:
     if path.is_absolute() or name.startswith((".", "~")) or not _HUB_ID.fullmatch(name):
         raise FileError(
             f"there is no folder {name}; give a folder, a Hub id such as google/flan-t5-small, "
-            f"or one of {', '.join(PACKAGED)}"
+            f"or one of {', '.join((*PACKAGED, *SHIPPED))}"
         )
     return _fetched(name)
 

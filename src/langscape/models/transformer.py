@@ -10,6 +10,7 @@ from langscape.data import Capture, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
 from langscape.models.inputs import Reading, Row, is_one, rows
+from langscape.models.lstm import LSTMModel, read, texts_of
 from langscape.models.memory import LIMIT, refuse_above, size, working
 from langscape.models.model import Model
 from langscape.models.plan import Plan, arrays, make_plan
@@ -88,6 +89,11 @@ def capture(
     >>> seen.tokens, seen["attention"].shape
     (('[CLS]', 'rain', 'fell', '.', '[SEP]'), (1, 12, 5, 5))
     """
+    if isinstance(model, LSTMModel):
+        _only_texts(model, layers=layers, heads=heads, target=target)
+        chosen = None if want is ALL else want
+        settings: dict[str, Any] = {"generate": generate, "sample_seed": sample_seed, "special": special}
+        return read(model, text, chosen, **settings, memory=memory, progress=progress)
     plan = make_plan(model.layout, want, layers, heads)
     reading = Reading(long, overlap, generate, sample_seed)
     one = is_one(model, text)
@@ -130,10 +136,22 @@ def capture_each(
     >>> [len(seen.tokens) for seen in capture_each(open_model("default"), ["Rain fell.", "Rain"])]
     [5, 3]
     """
+    if isinstance(model, LSTMModel):
+        _only_texts(model, layers=layers, heads=heads)
+        chosen = None if want is ALL else want
+        for text in texts_of(texts):
+            yield read(model, text, chosen, special=special, memory=memory)
+        return
     plan = make_plan(model.layout, want, layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
     ready = rows(model, listed, targets, Reading(long, overlap))
     yield from _in_order(model, plan, ready, special, batch, memory)
+
+
+def _only_texts(model: LSTMModel, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise SettingsError(f"{model.name} is an LSTM and takes no {name}; leave it out")
 
 
 def _in_order(

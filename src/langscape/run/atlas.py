@@ -47,8 +47,8 @@ class Atlas:
     of: str = "attention"
     notes: tuple[str, ...] = ()
 
-    def view(self, title: str | None = None) -> View:
-        """The atlas as a picture."""
+    def view(self, title: str | None = None, *, attention: bool = True) -> View:
+        """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
         from langscape.views import atlas
 
         shown = Capture(
@@ -59,7 +59,14 @@ class Atlas:
             (*self.capture.notes, *self.notes),
         )
         return atlas(
-            shown, self.maps, self.scores, self.head_map, meanings=MEANINGS, array=self.of, title=title
+            shown,
+            self.maps,
+            self.scores,
+            self.head_map,
+            meanings=MEANINGS,
+            array=self.of,
+            attention=attention,
+            title=title,
         )
 
     def ranked(self, by: str = "interest") -> np.ndarray:
@@ -109,26 +116,25 @@ def make_atlas(
 def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
     """The three schedules that restarts of a head of n tokens take in turn.
 
-    No single one is good for all heads. Peaked ones want small steps at the end: at the usual n/4 most
-    runs stay 10 to 25 % above the best KL, for points shake around their hub. Flat ones fall into a point
-    under exaggeration and never leave it, so a third of the runs have none. Heads that read the text in
-    order are long chains, and unfold only with some.
+    No single one is good for all heads. Heads that read the text in order are long chains, and unfold only
+    with much exaggeration; flat ones fall into a point under it and never leave, so the last has little.
+    All take small steps, or points shake around the hub of a peaked head, and come to rest at the end.
     """
     from langscape.engine import Schedule
 
-    calm = Schedule(
-        steps=steps, early_exaggeration=1.0, early_steps=0, switch=steps // 4, learning_rate=max(n / 16, 1.0)
-    )
-    slight, strong = (
-        Schedule(
+    def made(factor: float, early: int, rates: tuple[int, int], momentum: float) -> Schedule:
+        first, after = (max(n / part, 1.0) for part in rates)
+        return Schedule(
             steps=steps,
             early_exaggeration=factor,
-            early_steps=3 * steps // 10,
-            learning_rate=(max(n / 96, 1.0), max(n / late, 1.0)),
+            early_steps=early * steps // 10,
+            switch=steps // 4,
+            learning_rate=(first, after),
+            momentum=(momentum, 0.9),
+            settle=3 * steps // 10,
         )
-        for factor, late in ((2.0, 12), (6.0, 8))
-    )
-    return [calm, slight, strong]
+
+    return [made(3.0, 2, (24, 12), 0.8), made(6.0, 2, (48, 8), 0.5), made(1.5, 3, (24, 12), 0.8)]
 
 
 def embed_restarts(

@@ -151,11 +151,11 @@ class LocalPool:
         if self._stillborn >= self.BOOT_TRIES:
             raise StoreError(
                 f"{self._stillborn} worker processes in a row ended before they were ready "
-                f"({_ending(worker.process)}); see what they printed, or use workers=0 to run in this process"
+                f"({ending(worker.process)}); see what they printed, or use workers=0 to run in this process"
             )
         outcomes = [outcome(task, "back") for task in worker.tasks]
         if worker.ready and outcomes:
-            outcomes[0] |= {"state": "lost", "error": f"its worker process ended ({_ending(worker.process)})"}
+            outcomes[0] |= {"state": "lost", "error": f"its worker process ended ({ending(worker.process)})"}
         self._pool[self._pool.index(worker)] = _Worker(self._hello, self._messages)
         return outcomes
 
@@ -214,7 +214,8 @@ def outcome(task: Task, state: str, error: str = "") -> Outcome:
     return {"key": task["key"], "state": state, "error": error, "seconds": 0.0}
 
 
-def _ending(process: subprocess.Popen[bytes]) -> str:
+def ending(process: subprocess.Popen[bytes]) -> str:
+    """How a process ended, in words."""
     code = process.returncode
     if code is not None and code < 0:
         why = "; too little memory is the usual cause" if code == -9 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from langscape.data import Items, Map, Progress
 from langscape.errors import SettingsError
 from langscape.run.packing import packed_rows
 from langscape.run.recipe import Recipe
+from langscape.run.results import Table
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 
@@ -48,7 +50,11 @@ def as_map(sweep: Sweep, base: Map) -> Map:
 
     Vectors are left out, so that a million words stay small.
     """
-    parts = [table for _, table in sweep.results()]
+    return joined([table for _, table in sweep.results()], base)
+
+
+def joined(parts: Sequence[Table], base: Map) -> Map:
+    """Parts of `words.places` and `words.place` as one map; the first part is the base's own words."""
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def revision(settings: Mapping[str, Any]) -> str:
 
 @step(
     "heads.atlas",
-    version=1,
+    version=2,
     defaults={
         "model": "default",
         "text": None,
@@ -72,15 +72,22 @@ def captured_attention(
     model: Any, text: str, layers: list[int] | None = None, *, cut: bool = False
 ) -> Capture:
     """The attention of the model over a text; with `cut`, over its first window."""
+    return captured(model, text, ("attention",), layers, cut=cut)
+
+
+def captured(
+    model: Any, text: str, want: Sequence[str], layers: list[int] | None = None, *, cut: bool = False
+) -> Capture:
+    """What is wanted of a text model over a text; with `cut`, over the first part that it takes."""
     from langscape.models import capture
 
     if model.kind == "vision":
-        raise SettingsError(f"{model.name} reads images; an atlas of heads needs a model that reads text")
+        raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
     if not text.strip():
-        raise SettingsError("the text is empty; an atlas needs a text of a few sentences")
+        raise SettingsError("the text is empty; give one of a few sentences")
     if cut:
-        return capture(model, text, ("attention",), layers, long="window")[0]
-    return capture(model, text, ("attention",), layers)
+        return capture(model, text, want, layers, long="window")[0]
+    return capture(model, text, want, layers)
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

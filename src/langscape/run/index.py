@@ -1,4 +1,4 @@
-"""The store's SQLite index: sweeps and their tasks, and the hashes of input files.
+"""The store's SQLite index: sweeps and their tasks, jobs, inputs, and the hashes of input files.
 
 Nothing here is needed to trust a result: labels beside the results say what they are. An index that
 is lost or damaged costs the list of sweeps and the remembered hashes, and is made anew.
@@ -30,6 +30,14 @@ create table if not exists tasks (
     sweep text, place integer, key text, digest text, recipe text, state text, tries integer, error text,
     primary key (sweep, place)) without rowid;
 """
+
+# Tables added without a new version: who does not know them does not look at them.
+_LATER = """
+create table if not exists jobs (
+    id text primary key, made real, changed real, state text, owner text, record text) without rowid;
+create table if not exists inputs (id text primary key, made real, record text) without rowid;
+"""
+_LIVE = ("queued", "running")
 
 
 class Index:
@@ -110,6 +118,71 @@ class Index:
             db.execute("delete from tasks where sweep = ?", (id,))
             db.execute("delete from sweeps where id = ?", (id,))
 
+    def jobs(self, since: float = 0.0) -> list[dict[str, Any]]:
+        """Every job changed after that time, the oldest first."""
+        return self._ask("select * from jobs where changed > ? order by made, id", (since,))
+
+    def job_ids(self) -> set[str]:
+        """The ids of all jobs."""
+        return {row["id"] for row in self._ask("select id from jobs", ())}
+
+    def claim_job(self, id: str, owner: str, record: str) -> bool:
+        """Take a job on, a new one or one that has ended; never one that somebody is at."""
+        now = time.time()
+        with self._change() as db:
+            row = db.execute("select state from jobs where id = ?", (id,)).fetchone()
+            if row is not None and row["state"] in _LIVE:
+                return False
+            made = "coalesce((select made from jobs where id = ?), ?)"
+            db.execute(
+                f"insert or replace into jobs values (?, {made}, ?, 'queued', ?, ?)",
+                (id, id, now, now, owner, record),
+            )
+            return True
+
+    def adopt_job(self, id: str, was: str, owner: str) -> bool:
+        """Take over a live job of an owner who is gone; one of several who try gets it."""
+        with self._change() as db:
+            done = db.execute(
+                "update jobs set owner = ?, state = 'queued', changed = ? where id = ? and owner = ? "
+                "and state in ('queued', 'running')",
+                (owner, time.time(), id, was),
+            )
+            return done.rowcount == 1
+
+    def change_job(self, id: str, owner: str, state: str, record: str) -> bool:
+        """Write down how a job of ours stands; False if it is not ours any more."""
+        with self._change() as db:
+            done = db.execute(
+                "update jobs set state = ?, record = ?, changed = ? where id = ? and owner = ?",
+                (state, record, time.time(), id, owner),
+            )
+            return done.rowcount == 1
+
+    def forget_job(self, id: str) -> None:
+        """Remove a job from the list; its result stays in the store."""
+        with self._change() as db:
+            db.execute("delete from jobs where id = ?", (id,))
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """Every input that was given, the latest first."""
+        return self._ask("select * from inputs order by made desc", ())
+
+    def input(self, id: str) -> dict[str, Any] | None:
+        """The input of that id."""
+        rows = self._ask("select * from inputs where id = ?", (id,))
+        return rows[0] if rows else None
+
+    def add_input(self, id: str, record: str) -> None:
+        """Write an input down, or give it a new time and record."""
+        with self._change() as db:
+            db.execute("insert or replace into inputs values (?, ?, ?)", (id, time.time(), record))
+
+    def forget_input(self, id: str) -> None:
+        """Remove an input from the list; its bytes stay in the store."""
+        with self._change() as db:
+            db.execute("delete from inputs where id = ?", (id,))
+
     def _open(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
         try:
@@ -125,6 +198,9 @@ class Index:
                 )
             if version < VERSION:
                 db.executescript(f"begin immediate; {_TABLES} pragma user_version = {VERSION}; commit;")
+            held = "select count(*) from sqlite_master where type = 'table' and name in ('jobs', 'inputs')"
+            if db.execute(held).fetchone()[0] < 2:
+                db.executescript(f"begin immediate; {_LATER} commit;")
             return db
         except BaseException:
             db.close()

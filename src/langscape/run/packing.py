@@ -66,6 +66,15 @@ def read_packed(path: Path, first: int, count: int) -> tuple[list[str], np.ndarr
     return words, np.asarray(matrix)
 
 
+def read_words(path: Path) -> list[str]:
+    """All words of a packed file, in the order of its rows; the vectors are not read."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        text = file.get_tensor("words")
+    return text.tobytes().decode("utf-8", "surrogatepass").split("\n")
+
+
 class _ToFile(Gather):
     """Rows that go to a file as they come, instead of into memory."""
 

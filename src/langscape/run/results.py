@@ -14,6 +14,7 @@ import numpy as np
 from langscape.data import Map, frozen
 from langscape.errors import DataError
 from langscape.run.recipe import canonical, plain
+from langscape.tensorfile import write_tensors
 
 ENDINGS = {"map": ".parquet", "table": ".parquet", "arrays": ".safetensors", "bytes": ".bin", "figures": ""}
 """The kinds of results, and the ending of the file of each; figures stand in the label itself."""
@@ -105,14 +106,10 @@ def read(kind: str, path: Path) -> Any:
 
 
 def _write_arrays(result: Arrays, path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    arrays = {}
     for name, array in result.arrays.items():
         if array.dtype.kind not in "biuf":
             raise DataError(f"array {name!r} holds {array.dtype}; expected numbers. Put text into a Table")
-        arrays[name] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    save_file(arrays, path, metadata={"langscape": canonical(plain(result.facts, "the facts of a result"))})
+    write_tensors(path, result.arrays, {"langscape": canonical(plain(result.facts, "the facts of a result"))})
 
 
 def _read_arrays(path: Path) -> Arrays:

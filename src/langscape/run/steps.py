@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Map, Progress
+from langscape.data import Map, Progress, Step
 from langscape.errors import DataError
-from langscape.run import heads, query_key  # noqa: F401  register their steps
+from langscape.run import captures, distributions, flow, heads, query_key, runs, token_maps  # noqa: F401  register their steps
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 
@@ -163,6 +163,29 @@ def words_places(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
             "global": base.per_point.get("global", blank).astype(np.float32),
         }
     )
+
+
+@step("words.rest", version=1, defaults={**INSERTION, "chunk": 20_000})
+def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """Inputs `map`, `vectors` (packed), `usual`: the map with every other word of the vectors placed on it.
+
+    The same places as a sweep of `words.place`, in one process. Vectors are left out of the result.
+    """
+    from langscape.run.bulk import joined
+    from langscape.run.packing import packed_rows
+
+    base, rows = _base(*_named(inputs["map"])), packed_rows(inputs["vectors"])
+    parts = [words_places({}, {"map": inputs["map"]}, progress)]
+    how = {name: settings[name] for name in INSERTION}
+    for first in range(0, rows, settings["chunk"]):
+        part = {**how, "first": first, "count": settings["chunk"]}
+        parts.append(words_place(part, inputs, _ignore))
+        progress(Step(min(first + settings["chunk"], rows), rows, "insert words"))
+    return joined(parts, base)
+
+
+def _ignore(step: Step) -> None:
+    """The parts are told of, not what happens within one."""
 
 
 @lru_cache(maxsize=1)

@@ -138,6 +138,28 @@ class Store:
                     self._put(name, "bytes", {}, file, None, 0.0)
         return f"sha256:{name}"
 
+    @contextmanager
+    def receiving(self) -> Iterator[Path]:
+        """A free name within the store to write to, for `keep_file`; gone when the block ends."""
+        with self._aside("received", ".bin") as file:
+            yield file
+
+    def keep_file(self, file: Path) -> str:
+        """Keep a file that was written to `receiving()`: it moves, so that any size costs no memory."""
+        name = hash_file(file)
+        with self._lock(name):
+            if self._entry(name) is None:
+                with self._writing(f"{disk.size_of(file):,} bytes"):
+                    self._put(name, "bytes", {}, file, None, 0.0)
+        return f"sha256:{name}"
+
+    def kept(self, name: str) -> Path:
+        """The file of bytes that were kept under `sha256:…`."""
+        entry = self.entry(name.removeprefix("sha256:"))
+        if entry is None or entry.path is None:
+            raise StoreError(f"{name[:19]}… is not in the store any more; give it again")
+        return entry.path
+
     def entries(self) -> Iterator[Entry]:
         """Every labelled result, unchecked, in no order."""
         found = (read_label(path) for path in (self.root / "results").glob("??/*.json"))

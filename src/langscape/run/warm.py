@@ -36,6 +36,9 @@ def warm(progress: Progress | None = None) -> None:
         "exact by rows": lambda: embed(large, schedule=short),
         "exact, sparse": lambda: embed(near, engine="exact", schedule=short),
         "grid": lambda: embed(near, engine="grid", schedule=short),
+        "ellipses": lambda: embed(
+            affinity.gaussians(small, np.ones_like(small), 5), shape="full", schedule=short
+        ),
         "from distances": lambda: affinity.precomputed(
             np.ones((9, 9)) - np.eye(9), "distances", perplexity=2
         ),
@@ -48,3 +51,14 @@ def warm(progress: Progress | None = None) -> None:
         road()
         if progress is not None:
             progress(Step(done, len(roads), f"compiling: {name}"))
+
+
+def make_ready(model: str) -> None:
+    """Load what a first question waits for: the kernels of small maps, and the model of that name."""
+    from langscape import affinity, embed
+    from langscape.engine import Schedule
+    from langscape.run.heads import opened, revision
+
+    rng = np.random.default_rng(0)
+    embed(affinity.points(rng.normal(size=(20, 3)), 3), schedule=Schedule(steps=20, early_steps=5))
+    opened(model, revision({"model": model}))

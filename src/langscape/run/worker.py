@@ -7,6 +7,7 @@ when the process that started it is gone.
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import signal
@@ -21,6 +22,7 @@ from typing import IO, Any
 from langscape.data import Progress, Step
 from langscape.errors import Cancelled, LangscapeError, StoreError
 from langscape.run.named import Named
+from langscape.run.recipe import Recipe
 from langscape.run.registry import import_steps
 from langscape.run.store import Busy, Store
 
@@ -37,16 +39,19 @@ _START = (
 )
 
 
-def start_worker(function: str, hello: Mapping[str, Any], *, answers: bool) -> subprocess.Popen[bytes]:
-    """A new Python process running `function` of this module, with one compute thread and our import path.
+def start_worker(
+    function: str, hello: Mapping[str, Any], *, answers: bool, threads: int = 1
+) -> subprocess.Popen[bytes]:
+    """A new Python process running `function` of this module, with our import path.
 
     Its first two lines of input are the import path and `hello`. It is spawned, never forked.
     """
+    limits = {name: str(threads) if name.endswith("_THREADS") else one for name, one in ENVIRONMENT.items()}
     process = subprocess.Popen(
         [sys.executable, "-c", _START.format(__name__, function)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if answers else subprocess.DEVNULL,
-        env={**os.environ, **ENVIRONMENT},
+        env={**os.environ, **limits},
         start_new_session=True,  # Ctrl-C in the terminal is for the parent alone
     )
     assert process.stdin is not None
@@ -109,6 +114,68 @@ def local_main() -> None:
     while True:
         for task in json.loads(lines.get()):
             _answer(answers, perform(store, task, _ignore))
+
+
+def job_main() -> None:
+    """A worker of a crew: one recipe at a time, telling how far it is; models stay open between them."""
+    lines, answers = _take_over_pipes()
+    try:
+        hello = json.loads(lines.get())
+        store = _shared_store(hello["root"], hello["id"])
+        import_steps(hello["modules"])
+    except LangscapeError as error:
+        _answer(answers, {"refused": str(error)})
+        return
+    _answer(answers, {"ready": os.getpid()})
+    if hello["warm"]:
+        # What cannot be made ready now says so when it is asked for.
+        with suppress(Exception):
+            from langscape.run.warm import make_ready
+
+            make_ready(hello["warm"])
+    while True:
+        task = json.loads(lines.get())
+        _answer(answers, _job(store, task, answers))
+
+
+def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str, Any]:
+    """Name and make one recipe; naming happens here, for a model may have to be fetched for it."""
+    key = task["key"]
+    tell = _Teller(key, answers)
+    started = time.perf_counter()
+    try:
+        tell(Step(0, 0, "looking at model and inputs"))
+        named = store.name(Recipe.from_json(task["recipe"]))
+        _answer(answers, {"key": key, "digest": named.digest})
+        try:
+            store.make(named, tell, wait=False)
+        except Busy:
+            tell(Step(0, 0, "another process is computing this; waiting for it"))
+            store.make(named, tell)
+        said = {"state": "done", "error": "", "kind": ""}
+    except LangscapeError as error:
+        said = {"state": "failed", "error": str(error), "kind": type(error).__name__}
+    except MemoryError:
+        said = {"state": "failed", "error": "there is too little memory for this", "kind": "MemoryError"}
+    except Exception as error:
+        said = {"state": "failed", "error": f"{type(error).__name__}: {error}", "kind": "Exception"}
+    return {"key": key, "seconds": time.perf_counter() - started, **said}
+
+
+class _Teller:
+    """Progress that goes to the parent: every new thing that is done, else at most eight times a second."""
+
+    def __init__(self, key: str, answers: IO[bytes]) -> None:
+        self._key, self._answers, self._next, self._doing = key, answers, 0.0, ""
+
+    def __call__(self, step: Step) -> None:
+        now = time.monotonic()
+        if now < self._next and step.doing == self._doing:
+            return
+        self._next, self._doing = now + 0.125, step.doing
+        figures = {name: value for name, value in step.figures.items() if math.isfinite(value)}
+        said = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
+        _answer(self._answers, {"key": self._key, "step": said})
 
 
 def dask_main() -> None:

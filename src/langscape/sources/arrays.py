@@ -13,7 +13,7 @@ from langscape.errors import FileError
 from langscape.sources.gather import Gather
 from langscape.sources.kinds import KNOWN
 
-MATRIX_NAMES = ("vectors", "matrix", "embeddings", "embedding", "weight")
+MATRIX_NAMES = ("vectors", "matrix", "embeddings", "embedding", "weight", "means")
 WORD_NAMES = ("words", "labels", "vocab", "tokens", "keys")
 BLOCK_BYTES = 8 << 20
 Held = TypeVar("Held")

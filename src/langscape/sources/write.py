@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import numpy as np
 
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.sources.vectors import Vectors
+from langscape.tensorfile import write_tensors
 
 
 def write_vectors(
@@ -71,21 +71,9 @@ def _npz(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:
 
 
 def _safetensors(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:
-    # written out here, as the library would copy the whole matrix or give the file to its owner alone
     _refuse(words, "\n")
-    text = "\n".join(words).encode()
-    kind, size = "F16" if matrix.dtype == np.float16 else "F32", matrix.nbytes
-    header = json.dumps(
-        {
-            "vectors": {"dtype": kind, "shape": matrix.shape, "data_offsets": [0, size]},
-            "words": {"dtype": "U8", "shape": [len(text)], "data_offsets": [size, size + len(text)]},
-        }
-    ).encode()
-    header += b" " * (-len(header) % 8)
-    with path.open("wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        matrix.astype(matrix.dtype.newbyteorder("<"), copy=False).tofile(file)
-        file.write(text)
+    text = np.frombuffer("\n".join(words).encode(), np.uint8)
+    write_tensors(path, {"vectors": matrix, "words": text})
 
 
 def _parquet(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:

@@ -1,7 +1,6 @@
 """Pictures of maps and captures as data, and the files they become.
 
-`scatter`, `attention`, `max_attention`, `atlas`, `query_key` and `matrices` make a `View`; `write` makes
-a file of it, by its suffix.
+There is one function per kind of picture, each making a `View`; `write` makes a file of it, by its suffix.
 """
 
 from __future__ import annotations
@@ -13,6 +12,9 @@ from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
+from langscape.views.boxes import boxes
+from langscape.views.ellipses import ellipses
+from langscape.views.flow import flow
 from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
 from langscape.views.query_key import query_key
@@ -22,7 +24,10 @@ __all__ = [
     "Matrix",
     "atlas",
     "attention",
+    "boxes",
     "class_tables",
+    "ellipses",
+    "flow",
     "matrices",
     "max_attention",
     "query_key",
@@ -33,19 +38,20 @@ __all__ = [
 
 
 def write(view: View | Sequence[View], path: str | Path) -> Path:
-    """Write a view as a self-contained page (.html) or a picture (.png, .svg, .pdf).
+    """Write a view as a page of its own (.html), a picture (.png, .svg, .pdf) or a table (.csv, .parquet).
 
-    Several views become the tabs of one page; a picture takes one.
+    Several views become the tabs of one page; a picture or a table takes one.
     """
+    from langscape.views import table
     from langscape.views.figure import SUFFIXES, write_figure
     from langscape.views.page import write_page
 
     suffix = Path(path).suffix.lower()
     if suffix in (".html", ".htm"):
         return write_page(view, path)
-    if suffix not in SUFFIXES:
-        known = ", ".join((".html", *SUFFIXES))
+    if suffix not in (*SUFFIXES, *table.SUFFIXES):
+        known = ", ".join((".html", *SUFFIXES, *table.SUFFIXES))
         raise SettingsError(f"{Path(path).name!r} has no suffix that is known; a view is written as {known}")
     if not isinstance(view, View):
         raise SettingsError(f"{Path(path).name!r} takes one view, not {len(view)}; write .html instead")
-    return write_figure(view, path)
+    return table.write_table(view, path) if suffix in table.SUFFIXES else write_figure(view, path)

@@ -32,6 +32,7 @@ def atlas(
     *,
     meanings: Mapping[str, str] | None = None,
     array: str = "attention",
+    attention: bool = True,
     title: str | None = None,
 ) -> View:
     """Every head at once: its map, its attention, its scores, and where it lies among the others.
@@ -42,7 +43,7 @@ def atlas(
     filtered by, numbers can be sorted by. meanings are sentences on scores, by column.
 
     Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
-    5 MB; the view says how exact that is.
+    5 MB; the view says how exact that is. `attention=False` leaves it out, for who brings it head by head.
     """
     heads = heads_of(capture, array)
     if heads.queries != heads.keys:
@@ -60,10 +61,10 @@ def atlas(
     if head_map is not None:
         rows = _rows(head_map.items, order, "head_map", whole=True)
         arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
-    steps, stored = _attention(heads, order)
+    steps, stored = _attention(heads, order) if attention else (_STEPS[0], {})
     arrays |= stored
     notes = list(heads.notes)
-    if not stored:
+    if attention and not stored:
         notes.append(
             f"attention of {len(order)} heads over {len(heads.keys)} tokens would not fit a page and was "
             "left out; take a shorter text or fewer heads to see it"
@@ -182,16 +183,17 @@ def _attention(heads: Heads, order: Sequence[tuple[int, int]]) -> tuple[int, dic
     tried = [heads.one(*key) for key in order[::every]]
 
     def expected(steps: int) -> float:
-        squeezed = sum(len(gzip.compress(_stepped(weights, steps).tobytes(), 6)) for weights in tried)
+        squeezed = sum(len(gzip.compress(stepped(weights, steps).tobytes(), 6)) for weights in tried)
         return squeezed * len(order) / len(tried)
 
     steps = next((steps for steps in _STEPS if expected(steps) <= BUDGET), _STEPS[-1])
     if steps == _STEPS[-1] and expected(steps) > _MOST:
         return steps, {}
     return steps, {
-        f"attention_{layer}_{head}": _stepped(heads.one(layer, head), steps) for layer, head in order
+        f"attention_{layer}_{head}": stepped(heads.one(layer, head), steps) for layer, head in order
     }
 
 
-def _stepped(weights: np.ndarray, steps: int) -> np.ndarray:
+def stepped(weights: np.ndarray, steps: int) -> np.ndarray:
+    """Weights as whole steps of their square root, v = round(steps·√w)."""
     return np.round(steps * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.patheffects as effects
@@ -32,6 +33,13 @@ _CROWD = 5000
 
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure, 10 inches wide and as high as the map wants."""
+    return drawn(view)
+
+
+def drawn(
+    view: View, *, reach: np.ndarray | None = None, under: Callable[[Axes, np.ndarray], None] | None = None
+) -> Figure:
+    """The same with `under` drawing below the points, which reaches so far (n, 2) from each place."""
     properties, plane = view.properties, flat(view.arrays["xy"])
     caption = Caption(properties, _WIDTH)
     side = _legend_width(properties)
@@ -39,7 +47,8 @@ def draw(view: View) -> Figure:
     k = properties.get("quantiles") if len(plane) else None
     scales = [quantile_scale(plane[:, axis], k) for axis in (0, 1)] if k else []
     # Rescaled axes have no unit in common, so they fill a rectangle of any shape.
-    up = 0.8 * across if scales else float(np.clip(across * _aspect(plane), *_HEIGHTS))
+    shown = plane if reach is None else np.vstack([plane - reach, plane + reach])
+    up = 0.8 * across if scales else float(np.clip(across * _aspect(shown), *_HEIGHTS))
     figure = Figure(figsize=(_WIDTH, caption.height + up + MARGIN), facecolor="white")
     gap = _TICKS if scales else 0.0
     axes = figure.add_axes(inches(figure, MARGIN + gap, MARGIN + gap, across - gap, up - gap))
@@ -48,7 +57,9 @@ def draw(view: View) -> Figure:
         _ticks(axes, scales)
     else:
         axes.set_axis_off()
-        limits(axes, plane)
+        limits(axes, shown)
+    if under is not None:
+        under(axes, plane)
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     drawn = _draw_labels(axes, view, plane)
     caption.write(figure, _sentences(view, drawn))
@@ -115,13 +126,14 @@ def _ticks(axes: Axes, scales: list[QuantileScale]) -> None:
         spine.set_color("#c9ced6")
 
 
-def _column(properties: Any) -> dict[str, Any] | None:
+def colour_column(properties: Any) -> dict[str, Any] | None:
+    """The description of the column that gives the colours; None where there is none."""
     return next((c for c in properties.get("columns", ()) if c["name"] == properties.get("color")), None)
 
 
 def _legend_width(properties: Any) -> float:
     """The inches that the legend takes at the side."""
-    column = _column(properties)
+    column = colour_column(properties)
     if column is None and not properties.get("ring_meaning"):
         return 0.0
     names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
@@ -130,10 +142,11 @@ def _legend_width(properties: Any) -> float:
 
 
 def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, right: float, top: float) -> None:
-    column = _column(view.properties)
+    column = colour_column(view.properties)
     n = len(plane)
     look: dict[str, Any] = {
-        "s": float(np.clip(9000 / max(n, 1), 1.5, 34)),
+        # Inside an ellipse a point is only its middle.
+        "s": 4.0 if "outlines" in view.arrays else float(np.clip(9000 / max(n, 1), 1.5, 34)),
         "linewidths": 0.3 if n <= 4000 else 0,
         "edgecolors": "white",
         "alpha": 0.92 if n <= 4000 else 0.6,

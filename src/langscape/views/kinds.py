@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 KINDS = {
     "atlas": "langscape.views.figure_atlas:draw",
     "attention": "langscape.views.figure_attention:draw",
+    "boxes": "langscape.views.figure_boxes:draw",
     "matrices": "langscape.views.figure_matrices:draw",
+    "ellipses": "langscape.views.figure_ellipses:draw",
+    "flow": "langscape.views.figure_flow:draw",
     "max_attention": "langscape.views.figure_max_attention:draw",
     "query_key": "langscape.views.figure_query_key:draw",
     "scatter": "langscape.views.figure_scatter:draw",

@@ -111,6 +111,11 @@ _MEANINGS = {
         "Of a token’s five nearest on the attention-head map, the share among its five nearest on the "
         "query–key map.",
     ),
+    "area_variance": (
+        "Area and variance",
+        "Rank correlation of the ellipses’ areas with the items’ total variance in the data: at 1 a larger "
+        "ellipse is a more uncertain item, near 0 its size says nothing of that.",
+    ),
     "stability": (
         "Spread over restarts",
         "How far a point moves from restart to restart, in units of the map’s radius: near 0 is stable, "

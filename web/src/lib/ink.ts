@@ -1,4 +1,5 @@
 import type { Theme } from './colour'
+import { theme as themes } from './theme.svelte'
 
 export interface Inks {
   ground: string
@@ -9,11 +10,10 @@ export interface Inks {
   accent: string
 }
 
-/** The sheet's colours as canvases need them. */
-export function ink(theme: Theme): Inks {
+/** The sheet's colours as canvases need them. Who gives the theme draws anew when it changes. */
+export function ink(_: Theme): Inks {
   // The effect that sets the theme on the document belongs to the page and may run after the caller's.
-  document.documentElement.dataset.theme = theme
-  const values = getComputedStyle(document.documentElement)
+  const values = getComputedStyle(themes.apply())
   const value = (name: string) => values.getPropertyValue(name).trim()
   return { ground: value('--ground'), raised: value('--raised'), ink: value('--ink'), soft: value('--soft'), line: value('--line-strong'), accent: value('--accent') }
 }

@@ -16,6 +16,22 @@ class Themes {
     if (stored === 'light' || stored === 'dark') this.#chosen = stored
   }
 
+  /** Elements that carry the theme: the document, or in a notebook the cells. */
+  readonly #roots = new Set<HTMLElement>()
+
+  /** Draw in this element instead of the whole document. Gives back what ends it. */
+  drawnIn(element: HTMLElement): () => void {
+    this.#roots.add(element)
+    return () => this.#roots.delete(element)
+  }
+
+  /** Sets the theme where it is drawn, and gives an element whose colours are the theme's. */
+  apply(): HTMLElement {
+    const roots = this.#roots.size ? [...this.#roots] : [document.documentElement]
+    for (const root of roots) root.dataset.theme = this.current
+    return roots[roots.length - 1]
+  }
+
   get current(): Theme {
     return this.#chosen ?? this.#system
   }

@@ -49,13 +49,18 @@ export async function unpackView(packed: PackedView): Promise<View> {
 }
 
 export async function unpackArray(name: string, packed: PackedArray): Promise<NamedArray> {
-  const type = TYPES[packed.dtype]
-  if (!type) throw new Error(`array ${name} has type ${packed.dtype}; this page reads ${Object.keys(TYPES).join(', ')}`)
-  const data = new type(await gunzip(fromBase64(packed.gzip)))
-  const expected = packed.shape.reduce((product, size) => product * size, 1)
-  if (data.length !== expected)
-    throw new Error(`array ${name} holds ${data.length} numbers, but its shape ${packed.shape.join('×')} needs ${expected}`)
-  return { shape: packed.shape, data }
+  return typedArray(name, packed.dtype, packed.shape, await gunzip(fromBase64(packed.gzip)))
+}
+
+/** Little-endian bytes as numbers of a type; refused where type or length do not fit. */
+export function typedArray(name: string, dtype: string, shape: number[], bytes: ArrayBuffer): NamedArray {
+  const type = TYPES[dtype]
+  if (!type) throw new Error(`array ${name} has type ${dtype}; this page reads ${Object.keys(TYPES).join(', ')}`)
+  const expected = shape.reduce((product, size) => product * size, 1)
+  const size = new type(new ArrayBuffer(0)).BYTES_PER_ELEMENT
+  if (bytes.byteLength !== expected * size)
+    throw new Error(`array ${name} holds ${bytes.byteLength / size} numbers, but its shape ${shape.join('×')} needs ${expected}`)
+  return { shape, data: new type(bytes) }
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> {

@@ -50,6 +50,7 @@ export class Matrix {
   #theme: Theme = 'light'
   #pointed: Cell | null = null
   #pinned: Partial<Cell> = {}
+  #chosen: { rows: readonly number[]; columns: readonly number[] } = { rows: [], columns: [] }
   #asked = 0
   /** Where the cells are, in CSS pixels. */
   plot = { x: 0, y: 0, width: 0, height: 0 }
@@ -78,9 +79,10 @@ export class Matrix {
   }
 
   /** Lights a row and a column; what is pinned stays lit while something else is pointed at. */
-  mark(pointed: Cell | null, pinned: Partial<Cell>): void {
+  mark(pointed: Cell | null, pinned: Partial<Cell>, chosen: readonly number[] = [], bothSides = true): void {
     this.#pointed = pointed
     this.#pinned = pinned
+    this.#chosen = { columns: chosen, rows: bothSides ? chosen : [] }
     this.#drawOver()
   }
 
@@ -248,8 +250,26 @@ export class Matrix {
     over.textBaseline = 'middle'
     const row = this.#pointed?.row ?? this.#pinned.row
     const column = this.#pointed?.column ?? this.#pinned.column
+    this.#markChosen(over)
     if (row !== undefined) this.#light(over, 'row', row)
     if (column !== undefined) this.#light(over, 'column', column)
+  }
+
+  /** A short bar beside every chosen row and column. */
+  #markChosen(over: CanvasRenderingContext2D): void {
+    const { plot } = this
+    const { rows, columns } = this.#sheet.cells
+    over.fillStyle = this.#ink.accent
+    for (const number of this.#chosen.rows) {
+      const index = indexOf(rows, number)
+      const [from, to] = [Math.max(this.#y(index), plot.y), Math.min(this.#y(index + 1), plot.y + plot.height)]
+      if (index >= 0 && to > from) over.fillRect(plot.x - 5, from, 4, Math.max(to - from, 1))
+    }
+    for (const number of this.#chosen.columns) {
+      const index = indexOf(columns, number)
+      const [from, to] = [Math.max(this.#x(index), plot.x), Math.min(this.#x(index + 1), plot.x + plot.width)]
+      if (index >= 0 && to > from) over.fillRect(from, plot.y - 5, Math.max(to - from, 1), 4)
+    }
   }
 
   #light(over: CanvasRenderingContext2D, side: 'row' | 'column', number: number): void {

@@ -1,4 +1,5 @@
 import { RAMP, type Theme } from '../../lib/colour'
+import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
 import { FONT, LABEL_SIZE, type Paper, type Stage } from './stage'
@@ -34,6 +35,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     ...head.map((line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
+    ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
     ...labels(stage, paper),
     ...ticks(stage, paper),
@@ -43,34 +45,20 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
   ].join('\n')
 }
 
-/** The same picture as PNG, drawn by the browser from the SVG at twice the size. */
-export async function png(source: string, density = 2): Promise<Blob> {
-  const address = URL.createObjectURL(new Blob([source], { type: 'image/svg+xml' }))
-  try {
-    const image = new Image()
-    image.src = address
-    await image.decode()
-    const canvas = document.createElement('canvas')
-    canvas.width = image.naturalWidth * density
-    canvas.height = image.naturalHeight * density
-    canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height)
-    return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
-    )
-  } finally {
-    URL.revokeObjectURL(address)
-  }
-}
-
-/** Text that is safe inside SVG; what XML cannot hold at all becomes the replacement character. */
-export function escape(text: string): string {
-  return text
-    .replace(/\p{Surrogate}/gu, '\ufffd')
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+function ellipses(stage: Stage, style: Style): string[] {
+  const { outlines } = stage
+  if (!outlines) return []
+  const { scale } = stage.camera
+  return Array.from(style.order)
+    .filter((row) => outlines.long[row] > 0)
+    .map((row) => {
+      const [x, y] = stage.screen(row).map((value) => value.toFixed(2))
+      const alpha = style.colours[4 * row + 3] / 255
+      const [long, short] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale).toFixed(2))
+      const turned = ((-outlines.angle[row] * 180) / Math.PI).toFixed(2)
+      const colour = rowColour(style, row)
+      return `<ellipse cx="${x}" cy="${y}" rx="${long}" ry="${short}" transform="rotate(${turned} ${x} ${y})" fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>`
+    })
 }
 
 function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {

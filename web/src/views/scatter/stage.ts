@@ -6,6 +6,7 @@ import { placeLabels, shorten, type PlacedLabel, type Rectangle } from './labels
 import { insideOutline } from './lasso'
 import type { PointLayer } from './layer'
 import type { Scatter } from './model'
+import { containing, reach, type Outlines } from './outlines'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
@@ -15,6 +16,8 @@ export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto
 export const LABEL_SIZE = 12
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Beyond so many ghosts only those of chosen points are drawn. */
+const GHOSTS = 20_000
 
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
 const MOVE = 600
@@ -32,6 +35,13 @@ export interface Marks {
   neighbours: number[]
   selected: number[]
   matches: number[]
+}
+
+/** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
+export interface Place {
+  x: number
+  y: number
+  zoom: number
 }
 
 export interface Paper {
@@ -53,6 +63,8 @@ export class Stage {
   shown: PlacedLabel[] = []
   /** Called when the plane itself changed, as when a 3-D map is turned. */
   onturn: () => void = () => {}
+  /** Called when the reader moved or zoomed. */
+  onmove: () => void = () => {}
 
   readonly #scatter: Scatter
   readonly #host: HTMLElement
@@ -76,6 +88,11 @@ export class Stage {
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
+  /** Where other runs put each row, one plane after the other; null when they are not shown. */
+  #ghosts: Float32Array | null = null
+  /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
+  #outlines: Outlines | null = null
+  #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
@@ -121,8 +138,57 @@ export class Stage {
     this.ask(false)
   }
 
+  /** Draw ellipses around the points, or with null the points alone. */
+  outline(outlines: Outlines | null): void {
+    if (outlines === this.#outlines) return
+    const first = outlines !== null && this.#ellipses === null
+    this.#outlines = outlines
+    if (first) {
+      this.#ellipses = document.createElement('canvas')
+      this.#ellipses.className = 'outlines'
+      this.#ellipses.setAttribute('aria-hidden', 'true')
+      this.#overlay.before(this.#ellipses)
+      const { long } = outlines
+      const corners = new Float32Array(4 * long.length)
+      for (let row = 0; row < long.length; row++) {
+        const [along, up] = reach(outlines, row)
+        const [x, y] = [this.#flat[2 * row], this.#flat[2 * row + 1]]
+        corners.set([x - along, y - up, x + along, y + up], 4 * row)
+      }
+      this.#home = bounds(corners)
+      this.#measure()
+      this.camera = this.#fitted()
+    }
+    this.ask()
+  }
+
+  get outlines(): Outlines | null {
+    return this.#outlines
+  }
+
+  /** Show what `place` says, in the same words: a world point in the middle and the zoom relative to the whole. */
+  restore({ x, y, zoom }: Place): void {
+    this.camera = { x, y, scale: zoom * this.#fitted().scale }
+    this.ask()
+  }
+
+  /** What is on screen whatever the window's size; null for the whole map. */
+  get place(): Place | null {
+    const whole = this.#fitted()
+    const near = (a: number, b: number) => Math.abs(a - b) * this.camera.scale < 1
+    if (near(this.camera.x, whole.x) && near(this.camera.y, whole.y) && Math.abs(this.zoom - 1) < 1e-3) return null
+    return { x: this.camera.x, y: this.camera.y, zoom: this.zoom }
+  }
+
+  /** Show where other runs put the points, as planes of the same rows one after the other; null hides them. */
+  haunt(ghosts: Float32Array | null): void {
+    this.#ghosts = ghosts
+    this.ask(false)
+  }
+
   reset(): void {
     this.camera = this.#fitted()
+    this.onmove()
     if (this.turns) {
       this.#turn = FIRST_TURN
       this.#placed()
@@ -132,12 +198,14 @@ export class Stage {
 
   panBy(dx: number, dy: number): void {
     this.camera = pan(this.camera, dx, dy)
+    this.onmove()
     this.ask()
   }
 
   zoomBy(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
     const whole = this.#fitted().scale
     this.camera = zoomAt(this.camera, this.size, x, y, factor, [whole / 8, whole * 20_000])
+    this.onmove()
     this.ask()
   }
 
@@ -205,7 +273,9 @@ export class Stage {
   pick(x: number, y: number): number {
     const [worldX, worldY] = toWorld(this.camera, this.size, x, y)
     const reach = (Math.max(this.radius, 4) + 8) / this.camera.scale
-    return this.#indexed().nearest(worldX, worldY, reach, (row) => this.#isVisible(row))
+    const near = this.#indexed().nearest(worldX, worldY, reach, (row) => this.#isVisible(row))
+    if (near >= 0 || !this.#outlines) return near
+    return containing(this.#outlines, this.plane, worldX, worldY, (row) => this.#isVisible(row))
   }
 
   lassoTo(x: number, y: number): void {
@@ -229,6 +299,8 @@ export class Stage {
 
   /** Points grow slowly with zoom; crowds are drawn small. */
   get radius(): number {
+    // Inside ellipses a point is only their middle.
+    if (this.#outlines) return 2
     const whole = Math.min(5, Math.max(1.1, 9.5 - 1.75 * Math.log10(Math.max(this.#scatter.count, 1) + 10)))
     return Math.min(Math.max(whole * Math.max(this.zoom, 0.5) ** 0.3, 0.8), 7)
   }
@@ -249,7 +321,10 @@ export class Stage {
     if (!this.#style || !this.size.width || !this.size.height) return
     const { ground, ink } = this.#paper
     const { camera, size, radius, edge } = this
-    if (this.#stale) this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    if (this.#stale) {
+      this.#drawOutlines()
+      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+    }
     this.#stale = false
     this.#drawOverlay()
   }
@@ -261,6 +336,38 @@ export class Stage {
     this.#layer.destroy()
     this.#layer.canvas.remove()
     this.#overlay.remove()
+    this.#ellipses?.remove()
+  }
+
+  #drawOutlines(): void {
+    const paint = this.#ellipses?.getContext('2d')
+    if (!paint || !this.#style) return
+    const density = this.#density()
+    paint.setTransform(density, 0, 0, density, 0, 0)
+    paint.clearRect(0, 0, this.size.width, this.size.height)
+    if (!this.#outlines) return
+    const { colours, order } = this.#style
+    paint.lineWidth = 1
+    for (const row of order) {
+      if (!this.#ellipse(paint, row)) continue
+      const alpha = colours[4 * row + 3] / 255
+      const colour = `rgb(${colours[4 * row]} ${colours[4 * row + 1]} ${colours[4 * row + 2]}`
+      paint.fillStyle = `${colour} / ${0.09 * alpha})`
+      paint.strokeStyle = `${colour} / ${0.6 * alpha})`
+      paint.fill()
+      paint.stroke()
+    }
+  }
+
+  /** Lay the path of a row's ellipse; false where it has none. */
+  #ellipse(paint: CanvasRenderingContext2D, row: number): boolean {
+    if (!this.#outlines) return false
+    const { long, short, angle } = this.#outlines
+    if (!(long[row] > 0)) return false
+    const { scale } = this.camera
+    paint.beginPath()
+    paint.ellipse(...this.screen(row), long[row] * scale, short[row] * scale, -angle[row], 0, 2 * Math.PI)
+    return true
   }
 
   #drawOverlay(): void {
@@ -269,6 +376,7 @@ export class Stage {
     const density = this.#density()
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
+    this.#drawGhosts(text)
     this.#drawNeighbours(text)
     this.#drawRings(text)
     this.shown = this.#labels()
@@ -311,6 +419,40 @@ export class Stage {
     text.globalAlpha = 1
   }
 
+  /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
+  #drawGhosts(text: CanvasRenderingContext2D): void {
+    const [ghosts, style] = [this.#ghosts, this.#style]
+    const n = this.#scatter.count
+    // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
+    if (!ghosts || !style || !n || this.#way > 0) return
+    const { hovered, focus, selected } = this.#marks
+    const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
+    const runs = ghosts.length / (2 * n)
+    const many = runs * n > GHOSTS
+    for (const row of style.order) {
+      const lit = chosen.has(row)
+      if (!lit && (many || chosen.size)) continue
+      text.fillStyle = text.strokeStyle = `rgb(${style.colours[4 * row]} ${style.colours[4 * row + 1]} ${style.colours[4 * row + 2]})`
+      const [x, y] = this.screen(row)
+      const size = lit ? 5 : 3
+      for (let run = 0; run < runs; run++) {
+        const at = 2 * (run * n + row)
+        const [gx, gy] = toScreen(this.camera, this.size, ghosts[at], ghosts[at + 1])
+        if (lit) {
+          text.globalAlpha = 0.35
+          text.lineWidth = 1
+          text.beginPath()
+          text.moveTo(x, y)
+          text.lineTo(gx, gy)
+          text.stroke()
+        }
+        text.globalAlpha = lit ? 0.8 : 0.28
+        text.fillRect(gx - size / 2, gy - size / 2, size, size)
+      }
+    }
+    text.globalAlpha = 1
+  }
+
   #drawNeighbours(text: CanvasRenderingContext2D): void {
     const { focus, neighbours } = this.#marks
     if (focus === null) return
@@ -344,6 +486,10 @@ export class Stage {
       if (row === null || !this.#isVisible(row)) continue
       circle(row, this.radius + 4, ground, 4)
       circle(row, this.radius + 4, colour, 2)
+      if (!this.#ellipse(text, row)) continue
+      text.strokeStyle = colour
+      text.lineWidth = 2
+      text.stroke()
     }
   }
 
@@ -494,7 +640,8 @@ export class Stage {
     const first = this.size.width === 0
     const before = this.#fitted().scale
     this.size = { width, height }
-    for (const canvas of [this.#layer.canvas, this.#overlay]) {
+    for (const canvas of [this.#layer.canvas, this.#overlay, this.#ellipses]) {
+      if (!canvas) continue
       canvas.width = Math.round(width * this.#density())
       canvas.height = Math.round(height * this.#density())
     }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { escape } from './picture'
+import { escape } from './svg'
 
 it('text in a saved picture can neither open an element nor break the file', () => {
   const hostile = '</text><script>alert(1)</script> & "quoted" \u0000 \ud800 ok'

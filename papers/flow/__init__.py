@@ -1,0 +1,1 @@
+"""Document 003, weight flow: models that went wrong, and the figures that show where."""

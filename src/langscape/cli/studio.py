@@ -1,0 +1,54 @@
+"""`langscape studio`: the local web application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from langscape.cli.terminal import bar, say
+from langscape.errors import MissingError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(studio)
+
+
+def studio(
+    port: int = typer.Option(None, min=0, max=65535, help="The port; 8765 or the next free one if left out."),
+    host: str = typer.Option("127.0.0.1", help="The address to listen on; loopback only."),
+    store: Path = typer.Option(None, help="The folder of results; the usual store if left out."),
+    workers: int = typer.Option(2, min=1, max=16, help="Jobs computed at the same time, a process each."),
+    open_it: bool = typer.Option(True, "--open/--no-open", help="Open it in the browser."),
+    prepare: bool = typer.Option(False, "--prepare", help="Only compute the examples it opens on."),
+) -> None:
+    """Explore heads, words and more in the browser; everything stays on this machine."""
+    try:
+        from langscape.studio.examples import prepare as prepare_examples
+        from langscape.studio.guard import check_loopback
+        from langscape.studio.serve import serve
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] in ("fastapi", "starlette", "uvicorn", "pydantic"):
+            raise MissingError(
+                f"the studio needs {error.name}; run `pip install 'langscape[models,studio]'`"
+            ) from None
+        raise
+    from langscape.run import Store
+
+    check_loopback(host)
+    held = Store(store)
+    if prepare:
+        with bar("the studio's examples") as progress:
+            prepare_examples(held, progress)
+        return
+
+    def ready(address: str) -> None:
+        say("the studio is running; open this address in a browser on this machine (Ctrl-C ends it):")
+        typer.echo(address)
+        if open_it:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(held, host, 8765 if port is None else port, ready, exact=port is not None, workers=workers)

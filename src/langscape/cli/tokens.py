@@ -1,0 +1,237 @@
+"""`langscape head`, `max-attention`, `hidden` and `texts`: single looks into a transformer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from langscape.cli.atlas import absolute, numbers
+from langscape.cli.outputs import OUT, check_outs, deliver, summary
+from langscape.cli.terminal import bar, say
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.data import Capture
+    from langscape.run import Recipe, Store
+
+MODEL = typer.Argument("default", help="default, decoder, a folder, or a Hub id.")
+TEXT = typer.Option(None, "--text", "-t", help="A text file; a sample text if left out.")
+SPECIAL = typer.Option("drop", help="Special tokens such as [CLS] on the map: keep or drop.")
+RESTARTS = typer.Option(8, min=1, help="Runs; the lowest KL is kept.")
+STEPS = typer.Option(1000, min=1, help="Steps of each run.")
+SEED = typer.Option(0, help="The same seed gives the same map, bit for bit.")
+CUT = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part.")
+COLOR = typer.Option("position", help="Colour by this column: position, special, text.")
+QUANTILES = typer.Option(
+    None, min=1, help="Put this many quantiles of each axis at equal distances: readable, distances are lost."
+)
+SIDE = typer.Option(None, help="Of an encoder–decoder: encoder or decoder; the encoder if left out.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(head)
+    app.command("max-attention")(max_attention)
+    app.command()(hidden)
+    app.command()(texts)
+
+
+def head(
+    model: str = MODEL,
+    text: Path = TEXT,
+    layer: int = typer.Option(..., min=0, help="Layer, from 0."),
+    number: int = typer.Option(..., "--head", min=0, help="Head, from 0."),
+    show: str = typer.Option("map", help="What a figure shows: map or matrix; a page shows both."),
+    special: str = SPECIAL,
+    restarts: int = RESTARTS,
+    steps: int = STEPS,
+    quantiles: int = QUANTILES,
+    side: str = SIDE,
+    cut: bool = CUT,
+    seed: int = SEED,
+    color: str = COLOR,
+    out: list[Path] = OUT,
+) -> None:
+    """Look at one attention head: its map, its matrix, and the sentence with lines between tokens."""
+    check_outs(out)
+    _check(special, side)
+    if show not in ("map", "matrix"):
+        raise SettingsError(f"--show {show} is not known; use map or matrix")
+    from langscape.run import Recipe
+    from langscape.views import attention, scatter, write
+
+    store, seen, capture = _captured(model, text, ("attention",), cut)
+    settings = {
+        "layer": layer, "head": number, "special": special, "restarts": restarts, "steps": steps,
+        "seed": seed, "of": _array("attention", capture, side),
+    }  # fmt: skip
+    made = _run(store, Recipe("heads.map", settings, {"capture": seen}), f"head {layer}.{number}")
+    title = f"Layer {layer}, head {number} of {Path(model).name}"
+    summary(made)
+    matrix = attention(capture, layer, number, array=_array("attention", capture, side), title=title)
+    others = [path for path in out if path.suffix.lower() != ".html" and (show == "map" or _is_table(path))]
+    deliver(made, others, title=title, color=color, quantiles=quantiles)
+    for path in out:
+        if path not in others:
+            picture = scatter(made, color=color, title=f"{title}: map", quantiles=quantiles)
+            write([picture, matrix] if path.suffix.lower() == ".html" else matrix, path)
+            typer.echo(path)
+
+
+def max_attention(
+    model: str = MODEL,
+    text: Path = TEXT,
+    layers: str = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11."),
+    show: str = typer.Option("maximum", help="maximum or mean over the queries."),
+    side: str = SIDE,
+    cut: bool = CUT,
+    out: list[Path] = typer.Option(
+        [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf) or a table (.csv)."
+    ),
+) -> None:
+    """Show how strongly every head attends to every token: heads × tokens, layer by layer."""
+    _check("drop", side)
+    wrong = [path for path in out if path.suffix.lower() not in (".html", ".png", ".svg", ".pdf", ".csv")]
+    if wrong:
+        raise SettingsError(
+            f"--out {wrong[0]} has no suffix that is known; use .html, .png, .svg, .pdf or .csv"
+        )
+    from langscape import views
+
+    _, _, capture = _captured(model, text, ("attention",), cut)
+    view = views.max_attention(
+        capture, layers=numbers(layers), show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
+        title=f"{show.capitalize()} attention of {Path(model).name}",
+    )  # fmt: skip
+    weights = view.arrays[show]
+    shown = view.properties
+    means = {
+        (at, h): float(weights[at, h].mean()) for at in range(len(weights)) for h in range(weights.shape[1])
+    }
+    for at, h in sorted(means, key=lambda key: -means[key])[:10]:
+        typer.echo(f"{shown['layers'][at]}.{shown['heads'][h]:<4} mean over tokens {means[at, h]:.3f}")
+    say(*shown["notes"])
+    for path in out:
+        if path.suffix.lower() == ".csv":
+            _write_weights(view, path)
+        else:
+            views.write(view, path)
+        typer.echo(path)
+
+
+def hidden(
+    model: str = MODEL,
+    text: Path = TEXT,
+    layer: int = typer.Option(None, min=0, help="Layer, 0 is the embedding; the last if left out."),
+    perplexity: float = typer.Option(20.0, help="About how many neighbours count."),
+    metric: str = typer.Option("euclidean", help="euclidean or cosine."),
+    special: str = SPECIAL,
+    restarts: int = RESTARTS,
+    steps: int = STEPS,
+    quantiles: int = QUANTILES,
+    side: str = SIDE,
+    cut: bool = CUT,
+    seed: int = SEED,
+    color: str = COLOR,
+    out: list[Path] = OUT,
+) -> None:
+    """Map the tokens of a text by their hidden states at a layer."""
+    check_outs(out)
+    _check(special, side)
+    from langscape.run import Recipe
+
+    store, seen, capture = _captured(model, text, ("hidden",), cut)
+    settings = {
+        "layer": layer, "perplexity": perplexity, "metric": metric, "special": special, "restarts": restarts,
+        "steps": steps, "seed": seed, "of": _array("hidden", capture, side),
+    }  # fmt: skip
+    made = _run(store, Recipe("hidden.map", settings, {"capture": seen}), "hidden states")
+    summary(made)
+    title = f"Hidden states of layer {made.settings['layer']}, {Path(model).name}"
+    deliver(made, out, title=title, color=color, quantiles=quantiles)
+
+
+def texts(
+    model: str = MODEL,
+    list_: Path = typer.Option(
+        ..., "--words", help="Words or texts, one a line or as .csv; a group column gives the colours."
+    ),
+    layer: int = typer.Option(None, min=0, help="Layer, 0 is the embedding; the last if left out."),
+    pool: str = typer.Option("auto", help="first token ([CLS]) or mean over tokens; auto: first if special."),
+    perplexity: float = typer.Option(20.0, help="About how many neighbours count."),
+    metric: str = typer.Option("euclidean", help="euclidean or cosine."),
+    restarts: int = RESTARTS,
+    quantiles: int = QUANTILES,
+    seed: int = SEED,
+    color: str = typer.Option(None, help="Colour by this column; group if there is one."),
+    out: list[Path] = OUT,
+) -> None:
+    """Map words or whole texts by what a layer makes of each: its [CLS] state, or the mean of its tokens."""
+    check_outs(out)
+    from langscape.run import Recipe, Store
+
+    settings = {
+        "model": absolute(model), "layer": layer, "pool": pool, "perplexity": perplexity, "metric": metric,
+        "restarts": restarts, "seed": seed,
+    }  # fmt: skip
+    made = _run(Store(), Recipe("texts.map", settings, {"list": list_}), f"texts of {list_.name}")
+    summary(made)
+    taken = {"first": "first token", "mean": "mean of tokens"}[made.settings["pool"]]
+    title = f"{list_.stem}: {taken}, layer {made.settings['layer']} of {Path(model).name}"
+    deliver(made, out, title=title, color=color, quantiles=quantiles)
+
+
+def _captured(
+    model: str, text: Path | None, want: tuple[str, ...], cut: bool
+) -> tuple[Store, Recipe, Capture]:
+    from langscape.run import Store
+    from langscape.run.captures import capture_recipe, unpack_capture
+
+    store = Store()
+    seen = capture_recipe(absolute(model), text, want, cut=cut)
+    with bar(f"reading with {model}") as progress:
+        capture = unpack_capture(store.run(seen, progress))
+    return store, seen, capture
+
+
+def _run(store: Store, recipe: Recipe, title: str) -> Any:
+    with bar(title) as progress:
+        return store.run(recipe, progress)
+
+
+def _check(special: str, side: str | None) -> None:
+    if special not in ("keep", "drop"):
+        raise SettingsError(f"--special {special} is not known; use keep or drop")
+    if side not in (None, "encoder", "decoder"):
+        raise SettingsError(f"--side {side} is not known; use encoder or decoder")
+
+
+def _array(what: str, capture: Capture, side: str | None) -> str:
+    """The name of an array of the capture, by the side asked for where there are two."""
+    if what in capture.arrays:
+        if side is not None:
+            raise SettingsError(f"--side {side} is for encoder–decoders; this model has one side only")
+        return what
+    return f"{side or 'encoder'}_{what}"
+
+
+def _is_table(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".csv")
+
+
+def _write_weights(view: Any, path: Path) -> None:
+    from langscape.cli.outputs import write_columns
+
+    shown, columns = view.properties, {"layer": [], "head": [], "position": [], "token": []}
+    figures: dict[str, list[float]] = {"maximum": [], "mean": []}
+    for at, layer in enumerate(shown["layers"]):
+        for h, number in enumerate(shown["heads"]):
+            for position, token in enumerate(shown["keys"]):
+                row = (layer, number, position, token)
+                for values, value in zip(columns.values(), row, strict=True):
+                    values.append(value)
+                for name, values in figures.items():
+                    values.append(float(view.arrays[name][at, h, position]))
+    write_columns({**columns, **figures}, path)

@@ -1,0 +1,68 @@
+"""`langscape train-lstm`: a language model of your own text, for `langscape flow`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from langscape.cli.terminal import bar, say
+from langscape.data import Step
+from langscape.errors import SettingsError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("train-lstm")(train_lstm)
+
+
+def train_lstm(
+    corpus: Path = typer.Argument(help="A text file, or a folder of .txt files; best one sentence a line."),
+    out: Path = typer.Option(..., "--out", "-o", help="The model's folder; a killed run in it goes on."),
+    dim: int = typer.Option(64, min=1, help="Width of a word's embedding."),
+    hidden: int = typer.Option(None, min=1, help="Units of a layer; as many as --dim if left out."),
+    layers: int = typer.Option(1, min=1, help="LSTM layers."),
+    steps: int = typer.Option(2000, min=1, help="Steps of training."),
+    level: str = typer.Option("word", help="word, or char for every character."),
+    words: int = typer.Option(5000, min=3, help="Size of the vocabulary; rarer words become <unk>."),
+    tied: bool = typer.Option(False, "--tied", help="Predict words by the embedding itself."),
+    batch: int = typer.Option(32, min=1, help="Streams of text read side by side."),
+    length: int = typer.Option(32, min=1, help="Words of a stream read in one step."),
+    rate: float = typer.Option(4e-3, help="The highest learning rate."),
+    dropout: float = typer.Option(0.0, help="Share of values dropped while training."),
+    decay: float = typer.Option(0.0, help="Weight decay."),
+    held_out: float = typer.Option(0.05, help="Share of lines kept apart for the perplexity."),
+    keep: int = typer.Option(200, min=1, help="Steps between checkpoints."),
+    threads: int = typer.Option(1, min=1, help="Threads; one is the fastest for small models."),
+    half: bool = typer.Option(False, "--half", help="Write float16."),
+    seed: int = typer.Option(0, help="The same seed gives the same model, bit for bit."),
+) -> None:
+    """Train an LSTM language model; `langscape flow OUT` then shows what it does."""
+    if level not in ("word", "char"):
+        raise SettingsError(f"--level {level} is not known; use word or char")
+    from langscape.models.lstm_train import Training, read_corpus
+    from langscape.models.lstm_train import train_lstm as train
+
+    chosen: dict[str, Any] = {
+        "dim": dim, "hidden": hidden, "layers": layers, "steps": steps, "level": level, "words": words,
+        "tied": tied, "batch": batch, "length": length, "rate": rate, "dropout": dropout, "decay": decay,
+        "held_out": held_out, "keep": keep, "threads": threads, "seed": seed,
+    }  # fmt: skip
+    settings = Training(**chosen)
+    lines = read_corpus(corpus)
+    with bar(f"training on {corpus.name}") as shown:
+
+        def progress(step: Step) -> None:
+            shown(step)
+            if step.done % keep == 0 or step.done == step.total:
+                figures = "  ".join(f"{name} {value:.3f}" for name, value in step.figures.items())
+                say(f"step {step.done} of {step.total}  {figures}")
+
+        made = train(lines, out, settings, half=half, about={"corpus": corpus.name}, progress=progress)
+    if made.resumed:
+        say(f"went on from step {made.resumed}")
+    typer.echo(f"{made.model}")
+    compared = ", ".join(f"{name} {value:.1f}" for name, value in made.baselines.items())
+    typer.echo(f"held-out perplexity {made.perplexity:.2f} ({compared}; {made.unknown:.1%} unknown words)")
+    typer.echo(out)

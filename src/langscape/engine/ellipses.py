@@ -1,0 +1,191 @@
+"""Maps of distributions: places and 2×2 shapes, by the three ways that ellipses can be had from t-SNE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Affinities, Gaussians, Map, Progress, Step
+from langscape.engine.embed import Shape, embed
+from langscape.engine.initial import start
+from langscape.engine.schedule import Schedule
+from langscape.engine.shapes import context_shapes, with_area
+from langscape.errors import DataError, SettingsError
+
+FLOOR = 0.001
+"""The least standard deviation of a learned ellipse (document 004, ε)."""
+
+FULL_UP_TO = 6000
+"""Items of a map with full covariances; P is dense there."""
+
+# At exaggeration 12, deviations on their floor can collapse before the items part.
+LEARNED = Schedule(early_exaggeration=4.0, early_steps=100, largest_step=0.0)
+
+
+def embed_ellipses(
+    affinities: Affinities,
+    shape: Shape,
+    initial: Any = "pca",
+    schedule: Schedule | None = None,
+    restarts: int = 1,
+    *,
+    engine: Any = "auto",
+    quality: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Map:
+    """The 2-D map of distributions with a shape for each; see `embed`."""
+    given = affinities.gaussians
+    if shape not in ("contexts", "diagonal", "full"):
+        raise SettingsError(f'shape {shape!r} is not known; use "contexts", "diagonal", "full" or None')
+    if given is None:
+        raise DataError(f'shape "{shape}" needs distributions; make the affinities with affinity.gaussians')
+    if shape == "contexts":
+        made = embed(
+            affinities, 2, initial, schedule, restarts, engine=engine, quality=quality, seed=seed,
+            progress=progress,
+        )  # fmt: skip
+        return _with_contexts(made, given)
+    schedule = schedule or LEARNED
+    made = (_diagonal if shape == "diagonal" else _full)(
+        affinities, initial, schedule, restarts, seed, progress
+    )
+    return _finished(made, given, shape, quality)
+
+
+def _with_contexts(made: Map, given: Gaussians) -> Map:
+    shapes = context_shapes(made.xy, given)
+    figures, per_point = with_area(made.quality, made.per_point, shapes.covariances, given)
+    round_ones = int((shapes.ratio == 1).sum())
+    settings = {**made.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones}
+    return made.but(
+        shapes=shapes.covariances,
+        quality=figures,
+        per_point={**per_point, "axis ratio": shapes.ratio, "orientation": shapes.score},
+        settings=settings,
+    )
+
+
+def _diagonal(
+    affinities: Affinities,
+    initial: Any,
+    schedule: Schedule,
+    restarts: int,
+    seed: int,
+    progress: Progress | None,
+) -> Map:
+    """Places and deviations as one 4-D map, the deviations kept above their floor (document 004, 3.2.2)."""
+    runs = []
+    floor = (None, None, FLOOR, FLOOR)
+    for r in range(restarts):
+        first = _start(affinities, initial if r == 0 else "random", 2, seed + r)
+        told = _part(progress, r, restarts)
+        how: dict[str, Any] = {"at_least": floor, "quality": False, "seed": seed + r, "progress": told}
+        runs.append(embed(affinities, 4, first, schedule, engine="exact", **how))
+    best = min(runs, key=lambda one: one.kl)
+    deviations = best.xy[:, 2:].astype(np.float64)
+    shapes = np.zeros((len(best), 2, 2))
+    shapes[:, [0, 1], [0, 1]] = deviations**2
+    return best.but(
+        xy=best.xy[:, :2].copy(),
+        shapes=shapes,
+        kls=np.array([one.kl for one in runs]),
+        settings={**best.settings, "seed": seed, "restarts": restarts, "initial": _said(initial)},
+    )
+
+
+def _full(
+    affinities: Affinities,
+    initial: Any,
+    schedule: Schedule,
+    restarts: int,
+    seed: int,
+    progress: Progress | None,
+) -> Map:
+    """Places, deviations and an angle per item, between which the Bures distance is taken."""
+    from langscape.engine import descent
+    from langscape.kernels.bures import covariances
+
+    n = len(affinities)
+    if n > FULL_UP_TO:
+        raise SettingsError(
+            f'shape "full" compares all pairs and takes {FULL_UP_TO:,} items, not {n:,}; use "contexts"'
+        )
+    P = affinities.P if isinstance(affinities.P, np.ndarray) else affinities.P.toarray()
+    watch = descent.Watch(schedule.steps * restarts, progress)
+    landings = []
+    for r in range(restarts):
+        first = _start(affinities, initial if r == 0 else "random", 3, seed + r)
+        landings.append(descent.bures(P, first, schedule, FLOOR, watch))
+    kls = np.array([landing.kl for landing in landings])
+    if not np.isfinite(kls).any():
+        raise SettingsError(f"the descent left the range of numbers at {schedule.learning_rate}; lower it")
+    best = landings[int(np.nanargmin(kls))]
+    return Map(
+        best.xy[:, :2].copy(),
+        affinities.items,
+        kl=best.kl,
+        kls=kls,
+        history=best.history,
+        shapes=covariances(best.xy.T),
+        settings={
+            **affinities.made, "engine": "exact", "initial": _said(initial), "schedule": schedule.settings(),
+            "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls)),
+        },
+        vectors=affinities.vectors,
+        metric=affinities.metric,
+        notes=affinities.notes,
+    )  # fmt: skip
+
+
+def _start(affinities: Affinities, initial: Any, spare: int, seed: int) -> np.ndarray:
+    """Places as of any map; deviations a little above their floor: below it they would get no gradient."""
+    n = len(affinities)
+    places = start(affinities, initial, 2, seed)
+    rng = np.random.default_rng([seed, n, 4])
+    deviations = FLOOR + np.abs(rng.normal(0.0, 0.01, (n, 2)))
+    if spare == 2:
+        return np.column_stack([places, deviations])
+    half = np.sqrt(0.5)
+    a, size = half * deviations.sum(axis=1), half * (deviations[:, 0] - deviations[:, 1])
+    # the least that tells one direction from another: an angle of its own for each
+    angle = rng.uniform(0.0, np.pi, n)
+    return np.column_stack([places, a, size * np.cos(2 * angle), size * np.sin(2 * angle)])
+
+
+def _finished(made: Map, given: Gaussians, shape: Shape, quality: bool) -> Map:
+    """Quality of the drawn places, and what the learned ellipses are worth."""
+    figures: dict[str, float] = {}
+    per_point: dict[str, np.ndarray] = {}
+    assert made.shapes is not None
+    if quality:
+        if made.vectors is not None:
+            from langscape.metrics import quality as measure
+
+            figures, per_point = measure(made.vectors, made.xy)
+        figures, per_point = with_area(figures, per_point, made.shapes, given)
+    note = (
+        "the ellipses were learned as further coordinates of the map: their size need not follow how far a "
+        "word's contexts vary"
+    )
+    return made.but(
+        quality=figures,
+        per_point=per_point,
+        settings={**made.settings, "shape": shape},
+        notes=(*made.notes, note),
+    )
+
+
+def _said(initial: Any) -> str:
+    return initial if isinstance(initial, str) else "map" if isinstance(initial, Map) else "array"
+
+
+def _part(progress: Progress | None, at: int, of: int) -> Progress | None:
+    if progress is None:
+        return None
+
+    def told(step: Step) -> None:
+        progress(Step(at * step.total + step.done, of * step.total, step.doing, step.figures))
+
+    return told

@@ -1,0 +1,220 @@
+"""What the vectors of a stream say in words, and what each adds to a word's score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from langscape.errors import SettingsError
+from langscape.models.residual import Stream
+
+_AT_ONCE = 256
+"""Vectors that meet the whole vocabulary at once; more only fall out of the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The best words of vectors: ids and values (…, top), best first.
+
+    value is a probability of the logit lens, a cosine where the model has no language head, or, of parts
+    of the stream, what is added to the word's score.
+    """
+
+    ids: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What every part adds to the scores of chosen words, ids (token, choice).
+
+    embedding       (part, token, choice)
+    heads           (layer, head, token, choice)
+    attention_bias  (layer, token, choice): the bias of the output projection
+    mlp             (layer, token, choice)
+    constant        (token, choice): the shifts of norms, and the head's bias
+    score           (token, choice): the model's own logit, or the vector times the word's embedding
+    sources         (layer, head, token, choice, key): how a head's share splits over the tokens it reads
+    neurons         (layer, token, choice, top): the strongest neurons of an MLP, and `neuron_values`
+    """
+
+    ids: np.ndarray
+    embedding: np.ndarray
+    heads: np.ndarray
+    attention_bias: np.ndarray
+    mlp: np.ndarray
+    constant: np.ndarray
+    score: np.ndarray
+    sources: np.ndarray
+    neurons: np.ndarray
+    neuron_values: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """All parts added up, (token, choice)."""
+        parts = self.embedding.sum(0) + self.heads.sum((0, 1)) + self.attention_bias.sum(0) + self.mlp.sum(0)
+        return parts + self.constant
+
+    @property
+    def error(self) -> float:
+        """The largest difference between the sum and the model's own score."""
+        return float(np.abs(self.total - self.score).max())
+
+
+def lens(stream: Stream, top: int = 5) -> Words:
+    """The best words at every node of the stream: ids and values (node, token, top).
+
+    With a language head, the final norm (with the node's own scale) and the head are applied as if the
+    model ended there. Without one, words are those whose embeddings point the same way.
+    """
+    nodes = _tensor(stream.capture["stream"])
+    if stream.head:
+        norm = stream.norms[-1]
+        return _best(stream, nodes if norm is None else norm.anew(nodes), top, "probability")
+    return _best(stream, nodes, top, "cosine")
+
+
+def promoted(stream: Stream, part: str = "heads", top: int = 3, which: np.ndarray | None = None) -> Words:
+    """The words whose scores a part raises most: "heads" or "mlp".
+
+    ids and values are (layer, head, token, top), or (layer, token, top).
+
+    Every norm between the part and the words is taken with the scale it had in this run. which, a truth
+    value per vector, leaves others out: the whole vocabulary is asked for each, and heads are many. Their
+    ids are -1.
+    """
+    if part not in ("heads", "mlp"):
+        raise SettingsError(f'part {part!r} is not known; use "heads" or "mlp"')
+    vectors = _tensor(stream.capture[part])
+    first = 1 if part == "heads" else 2
+    carried = torch.stack([_carried(stream, vectors[i], 2 * i + first) for i in range(stream.layers)])
+    if which is None:
+        return _best(stream, carried, top, "score")
+    if which.shape != carried.shape[:-1]:
+        raise SettingsError(f"which has shape {which.shape}, but {part} are {tuple(carried.shape[:-1])}")
+    found = _best(stream, carried[torch.from_numpy(which)], top, "score")
+    ids = np.full((*which.shape, found.ids.shape[-1]), -1, np.int32)
+    values = np.full(ids.shape, np.nan, np.float32)
+    ids[which], values[which] = found.ids, found.values
+    return Words(ids, values)
+
+
+def contributions(stream: Stream, ids: np.ndarray, *, neurons: int = 6) -> Contributions:
+    """What each part adds to the scores of words, ids (token, choice); they add up to the model's score.
+
+    >>> import numpy as np
+    >>> from langscape.models import get_model, open_model, stream
+    >>> _ = get_model("default")
+    >>> seen = stream(open_model("default", device="cpu"), "Rain fell.")
+    >>> parts = contributions(seen, np.full((5, 1), 4542))
+    >>> parts.error < 1e-4, parts.heads.shape
+    (True, (6, 12, 5, 1))
+    """
+    ids = np.asarray(ids)
+    count = len(stream.capture.tokens)
+    if ids.ndim != 2 or len(ids) != count or ids.dtype.kind not in "iu":
+        raise SettingsError(f"ids have shape {ids.shape}; give whole numbers of shape ({count}, choices)")
+    if ids.size and not (ids.min() >= 0 and ids.max() < len(stream.words)):
+        raise SettingsError(
+            f"ids reach from {ids.min()} to {ids.max()}; words are 0 to {len(stream.words) - 1}"
+        )
+    held = {name: _tensor(stream.capture[name]) for name in ("embedding", "heads", "attention_bias", "mlp")}
+    rows = torch.from_numpy(np.ascontiguousarray(ids, np.int64))
+    constant = torch.zeros(ids.shape, dtype=torch.float64)
+    if stream.bias is not None:
+        constant += stream.bias[rows].double()
+    ahead = stream.words[rows].double()
+    made: dict[str, list[torch.Tensor]] = {name: [] for name in ("heads", "bias", "mlp", "sources")}
+    strongest: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def before(node: int) -> None:
+        nonlocal ahead, constant
+        norm = stream.norms[node]
+        if norm is not None:
+            constant = constant + (ahead * norm.shift.double()).sum(-1)
+            ahead = norm.back(ahead)
+
+    before(len(stream.norms) - 1)
+    for layer in reversed(range(stream.layers)):
+        before(2 * layer + 2)
+        made["mlp"].append(_times(held["mlp"][layer], ahead))
+        strongest.append(_neurons(stream, layer, ahead, neurons))
+        before(2 * layer + 1)
+        made["heads"].append(_times(held["heads"][layer], ahead))
+        made["bias"].append(_times(held["attention_bias"][layer], ahead))
+        made["sources"].append(_sources(stream, layer, ahead))
+    stacked = {name: torch.stack(parts[::-1]).numpy() for name, parts in made.items()}
+    score = (_tensor(stream.capture["final"]).double()[:, None] * stream.words[rows].double()).sum(-1)
+    if stream.head:
+        score = _tensor(stream.capture["logits"]).double().gather(1, rows)
+    return Contributions(
+        ids,
+        _times(held["embedding"], ahead).numpy(),
+        stacked["heads"],
+        stacked["bias"],
+        stacked["mlp"],
+        constant.numpy(),
+        score.numpy(),
+        stacked["sources"],
+        torch.stack([which for which, _ in strongest[::-1]]).numpy(),
+        torch.stack([values for _, values in strongest[::-1]]).numpy(),
+    )
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(array.copy())  # torch does not take what is read-only
+
+
+def _times(vectors: torch.Tensor, ahead: torch.Tensor) -> torch.Tensor:
+    return torch.einsum("...td,tkd->...tk", vectors.double(), ahead)
+
+
+def _sources(stream: Stream, layer: int, ahead: torch.Tensor) -> torch.Tensor:
+    weight = stream.projections[layer]
+    weights = _tensor(stream.capture["attention"][layer])
+    if not len(weight):  # a norm stands between the heads and the stream
+        return torch.full((len(weights), *ahead.shape[:2], weights.shape[-1]), torch.nan)
+    back = torch.einsum("tkd,hdv->htkv", ahead.float(), weight)
+    return torch.einsum("htkv,hsv,hts->htks", back, stream.values[layer], weights)
+
+
+def _neurons(stream: Stream, layer: int, ahead: torch.Tensor, top: int) -> tuple[torch.Tensor, torch.Tensor]:
+    inside = stream.neurons[layer]
+    if inside is None:
+        none = torch.full((*ahead.shape[:2], top), torch.nan)
+        return none.nan_to_num(-1).int(), none
+    given, weight, norm = inside
+    ahead = norm.back(ahead) if norm is not None else ahead
+    each = torch.einsum("tkd,df->tkf", ahead.float(), weight) * given[:, None]
+    found = each.abs().topk(min(top, each.shape[-1]), dim=-1).indices
+    return found.int(), each.gather(-1, found)
+
+
+def _carried(stream: Stream, vectors: torch.Tensor, node: int) -> torch.Tensor:
+    for norm in stream.norms[node:]:
+        if norm is not None:
+            vectors = norm.linear(vectors)
+    return vectors
+
+
+def _best(stream: Stream, vectors: torch.Tensor, top: int, kind: str) -> Words:
+    """The top words of vectors (…, dim), a few hundred against the whole vocabulary at a time."""
+    words = stream.words
+    if kind == "cosine":
+        words = torch.nn.functional.normalize(words, dim=-1)
+        vectors = torch.nn.functional.normalize(vectors, dim=-1)
+    top = min(top, len(words))
+    flat = vectors.reshape(-1, vectors.shape[-1])
+    ids, values = [], []
+    for start in range(0, len(flat), _AT_ONCE):
+        scores = flat[start : start + _AT_ONCE] @ words.T
+        if kind == "probability" and stream.bias is not None:
+            scores += stream.bias
+        best = scores.topk(top, dim=-1)
+        ids.append(best.indices)
+        found = best.values
+        values.append((found - scores.logsumexp(-1, keepdim=True)).exp() if kind == "probability" else found)
+    shape = (*vectors.shape[:-1], top)
+    return Words(torch.cat(ids).reshape(shape).int().numpy(), torch.cat(values).reshape(shape).numpy())

@@ -1,0 +1,364 @@
+"""Text → Stream: the residual stream of a transformer, with every head and MLP as the vector it adds.
+
+The parts are found by running the model and looking for what adds up, not by the names of its modules: of
+what layers give after an attention call, two vectors must lead from one hidden state to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from langscape.data import Capture
+from langscape.errors import DataError, SettingsError
+from langscape.models.forward import forward
+from langscape.models.inputs import Reading, rows
+from langscape.models.interface import Call, listening
+from langscape.models.memory import refuse_above
+from langscape.models.model import Model
+from langscape.models.norm import Norm, frozen_norm
+from langscape.models.overhear import Event, overhearing
+
+LIMIT = 2e9
+"""Bytes above which a stream is refused: it holds a vector for every head and token."""
+
+AXES = {
+    "embedding": ("part", "token", "dim"),
+    "heads": ("layer", "head", "token", "dim"),
+    "attention_bias": ("layer", "token", "dim"),
+    "mlp": ("layer", "token", "dim"),
+    "stream": ("node", "token", "dim"),
+    "final": ("token", "dim"),
+    "attention": ("layer", "head", "query", "key"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Every vector of one run, and how they add up.
+
+    capture   `embedding[part,token,dim]`, `heads[layer,head,token,dim]` (after the output projection, without
+              its bias), `attention_bias`, `mlp[layer,token,dim]`, `stream[node,token,dim]`: node 0 is the
+              embedding, 2·layer+1 follows a layer's attention and 2·layer+2 its MLP; `final[token,dim]`
+    norms     the norm through which each node's sum went, scale frozen; None where there is none. The last
+              one stands before the words
+    words     (vocabulary, dim) what `final` is multiplied with: the output projection, or for a model
+              without one its word embeddings
+    head      whether `words` are a language head, so that scores are logits
+    """
+
+    capture: Capture
+    model: Model
+    norms: tuple[Norm | None, ...]
+    words: torch.Tensor
+    bias: torch.Tensor | None
+    head: bool
+    values: tuple[torch.Tensor, ...] = field(repr=False)
+    projections: tuple[torch.Tensor, ...] = field(repr=False)
+    neurons: tuple[tuple[torch.Tensor, torch.Tensor, Norm | None] | None, ...] = field(repr=False)
+
+    @property
+    def layers(self) -> int:
+        """Blocks of attention and MLP."""
+        return self.capture["mlp"].shape[0]
+
+    @property
+    def post_norm(self) -> bool:
+        """Whether the stream itself is normalised at every node, as BERT does."""
+        return any(norm is not None for norm in self.norms[:-1])
+
+    def directions(self, ids: np.ndarray, node: int) -> torch.Tensor:
+        """What a vector added before node's norm is multiplied with to give a word's score.
+
+        ids (token, choice) → (token, choice, dim). Every norm on the way is taken with its scale frozen.
+        """
+        ahead = self.words[torch.from_numpy(np.ascontiguousarray(ids, np.int64))].double()
+        for norm in reversed(self.norms[node:]):
+            if norm is not None:
+                ahead = norm.back(ahead)
+        return ahead
+
+
+def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
+    """The residual stream of a model over one text or one row of token ids.
+
+    Works for decoders and encoders that `capture` can listen to. A model whose hidden states are not
+    the sum of attention and MLP, with at most a norm after each, is refused.
+
+    >>> from langscape.models import get_model, open_model
+    >>> _ = get_model("default")
+    >>> seen = stream(open_model("default", device="cpu"), "Rain fell.")
+    >>> seen.capture["heads"].shape, seen.capture["stream"].shape, seen.post_norm, seen.head
+    ((6, 12, 5, 384), (13, 5, 384), True, False)
+    """
+    if model.kind not in ("decoder", "encoder"):
+        raise SettingsError(
+            f"{model.name} is of kind {model.kind}; a stream needs a decoder or an encoder of text"
+        )
+    if not model.layout.heard:
+        raise DataError(f"the stream of {model.name} cannot be read: {model.layout.reason}")
+    row = next(iter(rows(model, [text], None, Reading())))
+    count, width = len(row.source), model.layout.hidden["self"][1]
+    held = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
+    refuse_above(memory, 2 * held, f"the stream of {count:,} tokens")
+    head = model.kind == "decoder" and model.layout.vocabulary > 0
+    ids = torch.tensor([row.source.ids], device=model.device)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    events: list[Event | Call] = []
+    with model.lock, overhearing(model.network, events), listening(model.network, events.append):
+        output = forward(model.network, inputs, hidden=True, logits=head)
+    found = _Found(model, events, [state[0] for state in output.hidden_states])
+    arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
+    notes = [*model.notes]
+    words, bias, logits = _words(model, events, head)
+    if logits is not None:
+        arrays["logits"] = logits.float().cpu().numpy()
+        if not torch.allclose(logits, output.logits[0], atol=1e-4, rtol=1e-4):
+            notes.append(
+                "this model bends its logits before softmax; contributions add up to those before bending"
+            )
+    for array in arrays.values():
+        array.flags.writeable = False
+    source = row.source
+    made = {
+        "model": model.name,
+        "revision": model.revision,
+        "kind": model.kind,
+        "text_digest": source.digest,
+        "ids": list(source.ids),
+        "texts": list(source.texts),
+        "special": list(source.special),
+        "parts": found.parts,
+    }
+    axes = {name: AXES.get(name, ("token", "vocabulary")) for name in arrays}
+    captured = Capture(source.shown, arrays, axes, made, tuple(notes))
+    return Stream(
+        captured,
+        model,
+        tuple(found.norms),
+        words.detach().float(),
+        None if bias is None else bias.detach().float(),
+        head,
+        tuple(found.values),
+        tuple(found.projections),
+        tuple(found.neurons),
+    )
+
+
+class _Found:
+    """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up."""
+
+    def __init__(self, model: Model, events: Sequence[Event | Call], states: Sequence[torch.Tensor]) -> None:
+        self.model = model
+        self.width = states[0].shape[-1]
+        self.heads: list[torch.Tensor] = []
+        self.biases: list[torch.Tensor] = []
+        self.mlps: list[torch.Tensor] = []
+        self.nodes: list[torch.Tensor] = [states[0].float()]
+        self.norms: list[Norm | None] = [None]
+        self.weights: list[torch.Tensor] = []
+        self.values: list[torch.Tensor] = []
+        self.projections: list[torch.Tensor] = []
+        self.neurons: list[tuple[torch.Tensor, torch.Tensor, Norm | None] | None] = []
+        calls = [i for i, event in enumerate(events) if isinstance(event, Call)]
+        if len(calls) != len(states) - 1:
+            raise DataError(
+                f"{len(calls)} of {len(states) - 1} blocks of {model.name} attend; "
+                "its stream cannot be taken apart"
+            )
+        self.parts, self.embeddings = self._embeddings(events[: calls[0]], states[0])
+        after = [event for event in events[calls[-1] :] if isinstance(event, Event)]
+        last = next((e for e in reversed(after) if e.norm and close(e.output, states[-1])), None)
+        ends = [*calls[1:], len(events)]
+        reached = [*states[:-1], states[-1] if last is None else last.input]
+        slices = [events[start:end] for start, end in zip(calls, ends, strict=True)]
+        pre_norm = all(self._adds_up(s, a, b) for s, a, b in zip(slices, reached, reached[1:], strict=False))
+        for layer, piece in enumerate(slices):
+            if pre_norm:
+                self._take_plain(layer, piece, reached[layer], reached[layer + 1])
+            else:
+                self._take_normed(layer, piece, states[layer], states[layer + 1])
+        final = frozen_norm(last) if pre_norm and last is not None else None
+        self.norms.append(final)
+        self.final = self.nodes[-1] if final is None else last.output.float()  # type: ignore[union-attr]
+
+    def arrays(self) -> dict[str, torch.Tensor]:
+        """All vectors, by the names of `AXES`."""
+        return {
+            "embedding": torch.stack(self.embeddings).float(),
+            "heads": torch.stack(self.heads).float(),
+            "attention_bias": torch.stack(self.biases).float(),
+            "mlp": torch.stack(self.mlps).float(),
+            "stream": torch.stack(self.nodes),
+            "final": self.final,
+            "attention": torch.stack(self.weights).float(),
+        }
+
+    def _embeddings(self, events: Sequence[Any], first: torch.Tensor) -> tuple[list[str], list[torch.Tensor]]:
+        """The token's own vector and its place's, where the two add up to the first state."""
+        given = [e.output for e in events if isinstance(e, Event) and e.embedding]
+        given = [vectors.expand_as(first) for vectors in given if vectors.shape[-1] == self.width]
+        if len(given) == 2 and adds_up((given[0], given[1]), first):
+            return ["token", "position"], given
+        return ["embedding"], [first]
+
+    def _projection(self, layer: int, piece: Sequence[Any]) -> tuple[Call, Event]:
+        call = piece[0]
+        found = next((e for e in piece[1:] if isinstance(e, Event) and e.weight is not None), None)
+        if found is not None:
+            mixed = (call.weights[0] @ _per_head(call)).transpose(0, 1).flatten(1)
+            given = found.input.reshape(-1, found.input.shape[-1])
+            if (
+                given.shape == mixed.shape
+                and close(given, mixed, 1e-4)
+                and found.output.shape[-1] == self.width
+            ):
+                return call, found
+        raise DataError(
+            f"layer {layer} of {self.model.name} does something of its own between its heads and its output "
+            "projection; its heads cannot be told apart"
+        )
+
+    def _ways(self, piece: Sequence[Any]) -> tuple[list[Event], list[Event]]:
+        """What attention may add (the projection, or a norm of it), and what the MLP may."""
+        events = [e for e in piece[1:] if isinstance(e, Event) and not e.embedding]
+        if not events:
+            return [], []
+        first = events[0]
+        adding = [first, *(e for e in events[1:] if e.norm and close(e.input, first.output))]
+        return adding, [e for e in events[1:] if e.output.shape == first.output.shape]
+
+    def _pair(
+        self, piece: Sequence[Any], start: torch.Tensor, end: torch.Tensor
+    ) -> tuple[Event, Event] | None:
+        adding, mlps = self._ways(piece)
+        for one in adding:
+            for other in mlps:
+                if other is not one and adds_up((start, one.output, other.output), end):
+                    return one, other
+        return None
+
+    def _adds_up(self, piece: Sequence[Any], start: torch.Tensor, end: torch.Tensor) -> bool:
+        return self._pair(piece, start, end) is not None
+
+    def _take_plain(self, layer: int, piece: Sequence[Any], start: torch.Tensor, end: torch.Tensor) -> None:
+        """A block that adds to the stream: start + attention + MLP = end."""
+        call, projection = self._projection(layer, piece)
+        pair = self._pair(piece, start, end)
+        assert pair is not None
+        attention, mlp = pair
+        self._take_heads(call, projection, frozen_norm(attention) if attention is not projection else None)
+        self._take_mlp(piece, mlp)
+        self.nodes += [start.float() + attention.output.float(), end.float()]
+        self.norms += [None, None]
+
+    def _take_normed(self, layer: int, piece: Sequence[Any], start: torch.Tensor, end: torch.Tensor) -> None:
+        """A block that normalises the stream after every sum, as BERT does."""
+        call, projection = self._projection(layer, piece)
+        events = [e for e in piece[1:] if isinstance(e, Event)]
+        norms = [e for e in events if e.norm and e.output.shape == start.shape]
+        first = next((e for e in norms if adds_up((start, projection.output), e.input)), None)
+        second = next((e for e in norms if e is not first and close(e.output, end)), None)
+        mlp = None
+        if first is not None and second is not None:
+            fits = (e for e in events if e.output.shape == start.shape and e is not first)
+            mlp = next((e for e in fits if adds_up((first.output, e.output), second.input)), None)
+        if first is None or second is None or mlp is None:
+            raise DataError(
+                f"the hidden states of {self.model.name} are not sums of attention and MLP (layer {layer}); "
+                "its stream cannot be taken apart"
+            )
+        self._take_heads(call, projection, None)
+        self._take_mlp(piece, mlp)
+        self.nodes += [first.output.float(), end.float()]
+        self.norms += [frozen_norm(first), frozen_norm(second)]
+
+    def _take_heads(self, call: Call, projection: Event, norm: Norm | None) -> None:
+        values = _per_head(call).float()
+        assert projection.weight is not None
+        weight = projection.weight.float().unflatten(1, (values.shape[0], -1)).transpose(0, 1)
+        mixed = call.weights[0].float() @ values
+        heads = torch.einsum("htv,hdv->htd", mixed, weight)
+        bias = (
+            torch.zeros_like(heads[0])
+            if projection.bias is None
+            else projection.bias.float().expand_as(heads[0])
+        )
+        if norm is not None:  # Gemma normalises what attention gives before adding it
+            heads, bias = norm.linear(heads), norm.linear(bias) + norm.shift
+        self.heads.append(heads)
+        self.biases.append(bias)
+        self.weights.append(call.weights[0])
+        self.values.append(values)
+        self.projections.append(weight if norm is None else weight[:0])
+
+    def _take_mlp(self, piece: Sequence[Any], mlp: Event) -> None:
+        self.mlps.append(mlp.output)
+        inner, norm = mlp, None
+        if mlp.norm:
+            linear = [e for e in piece[1:] if isinstance(e, Event) and e.weight is not None]
+            inner = next((e for e in linear if close(e.output, mlp.input)), mlp)
+            norm = frozen_norm(mlp)
+        if inner.weight is None:
+            self.neurons.append(None)
+        else:
+            given = inner.input.reshape(-1, inner.input.shape[-1]).float()
+            self.neurons.append((given, inner.weight.float(), norm))
+
+
+def _per_head(call: Call) -> torch.Tensor:
+    """Values with one row for every query head, (head, token, dim)."""
+    groups = call.query.shape[1] // call.value.shape[1]
+    return call.value[0] if groups == 1 else call.value[0].repeat_interleave(groups, dim=0)
+
+
+def _words(
+    model: Model, events: Sequence[Event | Call], head: bool
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """The matrix that turns a vector into a score per word, its bias, and the logits it gave."""
+    if not head:
+        table: Any = model.network.get_input_embeddings()
+        width = model.layout.hidden["self"][1]
+        if table.weight.shape[1] == width:
+            return table.weight, None, None
+        # ALBERT and ELECTRA may keep narrow embeddings and widen them by a projection of their own
+        projections = (e.weight for e in events if isinstance(e, Event) and e.weight is not None)
+        fits = (w for w in projections if tuple(w.shape) == (width, table.weight.shape[1]))
+        widen = next(fits, None)
+        if widen is None:
+            raise DataError(
+                f"embeddings of {model.name} have {table.weight.shape[1]} dimensions, its stream {width}: "
+                "its vectors cannot be compared with words"
+            )
+        return table.weight @ widen.T, None, None
+    given: Any = model.network.get_output_embeddings()
+    last = next(e for e in reversed(events) if isinstance(e, Event) and e.module is given)
+    return given.weight, getattr(given, "bias", None), last.output
+
+
+def close(one: torch.Tensor, other: torch.Tensor, tolerance: float = 1e-5) -> bool:
+    """Equal but for rounding, relative to the largest value of a row."""
+    if one.shape != other.shape:
+        return False
+    if one.dtype != torch.float32:
+        tolerance = max(tolerance, 1e-2)
+    one, other = one.float(), other.float()
+    size = other.abs().amax(-1, keepdim=True) + 1e-6
+    return bool(((one - other).abs() <= tolerance * size).all())
+
+
+def adds_up(summands: tuple[torch.Tensor, ...], total: torch.Tensor) -> bool:
+    """Whether the sum is the total but for rounding, in every value by itself.
+
+    Some dimensions are a thousand times the others; measured by those, anything would add up.
+    """
+    if any(one.shape != total.shape for one in summands):
+        return False
+    tolerance = 1e-5 if total.dtype == torch.float32 else 2e-2
+    sizes = sum(one.float().abs() for one in summands)
+    wrong = (sum(one.float() for one in summands) - total.float()).abs()
+    return bool((wrong <= tolerance * (sizes + 1e-2)).all())

@@ -1,0 +1,174 @@
+"""Prompt → flow: a model's vectors over a text as a view, coloured by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from langscape.data import Progress, Step, View
+from langscape.errors import SettingsError
+from langscape.run.heads import opened, revision
+from langscape.run.registry import step
+from langscape.run.results import Arrays
+
+if TYPE_CHECKING:
+    from langscape.engine import WordColours
+
+PROMPTS = {"lstm-tiny": "the small dog that chases birds barks .", "lstm": "the king said that he was"}
+"""What is read where no prompt is given, by model."""
+
+SAMPLED = 2000
+"""Words of a large vocabulary whose map makes the colours; the others are fitted among them."""
+
+
+@step(
+    "flow.view",
+    version=1,
+    defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
+    revision=revision,
+)
+def flow_view(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
+    """The flow of `model` over `prompt`, or the file of the input `prompt`; see `unpack_view`."""
+    from langscape.run.heads import read_text
+
+    model = opened(settings["model"], revision(settings))
+    prompt = read_text(inputs["prompt"]).strip() if "prompt" in inputs else settings["prompt"]
+    how = {name: settings[name] for name in ("top", "space", "fit", "seed")}
+    return pack_view(make_flow(model, prompt, progress=progress, **how))
+
+
+def make_flow(
+    model: Any,
+    prompt: str | None = None,
+    *,
+    top: int = 8,
+    space: str = "oklab",
+    fit: str = "exact",
+    seed: int = 0,
+    title: str | None = None,
+    progress: Progress | None = None,
+) -> View:
+    """The flow of an opened model over a prompt: an LSTM, or a decoder or encoder that can be taken apart."""
+    from langscape.models import capture, stream
+    from langscape.views import flow
+
+    if top < 1:
+        raise SettingsError(f"top {top} is not possible; it must be at least 1")
+    tell = progress or (lambda step: None)
+    prompt = default_prompt(model) if prompt is None else prompt
+    tell(Step(0, 3, "reading the prompt"))
+    if model.kind == "lstm":
+        seen, weights = capture(model, prompt), model.weights()
+        tell(Step(1, 3, "colours of words"))
+        colours = _colours(weights["embedding"], model.revision, space, fit, seed)
+        tell(Step(2, 3, "nearest words and sums"))
+        made = flow(seen, weights, model.words, colours=colours, top=top, title=title)
+    else:
+        held = stream(model, prompt)
+        tell(Step(1, 3, "colours of words"))
+        colours = _colours(held.words, model.revision, space, fit, seed)
+        tell(Step(2, 3, "words and contributions at every node"))
+        made = flow(held, colours=colours, top=top, title=title)
+    tell(Step(3, 3, "done"))
+    return made
+
+
+def default_prompt(model: Any) -> str:
+    """A short prompt that suits the model."""
+    if model.name in PROMPTS:
+        return PROMPTS[model.name]
+    if model.kind == "lstm":
+        return (
+            " ".join(word for word in model.words if word.isalpha())[:60].rpartition(" ")[0] or model.words[0]
+        )
+    return "The capital of France is Paris, and the capital of Italy is"
+
+
+@dataclass(frozen=True, eq=False)
+class Palette:
+    """The colours of a large vocabulary: a sample of it is mapped, any other word fitted when asked for."""
+
+    base: WordColours
+    table: Any
+    method: str
+
+    @property
+    def quality(self) -> Mapping[str, float]:
+        """Of the words that are mapped."""
+        return self.base.quality
+
+    def of(self, ids: Sequence[int]) -> np.ndarray:
+        """The colours of words by their numbers."""
+        return self.base.fit(np.asarray(self.table[list(ids)]), "exact")
+
+    def fit(self, vectors: Any) -> np.ndarray:
+        """The colours of other vectors."""
+        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The colours of a small vocabulary, with the method chosen."""
+
+    base: WordColours
+    method: str
+
+    @property
+    def quality(self) -> Mapping[str, float]:
+        return self.base.quality
+
+    def of(self, ids: Sequence[int]) -> np.ndarray:
+        return self.base.rgb[list(ids)]
+
+    def fit(self, vectors: Any) -> np.ndarray:
+        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
+
+
+class _Table:
+    """A matrix of words, torch's or ours, that the cache of colours knows by its model's revision."""
+
+    def __init__(self, rows: Any, revision: str) -> None:
+        self.rows = rows
+        self.name = (revision, tuple(rows.shape))
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Table) and self.name == other.name
+
+
+def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Any:
+    if fit not in ("force", "exact"):
+        raise SettingsError(f"fit {fit!r} is not known; use force or exact")
+    base = _base(_Table(rows, revision), space, seed)
+    return _Fitted(base, fit) if len(rows) <= SAMPLED else Palette(base, rows, fit)
+
+
+@lru_cache(maxsize=2)
+def _base(table: _Table, space: str, seed: int) -> WordColours:
+    """The words' map, made once for a model: a new prompt finds it there."""
+    from langscape.engine import colours
+
+    count = len(table.rows)
+    if count <= SAMPLED:
+        return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
+    chosen = np.sort(np.random.default_rng(seed).choice(count, SAMPLED, replace=False))
+    return colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
+
+
+def pack_view(view: View) -> Arrays:
+    """A view as arrays and plain facts, for the store."""
+    from langscape.views.plain import plain
+
+    return Arrays(view.arrays, {"kind": view.kind, "properties": plain(view.properties)})
+
+
+def unpack_view(stored: Arrays) -> View:
+    """The view that `pack_view` stored."""
+    return View(stored.facts["kind"], stored.facts["properties"], stored.arrays)

@@ -1,0 +1,198 @@
+"""Maps of a text's tokens, by a head or by hidden states, and of many texts by what a layer makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from langscape.data import Affinities, Capture, Items, Map, Progress, Step
+from langscape.errors import DataError, SettingsError
+from langscape.run.captures import read_capture
+from langscape.run.heads import opened, revision
+from langscape.run.registry import step
+
+Special = Literal["keep", "drop"]
+Pool = Literal["auto", "first", "mean"]
+
+
+def map_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    *,
+    special: Special = "drop",
+    restarts: int = 8,
+    steps: int = 1000,
+    seed: int = 0,
+    of: str | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The tokens as one head sees them: attention-head t-SNE, of several restarts the lowest KL.
+
+    `of` names the array where there are several; an encoder–decoder is taken by its encoder.
+    """
+    from langscape.affinity import attention
+
+    of = of or ("attention" if "attention" in capture.arrays else "encoder_attention")
+    return _mapped(attention(capture, layer, head, special, of=of), restarts, steps, seed, progress)
+
+
+def map_hidden(
+    capture: Capture,
+    layer: int | None = None,
+    *,
+    perplexity: float = 20.0,
+    special: Special = "drop",
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    restarts: int = 8,
+    steps: int = 1000,
+    seed: int = 0,
+    of: str | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The tokens by their hidden states at a layer, the last if none is named; 0 is the embedding."""
+    from langscape.affinity import hidden
+
+    of = of or ("hidden" if "hidden" in capture.arrays else "encoder_hidden")
+    if layer is None:
+        held = capture.made.get("layers", {}).get(of, range(len(capture[of])))
+        layer = int(held[-1])
+    made = hidden(capture, layer, perplexity, special, metric=metric, of=of)
+    return _mapped(made, restarts, steps, seed, progress)
+
+
+def map_texts(
+    model: Any,
+    texts: Items | Sequence[str],
+    layer: int | None = None,
+    *,
+    pool: Pool = "auto",
+    perplexity: float = 20.0,
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    restarts: int = 8,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Map:
+    """Words or whole texts, each by one hidden state of its own run: a map of what a layer makes of them.
+
+    With pool="auto" that is the state of the first special token ([CLS], <s>); of models that have none, the
+    mean over the text's tokens, and the map says so. Items carry their columns, group for one, to the map.
+    """
+    from langscape.affinity import points
+    from langscape.engine import embed
+
+    items = texts if isinstance(texts, Items) else Items(list(texts))
+    X, layer, notes = text_vectors(model, items.labels, layer, pool=pool, progress=progress)
+    made = points(X, perplexity, metric, items=items, seed=seed)
+    told = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
+    made = Affinities(made.P, made.items, {**made.made, **told}, made.vectors, made.metric, tuple(notes[1:]))
+    return embed(made, restarts=restarts, seed=seed, progress=progress)
+
+
+def text_vectors(
+    model: Any,
+    texts: Sequence[str],
+    layer: int | None = None,
+    *,
+    pool: Pool = "auto",
+    progress: Progress | None = None,
+) -> tuple[np.ndarray, int, list[str]]:
+    """(texts, dim): one hidden state per text at a layer; the layer; and how it was taken, with notes."""
+    from langscape.models import capture_each
+
+    if pool not in ("auto", "first", "mean"):
+        raise SettingsError(f'pool {pool!r} is not known; use "auto", "first" or "mean"')
+    if model.kind == "vision":
+        raise SettingsError(f"{model.name} reads images; texts need a model that reads text")
+    if len(texts) < 2:
+        raise DataError(f"a map needs at least 2 texts, not {len(texts)}")
+    role = "encoder" if model.kind == "encoder-decoder" else "self"
+    last = model.layout.hidden[role][0] - 1
+    layer = last if layer is None else layer
+    if not 0 <= layer <= last:
+        raise SettingsError(f"layer {layer} is not there; this model's hidden layers are 0 to {last}")
+    tell = progress or (lambda told: None)
+    rows: list[np.ndarray] = []
+    taken = pool
+    for seen in capture_each(model, texts, ("hidden",), [layer]):
+        states = seen["hidden" if "hidden" in seen.arrays else "encoder_hidden"][0]
+        special = np.asarray(seen.made["special"], bool)
+        if taken == "auto":
+            taken = "first" if special[0] else "mean"
+        rows.append(states[0] if taken == "first" else states[~special].mean(axis=0))
+        tell(Step(len(rows), len(texts), "reading texts"))
+    X = np.stack(rows)
+    if np.ptp(X, axis=0).max() == 0:
+        raise SettingsError(
+            f"at layer {layer} the first token is the same for every text, since it has seen none yet; "
+            'choose layer 1 or higher, or pool "mean"'
+        )
+    notes = [taken]
+    if pool == "auto" and taken == "mean":
+        notes.append(f"{model.name} puts no special token first: texts stand at the mean of their tokens")
+    return X, layer, notes
+
+
+def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
+    from langscape.metrics import quality
+    from langscape.run.atlas import embed_restarts, head_schedules
+
+    schedules = head_schedules(len(problem), steps)
+    (made,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
+    told: dict[str, float] = {}
+    per_point: dict[str, np.ndarray] = {}
+    if problem.vectors is not None:
+        told, per_point = quality(problem.vectors, made.xy, metric=problem.metric)  # type: ignore[arg-type]
+    if restarts > 1:
+        told = {**told, "stability": float(figures["stability"][0])}
+    return made.but(quality=told, per_point=per_point)
+
+
+_MAPS = {"special": "drop", "restarts": 8, "steps": 1000, "seed": 0, "of": None}
+
+
+@step("heads.map", version=1, defaults={**_MAPS, "layer": 0, "head": 0})
+def heads_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """Input `capture`: the map of one head; see `map_head`."""
+    return map_head(read_capture(inputs["capture"]), progress=progress, **settings)
+
+
+@step("hidden.map", version=1, defaults={**_MAPS, "layer": None, "perplexity": 20.0, "metric": "euclidean"})
+def hidden_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """Input `capture`: the map of the hidden states of one layer; see `map_hidden`."""
+    return map_hidden(read_capture(inputs["capture"]), progress=progress, **settings)
+
+
+@step(
+    "texts.map",
+    version=1,
+    defaults={
+        "model": "default",
+        "texts": None,
+        "layer": None,
+        "pool": "auto",
+        "perplexity": 20.0,
+        "metric": "euclidean",
+        "restarts": 8,
+        "seed": 0,
+    },
+    revision=revision,
+)
+def texts_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
+    """The map of `texts`, or of the input `list` with its groups; see `map_texts`."""
+    from langscape.sources import read_word_list
+
+    notes: tuple[str, ...] = ()
+    texts: Any = settings["texts"]
+    if "list" in inputs:
+        listed = read_word_list(inputs["list"])
+        texts, notes = listed.items(), listed.notes
+    if not texts:
+        raise DataError("no texts are named; give texts, or a list of them")
+    how = {name: settings[name] for name in ("layer", "pool", "perplexity", "metric", "restarts", "seed")}
+    model = opened(settings["model"], revision(settings))
+    made = map_texts(model, texts, progress=progress, **how)
+    return made.but(notes=(*notes, *made.notes))

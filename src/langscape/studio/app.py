@@ -1,0 +1,311 @@
+"""The routes of the studio, and its life from start to stop."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from langscape import __version__
+from langscape.errors import LangscapeError, SettingsError
+from langscape.run import Store, disk
+from langscape.studio import inputs as given
+from langscape.studio.about import about
+from langscape.studio.asks import Given, find_ask
+from langscape.studio.events import Events
+from langscape.studio.examples import begin_examples
+from langscape.studio.guard import Guard, Pass
+from langscape.studio.inputs import Inputs
+from langscape.studio.insertion import MOST as MOST_WORDS
+from langscape.studio.insertion import insert_vector, insert_words, make_ready
+from langscape.studio.jobs import Jobs
+from langscape.studio.pictures import FORMATS, Pictures
+from langscape.studio.trouble import Trouble, trouble_of
+
+STATIC = Path(__file__).parent.parent / "static" / "studio"
+"""Where `make page` puts the studio's page."""
+
+JSON = 2_000_000
+"""Bytes of a JSON body."""
+
+_FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
+
+
+def studio(
+    store: Store, allowed: Pass, *, workers: int = 2, warm: str = "default", examples: bool = True
+) -> Guard:
+    """The whole studio as an ASGI application, guarded."""
+    events = Events(lambda: parts["jobs"].now())
+    parts: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        events.open()
+        jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
+        parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
+        parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
+        if examples:
+            threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
+        try:
+            yield
+        finally:
+            events.close()
+            await run_in_threadpool(jobs.close)
+
+    app = FastAPI(
+        title="langscape studio",
+        version=__version__,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    app.router.routes.append(Route("/api/events", events, methods=["GET"]))
+    _answer_trouble(app)
+    _add_inputs(app, parts)
+    _add_jobs(app, parts)
+
+    @app.get("/api/about")
+    def _about() -> dict[str, Any]:
+        """What this studio can do: models, samples, limits, and every ask with its settings."""
+        return about(parts["examples"], JSON)
+
+    @app.post("/api/insert")
+    async def _insert(request: Request) -> dict[str, Any]:
+        """New words, or a vector, on a finished map of words."""
+        body = await _json(request, {"job", "words", "name", "vector", "settings"})
+        return await run_in_threadpool(_inserted, parts["pictures"], body)
+
+    _add_page(app)  # last: it answers for every other path
+    return Guard(app, allowed, most=max(JSON, *given.limits().values()), parts=parts)
+
+
+def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
+    @app.post("/api/jobs")
+    async def _ask(request: Request) -> JSONResponse:
+        """Ask for something; the same ask is the same job."""
+        body = await _json(request, {"ask", "settings", "inputs"})
+
+        def begin() -> tuple[dict[str, Any], bool]:
+            found = _inputs(body.get("ask"), body.get("inputs", {}), parts["inputs"])
+            return parts["jobs"].ask(body.get("ask"), body.get("settings", {}), found)
+
+        record, new = await run_in_threadpool(begin)
+        return JSONResponse(record, 201 if new else 200)
+
+    @app.get("/api/jobs")
+    def _jobs() -> dict[str, Any]:
+        """Every job, the latest first."""
+        return {"jobs": parts["jobs"].all()}
+
+    @app.get("/api/jobs/{id}")
+    def _job(id: str) -> dict[str, Any]:
+        """How a job stands."""
+        return parts["jobs"].get(id)
+
+    @app.post("/api/jobs/{id}/cancel")
+    def _cancel(id: str) -> dict[str, Any]:
+        """End a job now."""
+        return parts["jobs"].cancel(id)
+
+    @app.delete("/api/jobs/{id}", status_code=204)
+    def _forget(id: str) -> Response:
+        """Take a job off the list; its result stays in the store."""
+        parts["jobs"].forget(id)
+        return Response(status_code=204)
+
+    @app.get("/api/jobs/{id}/views/{view}")
+    def _view(id: str, view: str, request: Request) -> dict[str, Any]:
+        """A view of a finished job: properties, and where its arrays are."""
+        return parts["pictures"].view(id, view, _query(request))
+
+    @app.get("/api/jobs/{id}/views/{view}/{array}")
+    def _array(id: str, view: str, array: str, request: Request) -> Response:
+        """One array of a view as raw little-endian bytes."""
+        query = _query(request)
+        data = parts["pictures"].array(id, view, array, query)
+        return Response(data, headers=_FOREVER if "v" in query else {}, media_type="application/octet-stream")
+
+    @app.get("/api/jobs/{id}/export")
+    def _export(id: str, request: Request) -> Response:
+        """A view as a file: svg, png, pdf, html, csv or parquet."""
+        query = _query(request)
+        view, format = query.pop("view", ""), query.pop("format", "")
+        with tempfile.TemporaryDirectory(prefix="langscape-") as folder:
+            path = parts["pictures"].export(id, view, format, query, Path(folder))
+            data, name = path.read_bytes(), path.name
+        plain = name.encode("ascii", "replace").decode().replace("?", "_").replace('"', "")
+        shown = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
+        return Response(data, headers={"content-disposition": shown}, media_type=FORMATS[format])
+
+
+def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
+    @app.post("/api/inputs", status_code=201)
+    async def _give(request: Request) -> dict[str, Any]:
+        """Give a text, a list, vectors or a map: the body is the file."""
+        query = _query(request)
+        kind, name = query.get("kind", ""), query.get("name", "")
+        most = given.most_bytes(kind)
+        store: Store = parts["jobs"].store
+        with disk.writing("what was given", store.root), store.receiving() as file:
+            size = 0
+            with file.open("wb") as opened:
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > most:
+                        raise Trouble(
+                            "too_large", f"{name or kind} is larger than {most:,} bytes, the most taken"
+                        )
+                    await run_in_threadpool(opened.write, chunk)
+            if not size:
+                raise Trouble(
+                    "bad_input", f"{name or 'the ' + kind} is empty", "Give a file with something in it."
+                )
+            return await run_in_threadpool(parts["inputs"].add, kind, name, file)
+
+    @app.get("/api/inputs")
+    def _inputs_given() -> dict[str, Any]:
+        """What was given, the latest first."""
+        return {"inputs": parts["inputs"].all()}
+
+    @app.get("/api/inputs/{id}/text")
+    def _input_text(id: str) -> dict[str, str]:
+        """A text or a list as it was given."""
+        return {"text": parts["inputs"].text(id)}
+
+    @app.delete("/api/inputs/{id}", status_code=204)
+    def _forget_input(id: str) -> Response:
+        """Take an input off the list."""
+        parts["inputs"].forget(id)
+        return Response(status_code=204)
+
+
+def _add_page(app: FastAPI) -> None:
+    """The built page. Its files are listed once and found by their whole name, so no path leads out."""
+    files = {
+        path.relative_to(STATIC).as_posix(): path for path in sorted(STATIC.rglob("*")) if path.is_file()
+    }
+
+    @app.get("/", include_in_schema=False)
+    def _index() -> Response:
+        if "index.html" not in files:
+            raise Trouble(
+                "missing",
+                "the studio's page is not built",
+                "Run: make page (in the repository; needs Node 20.19 or later), or install a wheel.",
+            )
+        return Response(files["index.html"].read_bytes(), media_type="text/html; charset=utf-8")
+
+    @app.get("/{name:path}", include_in_schema=False)
+    def _file(name: str) -> Response:
+        if name not in files or name == "index.html":
+            raise Trouble("not_found", f"there is nothing at /{name[:80]}")
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        headers = _FOREVER if name.startswith("assets/") else {}
+        return Response(files[name].read_bytes(), headers=headers, media_type=kind)
+
+
+def _answer_trouble(app: FastAPI) -> None:
+    """Every error in the one shape."""
+
+    def answer(trouble: Trouble) -> JSONResponse:
+        return JSONResponse(trouble.to_json(), trouble.status)
+
+    @app.exception_handler(Trouble)
+    async def _trouble(request: Request, error: Trouble) -> JSONResponse:
+        return answer(error)
+
+    @app.exception_handler(LangscapeError)
+    async def _ours(request: Request, error: LangscapeError) -> JSONResponse:
+        return answer(trouble_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        return answer(Trouble("bad_request", "the request is not understood"))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "bad_request")
+        return answer(Trouble(code, f"{request.method} {request.url.path[:80]}: {str(error.detail).lower()}"))
+
+    @app.exception_handler(Exception)
+    async def _unknown(request: Request, error: Exception) -> JSONResponse:
+        return answer(Trouble("internal", f"{type(error).__name__}: {error}"))
+
+
+async def _json(request: Request, known: set[str]) -> dict[str, Any]:
+    """A JSON body: an object with known names, finite numbers, and not too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > JSON:
+            raise Trouble("too_large", f"the request has more than {JSON:,} bytes")
+
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no number that JSON has")
+
+    try:
+        value = json.loads(body.decode("utf-8"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise Trouble("bad_request", f"the request is no JSON: {str(error)[:120]}") from None
+    if not isinstance(value, dict):
+        raise Trouble("bad_request", f"the request is {type(value).__name__}; expected an object with names")
+    for name in value:
+        if name not in known:
+            raise Trouble(
+                "bad_request", f"the request has {name[:60]!r}; it may have {', '.join(sorted(known))}"
+            )
+    return value
+
+
+def _query(request: Request) -> dict[str, str]:
+    return dict(request.query_params)
+
+
+def _inputs(ask: Any, named: Any, held: Inputs) -> dict[str, Given]:
+    """The inputs of an ask, by name; samples where none is given and there is one."""
+    wanted = {one.name: one for one in find_ask(ask).inputs}
+    if not isinstance(named, dict):
+        raise Trouble("bad_request", "inputs are not an object of names with ids")
+    for name in named:
+        if name not in wanted:
+            raise SettingsError(f"{ask} takes no input {name[:60]!r}; it takes {', '.join(wanted) or 'none'}")
+    found = {}
+    for name, one in wanted.items():
+        id = named.get(name) or one.default
+        if id is not None:
+            found[name] = held.get(id, one.kind)
+        elif one.required:
+            raise SettingsError(f"{ask} needs {name}; give the id of an input")
+    return found
+
+
+def _inserted(pictures: Pictures, body: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(body.get("job"), str):
+        raise Trouble("bad_request", "job is missing; expected the id of a map of words")
+    made = pictures.made(body["job"])
+    settings = body.get("settings", {})
+    if "vector" in body:
+        name = body.get("name", "new")
+        if not isinstance(name, str) or not 0 < len(name) <= 200:
+            raise SettingsError("name is not a text of 1 to 200 characters")
+        return insert_vector(made, name, body["vector"], settings)
+    words = body.get("words")
+    if not isinstance(words, list) or not 0 < len(words) <= MOST_WORDS:
+        raise SettingsError(f"words are no list of 1 to {MOST_WORDS:,}")
+    if not all(isinstance(word, str) and 0 < len(word) <= 200 for word in words):
+        raise SettingsError("a word is no text of 1 to 200 characters")
+    return insert_words(made, words, settings)

@@ -1,0 +1,123 @@
+"""What an ask is: inputs and settings that make a recipe, and the pictures of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from langscape.data import View
+from langscape.errors import SettingsError
+from langscape.run import Recipe, Store
+from langscape.studio.asks.setting import Setting, read_settings
+
+
+@dataclass(frozen=True)
+class Given:
+    """An input that was given: `source` is how a recipe takes it, a path or `sha256:…`."""
+
+    id: str
+    kind: str
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An input that an ask takes; `default` is the id of a sample taken where none is given."""
+
+    name: str
+    kind: str
+    label: str
+    help: str = ""
+    required: bool = True
+    default: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page is told."""
+        return {
+            "name": self.name, "kind": self.kind, "label": self.label, "help": self.help,
+            "required": self.required, "default": self.default,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished job: its result as the ask opened it, its settings and recipe, and the store it is in."""
+
+    result: Any
+    settings: Mapping[str, Any]
+    recipe: Recipe
+    store: Store
+    title: str
+
+
+@dataclass(frozen=True)
+class Later:
+    """An array of a view that is made when it is asked for."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    make: Callable[[], np.ndarray]
+
+
+Draw = Callable[[Made, Mapping[str, Any]], View]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A view of a result by name. `whole` is drawn for files, where nothing can be fetched later."""
+
+    name: str
+    kind: str
+    draw: Draw
+    parameters: tuple[Setting, ...] = ()
+    whole: Draw | None = None
+    later: Callable[[Made, Mapping[str, Any]], Mapping[str, Later]] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page is told."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "parameters": [one.to_json() for one in self.parameters],
+        }
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One thing that can be asked of the studio."""
+
+    name: str
+    title: str
+    room: str
+    inputs: tuple[Wanted, ...]
+    settings: tuple[Setting, ...]
+    pictures: tuple[Picture, ...]
+    recipe: Callable[[Mapping[str, Any], Mapping[str, Given]], Recipe]
+    called: Callable[[Mapping[str, Any], Mapping[str, Given]], str]
+    open: Callable[[Any], Any] = lambda result: result
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page is told."""
+        return {
+            "title": self.title,
+            "room": self.room,
+            "inputs": [one.to_json() for one in self.inputs],
+            "settings": [one.to_json() for one in self.settings],
+            "views": [one.to_json() for one in self.pictures],
+        }
+
+    def read(self, settings: Any) -> dict[str, Any]:
+        """The settings, checked and complete."""
+        return read_settings(self.settings, settings, self.name)
+
+    def picture(self, name: str) -> Picture:
+        """The picture of that name."""
+        for picture in self.pictures:
+            if picture.name == name:
+                return picture
+        known = ", ".join(picture.name for picture in self.pictures)
+        raise SettingsError(f"{self.name} has no view {name[:60]!r}; it has {known}")

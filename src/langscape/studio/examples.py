@@ -1,0 +1,45 @@
+"""The finished examples that the page opens on: computed once, then always there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langscape.errors import LangscapeError
+from langscape.run import Recipe, Store
+from langscape.studio.asks import Given, find_ask
+from langscape.studio.inputs import Inputs, samples
+from langscape.studio.jobs import Jobs
+from langscape.studio.trouble import Trouble
+
+EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "atlas": ({}, {"text": "sample-harbour"}),
+    "words": ({"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"}),
+}
+"""Ask: settings and inputs of its example."""
+
+
+def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
+    """The job of each example; those that are not in the store are computed when nobody waits."""
+    found = {}
+    for name, (settings, wanted) in EXAMPLES.items():
+        try:
+            given = {key: inputs.get(id, samples()[id].kind) for key, id in wanted.items()}
+            found[name] = jobs.ask(name, settings, given, first=False)[0]["id"]
+        except (LangscapeError, Trouble):
+            continue  # a part that is not installed has no example
+    return found
+
+
+def prepare(store: Store, progress: Any) -> None:
+    """Compute every example now, so that the first page opens on a finished one."""
+    for recipe in _recipes():
+        store.run(recipe, progress)
+
+
+def _recipes() -> list[Recipe]:
+    made = []
+    for name, (settings, wanted) in EXAMPLES.items():
+        ask = find_ask(name)
+        given: dict[str, Given] = {key: samples()[id] for key, id in wanted.items()}
+        made.append(ask.recipe(ask.read(settings), given))
+    return made

@@ -1,0 +1,217 @@
+"""New words on a finished map, at once: what is typed is placed while the user looks."""
+
+from __future__ import annotations
+
+import difflib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Map
+from langscape.errors import DataError, SettingsError
+from langscape.run import Recipe, Store
+from langscape.sources import Vectors, match_words
+from langscape.studio.asks.ask import Made
+from langscape.studio.asks.setting import Setting, read_settings
+
+MOST = 2000
+"""Words placed in one call."""
+
+SETTINGS = (
+    Setting("neighbours", "Neighbours", "integer", 10, "How many most similar words pull a new one.", "002",
+            low=1, high=1000),
+    Setting("weighting", "Weighting", "choice", "power", "How pull falls with similarity.", "002",
+            choices=(("power", "power"), ("exponential", "exponential"))),
+    Setting("theta", "θ", "number", 0.05,
+            "What the least similar neighbour weighs, the most similar being 1.", "002", low=1e-6, high=0.99),
+    Setting("p", "p", "number", None, "Exponent or base of the weighting; found from θ if left out.", "002",
+            low=0, high=1000),
+    Setting("method", "Method", "choice", "median",
+            "The weighted median, or refined by lowering the new point’s own KL.", "002",
+            choices=(("median", "median"), ("optimise", "refined"))),
+)  # fmt: skip
+
+# compiled loops share one team of threads, and only one caller may use it
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def insert_words(made: Made, words: Sequence[str], settings: Any) -> dict[str, Any]:
+    """Where words land, what they are like, and which the vectors do not hold."""
+    started = time.perf_counter()
+    base = _base(made)
+    how = read_settings(SETTINGS, settings, "insertion")
+    rows = {label: row for row, label in reversed(list(enumerate(base.labels)))}
+    known = [word for word in words if word in rows]
+    others = [word for word in dict.fromkeys(words) if word not in rows]
+    vectors, missing = _looked_up(made, others)
+    placed = _placed(base, vectors, how) if len(vectors) else []
+    spellings = _words_of(made) if missing else ()
+    return {
+        "words": placed,
+        "known": [_known(base, rows[word]) for word in dict.fromkeys(known)],
+        "missing": [{"word": word, "like": _alike(word, spellings)} for word in missing],
+        "seconds": round(time.perf_counter() - started, 4),
+    }
+
+
+def make_ready() -> None:
+    """Load what the first insertion would wait for."""
+    from langscape.data import Items
+    from langscape.engine import insert
+
+    rng = np.random.default_rng(0)
+    base = Map(rng.normal(size=(30, 2)), Items.numbered(30), vectors=rng.normal(size=(30, 4)))
+    with _ONE_AT_A_TIME:
+        insert(base, rng.normal(size=(1, 4)))
+
+
+def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str, Any]:
+    """Where a vector of the user's own lands."""
+    started = time.perf_counter()
+    base = _base(made)
+    how = read_settings(SETTINGS, settings, "insertion")
+    numbers = isinstance(vector, list) and all(type(one) in (int, float) for one in vector)
+    if not numbers or not vector:
+        raise SettingsError("vector is not a list of numbers; give as many as the map's vectors have")
+    with np.errstate(over="ignore"):
+        one = Vectors([name], np.array([vector], np.float32))
+    if not one.matrix.any():
+        raise DataError("the vector is all zeros and is similar to nothing; give another")
+    return {
+        "words": _placed(base, one, how), "known": [], "missing": [],
+        "seconds": round(time.perf_counter() - started, 4),
+    }  # fmt: skip
+
+
+def grown(made: Made, words: Sequence[str]) -> Map:
+    """The map with those words on it; words that are there already, or are not known, are left out."""
+    from langscape.engine import insert
+
+    base = _base(made)
+    there = set(base.labels)
+    vectors, missing = _looked_up(made, [word for word in dict.fromkeys(words) if word not in there])
+    notes = (f"not among the vectors: {', '.join(missing[:10])}",) if missing else ()
+    if not len(vectors):
+        return base.but(notes=(*base.notes, *notes))
+    with _ONE_AT_A_TIME:
+        made_map = insert(base, vectors.matrix, vectors.words)
+    return made_map.but(notes=(*made_map.notes, *notes))
+
+
+def _base(made: Made) -> Map:
+    if not isinstance(made.result, Map):
+        raise SettingsError(f"{made.title} is no map of words; open one first")
+    if made.result.vectors is None:
+        raise DataError(f"{made.title} was made without keeping its vectors; insert into its landmarks' map")
+    return made.result
+
+
+def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> list[dict[str, Any]]:
+    from langscape.engine import insert
+
+    with _ONE_AT_A_TIME:
+        made = insert(base, new.matrix, new.words, keep_vectors=False, **how)
+    assert base.vectors is not None
+    unit = _unit(base.vectors)
+    out = []
+    for at in range(len(base), len(made)):
+        odd = bool(made.items.columns["dissimilar"][at])
+        warning = (
+            f"{made.labels[at]} is unlike everything on the map; where it lies says little" if odd else None
+        )
+        out.append(
+            {
+                "word": made.labels[at],
+                "xy": [float(one) for one in made.xy[at]],
+                "dissimilar": odd,
+                "warning": warning,
+                "nearest": _nearest(base, unit, new.matrix[at - len(base)]),
+                "local": _finite(made.per_point["local"][at]),
+                "global": _finite(made.per_point["global"][at]),
+            }
+        )
+    return out
+
+
+def _known(base: Map, row: int) -> dict[str, Any]:
+    assert base.vectors is not None
+    nearest = _nearest(base, _unit(base.vectors), base.vectors[row], leave_out=row)
+    return {
+        "word": base.labels[row],
+        "row": row,
+        "xy": [float(one) for one in base.xy[row]],
+        "nearest": nearest,
+    }
+
+
+def _nearest(base: Map, unit: np.ndarray, vector: np.ndarray, leave_out: int = -1) -> list[dict[str, Any]]:
+    similar = unit @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+    if leave_out >= 0:
+        similar[leave_out] = -np.inf
+    order = np.argsort(-similar, kind="stable")[: min(8, len(base) - (leave_out >= 0))]
+    return [{"word": base.labels[i], "row": int(i), "similarity": round(float(similar[i]), 4)} for i in order]
+
+
+def _unit(X: np.ndarray) -> np.ndarray:
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _looked_up(made: Made, words: Sequence[str]) -> tuple[Vectors, list[str]]:
+    """The vectors of those words, read row by row from the packed file, and the words it lacks."""
+    from safetensors import safe_open
+
+    if not words:
+        return Vectors([], np.empty((0, 1), np.float32)), []
+    path, index = _index(made)
+    found = match_words(words, index)
+    if not found.rows:
+        return Vectors([], np.empty((0, 1), np.float32)), list(found.missing)
+    with safe_open(path, framework="numpy") as file:
+        rows = file.get_slice("vectors")
+        matrix = np.concatenate([np.asarray(rows[row : row + 1]) for row in found.rows])
+    names = [words[place] for place in found.kept]
+    good = np.flatnonzero(matrix.any(axis=1))  # a row of zeros has no direction
+    bad = [name for at, name in enumerate(names) if at not in set(good.tolist())]
+    return Vectors([names[i] for i in good], matrix[good]), [*found.missing, *bad]
+
+
+def _index(made: Made) -> tuple[Path, Mapping[str, int]]:
+    path = _packed(made.store, made.recipe)
+    return path, _rows_of(path, path.stat().st_mtime_ns)
+
+
+def _packed(store: Store, recipe: Recipe) -> Path:
+    vectors = recipe.inputs.get("vectors")
+    if not isinstance(vectors, Recipe):
+        raise DataError("this map was not made from a file of vectors; words cannot be looked up")
+    entry = store.make(store.name(vectors))
+    assert entry.path is not None
+    return entry.path
+
+
+@lru_cache(maxsize=3)
+def _rows_of(path: Path, stamp: int) -> Mapping[str, int]:
+    from langscape.run.packing import packed_rows, read_words
+
+    words = read_words(path)
+    assert len(words) == packed_rows(path)
+    return {word: row for row, word in enumerate(words)}
+
+
+def _words_of(made: Made) -> Sequence[str]:
+    return list(_index(made)[1])[:50_000]
+
+
+def _alike(word: str, spellings: Sequence[str]) -> list[str]:
+    """Words spelled alike, for somebody who mistyped; of long lists the most frequent are looked at."""
+    near = [one for one in spellings if abs(len(one) - len(word)) <= 2 and one[:1] == word[:1].lower()]
+    return difflib.get_close_matches(word.lower(), near[:5000], n=3, cutoff=0.7)

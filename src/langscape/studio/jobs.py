@@ -1,0 +1,398 @@
+"""Asks as jobs: each a recipe, done once, told as it goes, and there again after any restart.
+
+The list of jobs is in the store's index, so that several studios may share a store: each job has an
+owner, who computes it; the others show it. The jobs of an owner who is gone are taken over. An owner is
+there as long as it holds its lock, and a lock ends with its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langscape.errors import LangscapeError
+from langscape.run import Recipe, Store, locks
+from langscape.run.crew import Crew
+from langscape.run.label import Entry
+from langscape.run.recipe import canonical
+from langscape.run.registry import find_step
+from langscape.studio.asks import ASKS, Ask, Given, find_ask
+from langscape.studio.trouble import Trouble, trouble_named
+
+LIVE = ("queued", "running")
+TRIES = 2
+"""How often a job may lose its worker before it counts as failed."""
+
+KEPT = 500
+"""Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
+
+_PRIVATE = ("recipe", "background", "owner")
+
+
+class Jobs:
+    """The jobs of one store, as this studio sees and does them.
+
+    `tell` is called with a job's record whenever it changes, from any thread.
+    """
+
+    def __init__(
+        self, store: Store, tell: Callable[[Mapping[str, Any]], None], *, workers: int = 2, warm: str = ""
+    ) -> None:
+        self.store = store
+        self.owner = secrets.token_hex(6)
+        self._tell = tell
+        self._mutex = threading.RLock()
+        self._records: dict[str, dict[str, Any]] = {}
+        self._queue: list[str] = []
+        self._tries: dict[str, int] = {}
+        self._clocks: dict[str, _Clock] = {}
+        self._saved: dict[str, float] = {}
+        self._seen = 0.0
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._held = contextlib.ExitStack()
+        self._held.enter_context(locks.held(self._lock(self.owner)))
+        self._look()
+        self._adopt()
+        self.crew = Crew(store, self._heard, size=workers, warm=warm)
+        self._thread = threading.Thread(target=self._run, name="studio jobs", daemon=True)
+        self._thread.start()
+
+    def ask(
+        self, name: object, settings: Any, inputs: Mapping[str, Given], *, first: bool = True
+    ) -> tuple[dict[str, Any], bool]:
+        """The job of this ask, and whether it is new: begun if nobody has, or if it ended without a result.
+
+        Jobs that somebody waits for go `first`, before those that nobody asked for yet.
+        """
+        ask = find_ask(name)
+        complete = ask.read(settings)
+        recipe = ask.recipe(complete, inputs)
+        id = f"{ask.name}-{_fingerprint(ask, recipe)}"
+        with self._mutex:
+            if id not in self._records:
+                self._look()
+            held = self._records.get(id)
+            if held is not None and (held["state"] in LIVE or self._is_there(held)):
+                return self._shown(held), False
+            shown = {key: {"id": one.id, "name": one.name} for key, one in inputs.items()}
+            record: dict[str, Any] = {
+                "id": id, "ask": ask.name, "title": ask.called(complete, inputs), "state": "queued",
+                "doing": "", "done": 0, "total": 0, "figures": {}, "seconds": 0.0, "left": None,
+                "settings": complete, "inputs": shown, "digest": None, "error": None,
+                "made": held["made"] if held else time.time(), "changed": time.time(),
+                "owner": self.owner, "recipe": recipe.to_json(), "background": not first,
+            }  # fmt: skip
+            if not self.store.index.claim_job(id, self.owner, _text(record)):
+                self._look()  # another studio was first
+                return self._shown(self._find(id)), False
+            self.store.clear_cancel(id)
+            self._records[id] = record
+            self._queue.insert(self._first_place() if first else len(self._queue), id)
+        self._say(record)
+        self._wake.set()
+        return self._shown(record), held is None
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every job, the latest first."""
+        with self._mutex:
+            records = sorted(self._records.values(), key=lambda one: one["made"], reverse=True)
+            return [self._shown(record) for record in records]
+
+    def now(self) -> list[dict[str, Any]]:
+        """What a page that begins to listen is told: the live jobs and the latest."""
+        return [one for at, one in enumerate(self.all()) if at < 50 or one["state"] in LIVE][::-1]
+
+    def get(self, id: str) -> dict[str, Any]:
+        """The job of that id."""
+        with self._mutex:
+            return self._shown(self._find(id))
+
+    def cancel(self, id: str) -> dict[str, Any]:
+        """End it now if it is ours, else ask its owner to."""
+        with self._mutex:
+            record = self._find(id)
+            if record["state"] in LIVE:
+                if record["owner"] == self.owner:
+                    self._end(record)
+                else:
+                    self.store.cancel(id)
+            return self._shown(record)
+
+    def forget(self, id: str) -> None:
+        """Cancel it, and take it off the list; its result stays in the store."""
+        with self._mutex:
+            self._find(id)
+            self.cancel(id)
+            self.store.index.forget_job(id)
+            self._drop(id)
+
+    def entry(self, id: str) -> tuple[dict[str, Any], Entry]:
+        """A finished job and its result in the store."""
+        with self._mutex:
+            record = self._find(id)
+        if record["state"] != "done":
+            raise Trouble(
+                "not_ready", f"{record['title']} is {record['state']}, not done", "Wait, or ask again."
+            )
+        entry = self.store.entry(record["digest"])
+        if entry is None:
+            raise Trouble(
+                "gone", f"the result of {record['title']} is not in the store any more", "Ask again."
+            )
+        return record, entry
+
+    def close(self) -> None:
+        """Stop; what was not finished is there for whoever comes next."""
+        self._stop.set()
+        self._wake.set()
+        self._thread.join(timeout=10)
+        self.crew.stop()
+        with self._mutex:
+            for record in self._records.values():
+                if record["owner"] == self.owner and record["state"] == "running":
+                    record |= {"state": "queued", "doing": "", "done": 0, "total": 0, "left": None}
+                    with contextlib.suppress(LangscapeError):
+                        self._save(record)
+        self._held.close()
+
+    def _run(self) -> None:
+        next_look = next_adopt = 0.0
+        while not self._stop.is_set():
+            self._wake.wait(0.2)
+            self._wake.clear()
+            now = time.monotonic()
+            try:
+                self._dispatch()
+                if now >= next_look:
+                    next_look = now + 0.5
+                    self._look()
+                    self._obey()
+                if now >= next_adopt:
+                    next_adopt = now + 3.0
+                    self._adopt()
+                    self._tidy()
+            except LangscapeError:
+                # A disk that is full or an index that is busy: jobs go on, and it is tried again.
+                self._stop.wait(1.0)
+
+    def _dispatch(self) -> None:
+        with self._mutex:
+            while self._queue and self.crew.free():
+                id = self._queue.pop(0)
+                record = self._records.get(id)
+                if record is None or record["state"] != "queued" or record["owner"] != self.owner:
+                    continue
+                record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
+                self._clocks[id] = _Clock()
+                if not self.crew.start(id, Recipe.from_json(record["recipe"])):
+                    record["state"] = "queued"
+                    self._queue.insert(0, id)
+                    return
+                self._save(record)
+                self._say(record)
+            if self._queue and self.crew.refused:
+                record = self._records[self._queue.pop(0)]
+                self._finish(record, "failed", trouble_named("Exception", self.crew.refused))
+
+    def _heard(self, key: str, message: Mapping[str, Any]) -> None:
+        with self._mutex:
+            record = self._records.get(key)
+            if record is None or record["state"] != "running" or record["owner"] != self.owner:
+                return
+            clock = self._clocks.setdefault(key, _Clock())
+            if "step" in message:
+                record |= message["step"]
+                record["seconds"], record["left"] = clock.at(message["step"])
+                if time.monotonic() - self._saved.get(key, 0.0) > 1.0:
+                    self._save(record)
+                self._say(record)
+            elif "digest" in message:
+                record["digest"] = message["digest"]
+            elif message["state"] == "done":
+                record["seconds"] = message["seconds"]
+                self._finish(record, "done")
+            elif message["state"] == "lost":
+                self._tries[key] = self._tries.get(key, 0) + 1
+                if self._tries[key] < TRIES:
+                    record |= {"state": "queued", "doing": "its worker ended; another takes it", "left": None}
+                    self._queue.insert(0, key)
+                    self._save(record)
+                    self._say(record)
+                else:
+                    self._tries.pop(key)
+                    self._finish(record, "failed", trouble_named("Lost", message["error"]))
+            else:
+                self._finish(record, "failed", trouble_named(message["kind"], self._named(record, message)))
+        self._wake.set()
+
+    def _finish(self, record: dict[str, Any], state: str, trouble: Trouble | None = None) -> None:
+        record |= {"state": state, "left": None, "doing": "", "error": None}
+        if trouble is not None:
+            record["error"] = trouble.to_json()["error"]
+        self._save(record)
+        self._say(record)
+
+    def _end(self, record: dict[str, Any]) -> None:
+        """Cancel a job of ours."""
+        if record["id"] in self._queue:
+            self._queue.remove(record["id"])
+        self.crew.cancel(record["id"])
+        self._finish(record, "cancelled")
+        self.store.clear_cancel(record["id"])
+        self._wake.set()
+
+    def _obey(self) -> None:
+        """Cancel what another studio asked us to."""
+        with self._mutex:
+            for record in list(self._records.values()):
+                mine = record["owner"] == self.owner and record["state"] in LIVE
+                if mine and self.store.is_cancelled(record["id"]):
+                    self._end(record)
+
+    def _look(self) -> None:
+        """Take in what other studios have changed."""
+        with self._mutex:
+            # Clocks of writers differ by less than a second on one machine; what is seen twice does no harm.
+            rows = self.store.index.jobs(self._seen - 2.0)
+            for row in rows:
+                self._seen = max(self._seen, row["changed"])
+                if row["owner"] == self.owner and row["id"] in self._records:
+                    continue
+                record = json.loads(row["record"])
+                record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
+                if record["ask"] not in ASKS:
+                    continue  # of a newer langscape
+                if self._records.get(row["id"]) != record:
+                    self._records[row["id"]] = record
+                    self._say(record, changed=False)
+            there = self.store.index.job_ids()
+            for id in [id for id in self._records if id not in there]:
+                if self._records[id]["owner"] == self.owner:
+                    self.crew.cancel(id)
+                self._drop(id)
+
+    def _adopt(self) -> None:
+        """Go on with the jobs of studios that are gone."""
+        with self._mutex:
+            for record in sorted(self._records.values(), key=lambda one: one["made"]):
+                if record["state"] not in LIVE or record["owner"] == self.owner:
+                    continue
+                if locks.is_free(self._lock(record["owner"])):
+                    if self.store.index.adopt_job(record["id"], record["owner"], self.owner):
+                        record |= {"owner": self.owner, "state": "queued", "doing": "", "left": None}
+                        self._queue.append(record["id"])
+                        self._save(record)
+                        self._say(record)
+                    else:
+                        self._look()
+                        return
+
+    def _tidy(self) -> None:
+        with self._mutex:
+            ended = [one for one in self._records.values() if one["state"] not in LIVE]
+            for record in sorted(ended, key=lambda one: one["changed"])[: max(0, len(ended) - KEPT)]:
+                self.store.index.forget_job(record["id"])
+                self._drop(record["id"])
+
+    def _drop(self, id: str) -> None:
+        self._records.pop(id, None)
+        if id in self._queue:
+            self._queue.remove(id)
+        self._tell({"id": id, "state": "deleted"})
+
+    def _find(self, id: str) -> dict[str, Any]:
+        if id not in self._records:
+            raise Trouble("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
+        return self._records[id]
+
+    def _is_there(self, record: Mapping[str, Any]) -> bool:
+        """Whether a job is done and its result can be had. A model of the user's own may have changed."""
+        if record["state"] != "done" or record["digest"] is None:
+            return False
+        if record["settings"].get("model", "default") not in ("default", "decoder"):
+            return False
+        return self.store.entry(record["digest"]) is not None
+
+    def _first_place(self) -> int:
+        """Behind those who wait, before what nobody waits for."""
+        return sum(not self._records[id]["background"] for id in self._queue)
+
+    def _named(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+        """What went wrong, with the names that the user gave instead of the store's paths."""
+        said = str(message["error"])
+        for name, source in _sources(record["recipe"]):
+            given = record["inputs"].get(name, {}).get("name", name)
+            if source.startswith("sha256:"):
+                with contextlib.suppress(LangscapeError):
+                    said = said.replace(str(self.store.kept(source)), given)
+                said = said.replace(source, given)
+            else:
+                said = said.replace(source, given)
+        return said.replace(str(self.store.root), "the store")
+
+    def _save(self, record: dict[str, Any]) -> None:
+        record["changed"] = time.time()
+        self._saved[record["id"]] = time.monotonic()
+        self.store.index.change_job(record["id"], self.owner, record["state"], _text(record))
+
+    def _say(self, record: dict[str, Any], *, changed: bool = True) -> None:
+        if changed:
+            record["changed"] = time.time()
+        self._tell(self._shown(record))
+
+    def _shown(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """A record as the page gets it."""
+        out = {name: value for name, value in record.items() if name not in _PRIVATE}
+        out["here"] = record["owner"] == self.owner
+        out["views"] = [picture.name for picture in ASKS[record["ask"]].pictures]
+        return out
+
+    def _lock(self, owner: str) -> Any:
+        return self.store.root / "locks" / f"studio-{owner}"
+
+
+class _Clock:
+    """How long a job has taken, and how long the thing it is doing will still take."""
+
+    def __init__(self) -> None:
+        self._begun = self._since = time.monotonic()
+        self._doing = ""
+        self._from = 0
+
+    def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
+        """Seconds so far, and seconds left of what is being done now, once it can be said."""
+        now = time.monotonic()
+        done, total = step["done"], step["total"]
+        if step["doing"] != self._doing or done < self._from:
+            self._doing, self._since, self._from = step["doing"], now, done
+        passed, advanced = now - self._since, done - self._from
+        left = passed * (total - done) / advanced if advanced > 0 and total >= done else None
+        return round(now - self._begun, 2), None if left is None else round(left, 1)
+
+
+def _fingerprint(ask: Ask, recipe: Recipe) -> str:
+    """The same ask has the same name, forever; a corrected step makes it another one."""
+
+    def versions(one: Recipe) -> list[Any]:
+        return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
+
+    said = canonical([ask.name, recipe.to_json(), versions(recipe)])
+    return hashlib.sha256(said.encode()).hexdigest()[:20]
+
+
+def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    for name, value in recipe["inputs"].items():
+        found += _sources(value) if isinstance(value, Mapping) else [(name, str(value))]
+    return found
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    return json.dumps({name: value for name, value in record.items() if name != "owner"})

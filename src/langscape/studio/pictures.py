@@ -1,0 +1,173 @@
+"""Results → views, arrays and files. What was opened is kept for the next look at it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+import numpy as np
+
+from langscape.data import View
+from langscape.errors import SettingsError
+from langscape.run import Recipe
+from langscape.studio.asks import Ask, Later, Made, Picture, find_ask
+from langscape.studio.jobs import Jobs
+from langscape.studio.trouble import Trouble
+from langscape.views.plain import plain
+
+FORMATS = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+    "html": "text/html; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+"""What a view can be saved as."""
+
+MOST = 1_000_000_000
+"""Bytes of opened results and drawn views that are kept."""
+
+T = TypeVar("T")
+_DTYPES = ("float32", "int32", "uint8")
+
+
+class Pictures:
+    """The views of finished jobs."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._results: _Kept[Made] = _Kept(MOST // 2)
+        self._views: _Kept[View] = _Kept(MOST // 2)
+        # matplotlib's settings and its fonts are one for the whole process
+        self._drawing = threading.Lock()
+
+    def view(self, id: str, name: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """A view as JSON: properties, and where its arrays are to be had."""
+        made, picture, asked, digest = self._find(id, name, query)
+        view = self._drawn(made, picture, asked, digest)
+        again = urlencode({**{key: value for key, value in query.items()}, "v": digest[:16]})
+        arrays = {
+            key: {"dtype": one.dtype.name, "shape": list(one.shape)} for key, one in view.arrays.items()
+        }
+        for key, one in self._later(made, picture, asked).items():
+            arrays[key] = {"dtype": one.dtype, "shape": list(one.shape)}
+        for key, one in arrays.items():
+            if one["dtype"] not in _DTYPES:
+                raise Trouble("internal", f"array {key!r} of view {name} is {one['dtype']}")
+            one["url"] = f"/api/jobs/{id}/views/{name}/{key}?{again}"
+        return {"kind": view.kind, "properties": plain(view.properties), "arrays": arrays}
+
+    def array(self, id: str, name: str, key: str, query: Mapping[str, str]) -> bytes:
+        """One array of a view: little-endian bytes, rows one after the other."""
+        given = {word: value for word, value in query.items() if word != "v"}
+        made, picture, asked, digest = self._find(id, name, given)
+        if query.get("v", digest[:16]) != digest[:16]:
+            raise Trouble("gone", "this view has changed since it was asked for", "Ask for the view again.")
+        later = self._later(made, picture, asked)
+        if key in later:
+            array = later[key].make()
+        else:
+            view = self._drawn(made, picture, asked, digest)
+            if key not in view.arrays:
+                known = ", ".join([*view.arrays, *later][:20])
+                raise Trouble("not_found", f"view {name} has no array {key[:60]!r}; it has {known}")
+            array = view.arrays[key]
+        return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+
+    def export(self, id: str, name: str, format: str, query: Mapping[str, str], folder: Path) -> Path:
+        """A view as a file in that folder."""
+        from langscape.views import write
+
+        if format not in FORMATS:
+            raise SettingsError(
+                f"format {format[:40]!r} is not known; a view is saved as {', '.join(FORMATS)}"
+            )
+        made, picture, asked, digest = self._find(id, name, query)
+        if picture.whole is not None and format == "html":
+            view = picture.whole(made, asked)
+        else:
+            view = self._drawn(made, picture, asked, digest)
+        path = folder / f"{_file_name(str(view.properties.get('title') or made.title))}.{format}"
+        with self._drawing:
+            return write(view, path)
+
+    def made(self, id: str) -> Made:
+        """A finished job's result."""
+        return self._made(id)[0]
+
+    def _find(
+        self, id: str, name: str, query: Mapping[str, str]
+    ) -> tuple[Made, Picture, dict[str, Any], str]:
+        made, ask, digest = self._made(id)
+        picture = ask.picture(name)
+        known = {one.name: one for one in picture.parameters}
+        for key in query:
+            if key not in known:
+                held = ", ".join(known) or "none"
+                raise SettingsError(f"view {name} takes no {key[:60]!r}; it takes {held}")
+        asked = {key: one.parse(query[key]) if key in query else one.read(None) for key, one in known.items()}
+        return made, picture, asked, digest
+
+    def _made(self, id: str) -> tuple[Made, Ask, str]:
+        record, entry = self._jobs.entry(id)
+        ask = find_ask(record["ask"])
+
+        def read() -> Made:
+            result = ask.open(self._jobs.store.load(entry))
+            recipe = Recipe.from_json(record["recipe"])
+            return Made(result, record["settings"], recipe, self._jobs.store, record["title"])
+
+        return self._results.get((id, entry.digest), read, entry.bytes), ask, entry.digest
+
+    def _drawn(self, made: Made, picture: Picture, asked: dict[str, Any], digest: str) -> View:
+        key = (digest, made.title, picture.name, repr(sorted(asked.items())))
+        return self._views.get(key, lambda: picture.draw(made, asked), None)
+
+    def _later(self, made: Made, picture: Picture, asked: dict[str, Any]) -> Mapping[str, Later]:
+        return {} if picture.later is None else picture.later(made, asked)
+
+
+class _Kept(Generic[T]):
+    """The latest used, as many as fit; made once even if two ask at the same time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Any, tuple[T, int]] = OrderedDict()
+        self._making: dict[Any, threading.Lock] = {}
+        self._mutex = threading.Lock()
+
+    def get(self, key: Any, make: Callable[[], T], size: int | None) -> T:
+        with self._mutex:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key][0]
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._mutex:
+                if key in self._held:
+                    return self._held[key][0]
+            try:
+                made = make()
+            finally:
+                with self._mutex:
+                    self._making.pop(key, None)
+            with self._mutex:
+                self._held[key] = (made, _size(made) if size is None else size)
+                while sum(one[1] for one in self._held.values()) > self._most and len(self._held) > 1:
+                    self._held.popitem(last=False)
+            return made
+
+
+def _size(view: Any) -> int:
+    return sum(array.nbytes for array in view.arrays.values()) + sys.getsizeof(view) + 10_000
+
+
+def _file_name(title: str) -> str:
+    kept = "".join(letter if letter.isalnum() or letter in " -_.," else " " for letter in title)
+    return " ".join(kept.split())[:80].strip(". ") or "langscape"

@@ -1,0 +1,130 @@
+"""The ellipse view: a scatter of distributions, each with its outline and its contexts to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from langscape.data import Gaussians, Map, View
+from langscape.errors import DataError, SettingsError
+from langscape.views.scatter import scatter
+
+CONTEXTS = 20
+"""Passages of an item that a page holds, spread evenly over those there are."""
+
+
+def ellipses(
+    map: Map,
+    gaussians: Gaussians | None = None,
+    *,
+    mass: float = 0.5,
+    only: Sequence[str] | None = None,
+    color: str | None = None,
+    title: str | None = None,
+    labels: Sequence[str] | None = None,
+    contexts: int = CONTEXTS,
+) -> View:
+    """A map with shapes as a picture: an ellipse around each place, and what its size is worth.
+
+    An ellipse holds the share `mass` of its drawn distribution. On a map with shape "contexts" there is no
+    such share: area is total variance times κ², and the outline is drawn at κ·√variance. only names the items
+    whose ellipses are drawn. gaussians, of the same items, bring the passages to be read.
+
+    >>> from langscape.engine import pca
+    >>> view = ellipses(pca([[0.0, 0], [2, 0], [0, 1]], [[1.0, 1]] * 3))
+    >>> view.kind, view.arrays["outlines"].shape
+    ('ellipses', (3, 3))
+    """
+    if map.shapes is None:
+        raise DataError(
+            "this map has no shapes; make it with embed(…, shape=…) or engine.pca of distributions"
+        )
+    if map.xy.shape[1] != 2:
+        raise DataError(f"ellipses lie in a plane; this map has {map.xy.shape[1]} dimensions")
+    if not 0 < mass < 1:
+        raise SettingsError(f"mass {mass} must lie between 0 and 1")
+    base = scatter(map, color=color, title=title, labels=labels)
+    how = map.settings.get("shape")
+    # χ²₂(p) = −2 log(1 − p)
+    size = 1.0 if how == "contexts" else -2.0 * np.log1p(-mass)
+    outlines = np.stack([map.shapes[:, 0, 0], map.shapes[:, 0, 1], map.shapes[:, 1, 1]], axis=1) * size
+    if not np.isfinite(outlines).all():
+        raise DataError("some shapes of this map hold NaN or infinity; make it again")
+    outlines = outlines.astype(np.float32)
+    if only is not None:
+        chosen = set(only)
+        unknown = [label for label in only if label not in set(map.labels)]
+        if isinstance(only, str) or unknown:
+            named = repr(only) if isinstance(only, str) else ", ".join(repr(label) for label in unknown[:5])
+            raise SettingsError(f"only names {named}, which is not on the map; give labels of the map")
+        outlines[[label not in chosen for label in map.labels]] = np.nan
+    properties = {
+        **base.properties,
+        "subtitle": " · ".join(filter(None, [_said(map, mass), base.properties["subtitle"]])),
+        "outline_meaning": _meaning(map, mass),
+        "quality": _first(base.properties["quality"], "area_variance"),
+    }
+    arrays = {**base.arrays, "outlines": outlines, **_contexts(map, gaussians, contexts)}
+    return View("ellipses", properties, arrays)
+
+
+def _said(map: Map, mass: float) -> str:
+    how = map.settings.get("shape")
+    if how == "contexts":
+        return f"area = κ² × total variance, κ² = {map.settings['kappa2']:.3g}"
+    names = {"diagonal": "learned, axes fixed", "full": "learned, with angles", "projected": "projected"}
+    return f"ellipses of {mass:.0%} mass" + (f", {names[how]}" if how in names else "")
+
+
+def _meaning(map: Map, mass: float) -> str:
+    how = map.settings.get("shape")
+    if how == "contexts":
+        return (
+            "The area of an ellipse is the item’s total variance over its contexts, times "
+            f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary most; a "
+            "circle stands where that cannot be told."
+        )
+    if how in ("diagonal", "full"):
+        return (
+            f"Each ellipse holds {mass:.0%} of a distribution that was learned with the map. Its size acts "
+            "as a further coordinate and need not follow how far the item’s contexts vary: see Area and "
+            "variance."
+        )
+    return f"Each ellipse holds {mass:.0%} of the item’s distribution as seen along the two axes of the map."
+
+
+def _first(figures: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return sorted(figures, key=lambda figure: figure["name"] != name)
+
+
+def _contexts(map: Map, gaussians: Gaussians | None, most: int) -> dict[str, np.ndarray]:
+    if gaussians is None or not gaussians.contexts:
+        return {}
+    rows = {label: i for i, label in enumerate(gaussians.labels)}
+    missing = [label for label in map.labels if label not in rows]
+    if missing:
+        raise DataError(
+            f"{len(missing)} items of the map have no distribution among those given, the first is "
+            f"{missing[0]!r}; give the Gaussians that the map was made from"
+        )
+    texts, words, starts, counts = [], [], [0], []
+    for label in map.labels:
+        mine = gaussians.contexts[rows[label]]
+        counts.append(len(mine))
+        chosen = np.unique(np.linspace(0, len(mine) - 1, min(most, len(mine))).astype(int)) if mine else ()
+        for context in (mine[int(i)] for i in chosen):
+            texts.append(context.text.encode("utf-8", "replace"))
+            # a page counts in UTF-16
+            before, word = context.text[: context.start], context.text[context.start : context.end]
+            begin = len(before.encode("utf-16-le", "surrogatepass")) // 2
+            words.append((begin, begin + len(word.encode("utf-16-le", "surrogatepass")) // 2))
+        starts.append(len(texts))
+    return {
+        "context_counts": np.array(counts, np.int32),
+        "context_starts": np.array(starts, np.int32),
+        "context_ends": np.cumsum([len(text) for text in texts]).astype(np.int32),
+        "context_words": np.array(words, np.int32).reshape(-1, 2),
+        "context_text": np.frombuffer(b"".join(texts) or b" ", np.uint8),
+    }

@@ -1,0 +1,159 @@
+"""Views as tables: what a picture shows, as CSV or Parquet for any other tool."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langscape.data import View
+from langscape.errors import SettingsError
+from langscape.whole import whole
+
+SUFFIXES = (".csv", ".parquet")
+Columns = dict[str, np.ndarray]
+
+
+def table(view: View) -> Columns:
+    """The view's numbers as named columns of one length.
+
+    A scatter has a row per item, an atlas one per head, attention one per query and key. Of other kinds,
+    a row per label with every array that has one number, or one vector, for each.
+
+    >>> from langscape.data import View
+    >>> made = View("scatter", {"labels": ["tea"], "columns": []}, {"xy": np.array([[1.0, 2.0]])})
+    >>> {name: values.tolist() for name, values in table(made).items()}
+    {'label': ['tea'], 'x': [1.0], 'y': [2.0]}
+    """
+    return _KINDS.get(view.kind, _labelled)(view)
+
+
+def write_table(view: View, path: str | Path) -> Path:
+    """Write the view's table as .csv or .parquet. The file is there whole or not at all."""
+    path, columns = Path(path), table(view)
+    with whole(path) as aside:
+        if path.suffix.lower() == ".csv":
+            aside.write_text(_csv(columns), encoding="utf-8", newline="")
+        else:
+            _write_parquet(columns, aside)
+    return path
+
+
+def _scatter(view: View) -> Columns:
+    xy = view.arrays["xy"]
+    columns = {"label": _texts(view.properties["labels"])}
+    columns |= {axis: xy[:, at] for at, axis in enumerate("xyzw"[: xy.shape[1]])}
+    return columns | _described(view, view.properties["columns"], columns)
+
+
+def _attention(view: View) -> Columns:
+    weights = view.arrays["attention"]
+    rows, columns = (part.ravel() for part in np.indices(weights.shape))
+    return {
+        "query_position": rows,
+        "query": _texts(view.properties["queries"])[rows],
+        "key_position": columns,
+        "key": _texts(view.properties["keys"])[columns],
+        "weight": weights.ravel(),
+    }
+
+
+def _max_attention(view: View) -> Columns:
+    largest = view.arrays["maximum"]
+    layers, heads, keys = (part.ravel() for part in np.indices(largest.shape))
+    return {
+        "layer": np.asarray(view.properties["layers"])[layers],
+        "head": np.asarray(view.properties["heads"])[heads],
+        "position": keys,
+        "token": _texts(view.properties["keys"])[keys],
+        "maximum": largest.ravel(),
+        "mean": view.arrays["mean"].ravel(),
+    }
+
+
+def _atlas(view: View) -> Columns:
+    heads = np.asarray(view.properties["heads"], np.int32)
+    columns: Columns = {"layer": heads[:, 0], "head": heads[:, 1]}
+    return columns | _described(view, view.properties["columns"], columns)
+
+
+def _labelled(view: View) -> Columns:
+    labels = view.properties.get("labels") or view.properties.get("tokens")
+    if not labels:
+        raise SettingsError(f"a view of kind {view.kind!r} has no rows to list; save it as .html or .svg")
+    columns = {"label": _texts(labels)}
+    described = _described(view, view.properties.get("columns") or [], columns)
+    named = {one["array"] for one in view.properties.get("columns") or []}
+    for name, array in view.arrays.items():
+        if name in named or name in columns or array.shape[:1] != (len(labels),):
+            continue
+        if array.ndim == 1:
+            columns[name] = array
+        else:
+            flat = array.reshape(len(labels), -1)
+            axes = "xyzw" if name == "xy" else [f"{name}_{at}" for at in range(flat.shape[1])]
+            if flat.shape[1] <= 64:
+                columns |= {axes[at]: flat[:, at] for at in range(flat.shape[1])}
+    return columns | described
+
+
+_KINDS: dict[str, Callable[[View], Columns]] = {
+    "atlas": _atlas,
+    "attention": _attention,
+    "max_attention": _max_attention,
+    "scatter": _scatter,
+}
+
+
+def _described(view: View, described: Sequence[dict[str, Any]], taken: Columns) -> Columns:
+    """Columns of items as they were before they were packed for the page."""
+    out: Columns = {}
+    for one in described:
+        values = view.arrays[one["array"]]
+        if one["type"] == "category":
+            names = np.array([*one["categories"], ""], dtype=object)  # -1 is none, the last
+            values = names[values]
+        name = one["name"]
+        while name in taken or name in out:
+            name += "_"
+        out[name] = values
+    return out
+
+
+def _texts(texts: Sequence[str]) -> np.ndarray:
+    out = np.empty(len(texts), dtype=object)
+    out[:] = [str(text) for text in texts]
+    return out
+
+
+def _csv(columns: Columns) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(columns)
+    lines.writerows(zip(*(_cells(values) for values in columns.values()), strict=True))
+    return text.getvalue()
+
+
+def _cells(values: np.ndarray) -> list[Any]:
+    """Numbers in as few digits as give them back; nothing where there is none."""
+    if values.dtype == object:
+        return [str(one) for one in values]
+    if values.dtype.kind == "f":
+        return ["" if one != one else np.format_float_positional(one, trim="-") for one in values]
+    return values.tolist()
+
+
+def _write_parquet(columns: Columns, path: Path) -> None:
+    import duckdb
+
+    quoted = str(path).replace("'", "''")
+    with duckdb.connect(config={"threads": 1}) as db:
+        db.register("shown", {name: np.ascontiguousarray(values) for name, values in columns.items()})
+        try:
+            db.execute(f"copy (select * from shown) to '{quoted}' (format parquet, compression zstd)")
+        except duckdb.Error as error:
+            raise OSError(str(error).splitlines()[0]) from None

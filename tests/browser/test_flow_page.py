@@ -1,0 +1,251 @@
+"""The pages of flows, used as a reader uses them; every number on screen is compared with the library's."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from tests.browser.test_attention_page import serious, settle
+from tests.models.families import DECODERS, ENCODERS, built, tokenizer
+
+from langscape.metrics import contributions as gate_contributions
+from langscape.models import capture, contributions, lens, open_model, stream, wrap_model
+from langscape.run.flow import make_flow
+from langscape.views import flow
+
+PROMPT = "the small dog barks ."
+TEXT = "the red lamp hung over the unbelievable boats of water"
+
+
+@cache
+def tiny():
+    model = open_model("lstm-tiny", device="cpu")
+    return model, capture(model, PROMPT)
+
+
+@cache
+def lstm_view():
+    return make_flow(tiny()[0], PROMPT)
+
+
+@cache
+def held(name):
+    return stream(wrap_model(built({**DECODERS, **ENCODERS}[name]), tokenizer(), name=name), TEXT)
+
+
+def opened(open_page, view, **options):
+    page = open_page(view, wait=False, **options).page
+    page.wait_for_selector("[data-ready]")
+    settle(page)
+    return page
+
+
+@pytest.fixture
+def lstm_page(open_page):
+    return opened(open_page, lstm_view())
+
+
+def bar(page, name, dim, count):
+    """Clicks the bar of a dimension in the widget of that name."""
+    widget = page.locator(f"[data-node='{name}'] .box").first
+    box = widget.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (dim + 0.5) / count)
+
+
+def number(locator, name):
+    return float(locator.first.get_attribute(name))
+
+
+@pytest.mark.parametrize("gate", ["forget", "input", "candidate", "output"])
+def test_a_clicked_gate_value_is_the_sum_of_its_summands_and_bias(lstm_page, gate):
+    model, seen = tiny()
+    step, unit = 2, 4
+    for _ in range(step):
+        lstm_page.keyboard.press("ArrowRight")
+    label = gate if gate == "candidate" else f"{gate} gate"
+    bar(lstm_page, f"{label} of layer 0", unit, 7)
+    panel = lstm_page.get_by_label("How this value was made")
+    assert number(panel.locator("[data-value]"), "data-value") == pytest.approx(
+        seen[gate][0, step, unit], abs=1e-7
+    )
+    parts = gate_contributions(model.weights(), seen, 0, step, gate)
+    total = parts["input"][unit].sum() + parts["hidden"][unit].sum() + parts["bias"][unit]
+    assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(total, abs=1e-6)
+    assert number(panel.locator("[data-pre]"), "data-pre") == pytest.approx(
+        seen[f"{gate}_pre"][0, step, unit], abs=1e-6
+    )
+    assert number(panel.locator("[data-off]"), "data-off") < 1e-6
+    largest = max(np.concatenate([parts["input"][unit], parts["hidden"][unit]]), key=abs)
+    shown = panel.locator(".summands b").first.inner_text().replace("−", "-")
+    assert float(shown) == pytest.approx(largest, abs=6e-3)
+
+
+def test_what_made_a_value_is_circled_and_darkened(lstm_page):
+    bar(lstm_page, "forget gate of layer 0", 2, 7)
+    circled = lstm_page.locator(".widget.circled")
+    expect(circled).to_have_count(2)
+    assert {one.get_attribute("data-node") for one in circled.all()} == {"word", "hidden before of layer 0"}
+    assert circled.first.locator(".shares").get_attribute("d")
+    lstm_page.keyboard.press("Escape")
+    expect(circled).to_have_count(0)
+
+
+def test_stepping_forward_and_back_shows_that_steps_vectors(lstm_page):
+    _, seen = tiny()
+    current = lstm_page.locator("[aria-current='step']")
+    expect(current).to_have_text(seen.tokens[0])
+    lstm_page.keyboard.press("ArrowRight")
+    lstm_page.get_by_role("button", name="Step forward").click()
+    expect(current).to_have_text(seen.tokens[2])
+    bar(lstm_page, "cell of layer 0", 3, 7)
+    panel = lstm_page.get_by_label("How this value was made")
+    assert number(panel.locator("[data-value]"), "data-value") == pytest.approx(
+        seen["cell"][0, 2, 3], abs=1e-7
+    )
+    lstm_page.keyboard.press("ArrowLeft")
+    settle(lstm_page)
+    assert number(panel.locator("[data-value]"), "data-value") == pytest.approx(
+        seen["cell"][0, 1, 3], abs=1e-7
+    )
+
+
+def test_the_next_words_are_the_models_and_a_word_shows_its_logit(lstm_page):
+    model, seen = tiny()
+    lstm_page.locator("[data-step='1']").click()
+    best = np.argsort(-seen["softmax"][1])[:3]
+    for at, row in enumerate(best):
+        expect(lstm_page.locator(f"[data-word='{at}']")).to_contain_text(model.words[row])
+    lstm_page.locator("[data-word='0']").click()
+    panel = lstm_page.get_by_label("How this value was made")
+    assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(
+        seen["logits"][1, best[0]], abs=1e-5
+    )
+    assert number(panel.locator("[data-made]"), "data-made") == pytest.approx(
+        seen["softmax"][1, best[0]], abs=1e-6
+    )
+
+
+def test_an_operation_can_be_zoomed_into(lstm_page):
+    _, seen = tiny()
+    lstm_page.locator("[data-step='3']").click()
+    lstm_page.locator("[data-operation='l0.hidden']").click()
+    zoom = lstm_page.get_by_role("dialog")
+    expect(zoom.locator("figure")).to_have_count(3)
+    shown = [
+        float(text.replace("−", "-"))
+        for text in zoom.locator("figure").last.locator("li b").all_inner_texts()
+    ]
+    np.testing.assert_allclose(shown, seen["hidden"][0, 3], atol=6e-4)
+    lstm_page.keyboard.press("Escape")
+    expect(zoom).to_have_count(0)
+
+
+def test_gates_are_plain_until_they_are_asked_to_have_colours(lstm_page):
+    gate = lstm_page.locator("[data-node='forget gate of layer 0']")
+    cell = lstm_page.locator("[data-node='candidate of layer 0']")
+    expect(cell).not_to_have_class(re.compile("plain"))
+    expect(gate).to_have_class(re.compile("plain"))
+    lstm_page.get_by_label("Colour the gates too").check()
+    expect(gate).not_to_have_class(re.compile("plain"))
+    lstm_page.get_by_label("Colours by meaning").uncheck()
+    expect(cell).to_have_class(re.compile("plain"))
+
+
+@pytest.fixture
+def stream_page(open_page):
+    return opened(open_page, flow(held("llama")))
+
+
+def test_every_node_says_its_best_word_and_opens(stream_page):
+    words = lens(held("llama"), 1)
+    decode = held("llama").model.tokenizer.decode
+    for node, token in ((0, 1), (3, 4), (6, 10)):
+        cell = stream_page.locator(f"[data-node='{node}'][data-token='{token}']")
+        expect(cell).to_have_text(decode([words.ids[node, token, 0]]))
+    stream_page.locator("[data-node='4'][data-token='4']").click()
+    expect(stream_page.get_by_label("Layer 1 at this token")).to_be_visible()
+    stream_page.keyboard.press("ArrowDown")
+    expect(stream_page.locator("button.chosen[data-token]")).to_have_attribute("data-node", "3")
+
+
+def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stream_page):
+    view = flow(held("llama"))
+    token = len(held("llama").capture.tokens) - 1
+    decode = {held("llama").model.tokenizer.decode([i]): i for i in range(60)}
+    chosen = decode[view.properties["words"][view.arrays["choices"][token, 0]]]
+    parts = contributions(held("llama"), np.full((token + 1, 1), chosen))
+    panel = stream_page.get_by_label("Direct contributions")
+    for layer in range(3):
+        for head in range(4):
+            share = number(panel.locator(f"[data-part='{layer}.{head}']"), "data-share")
+            assert share == pytest.approx(parts.heads[layer, head, token, 0], abs=1e-5)
+        share = number(panel.locator(f"[data-part='mlp {layer}']"), "data-share")
+        assert share == pytest.approx(parts.mlp[layer, token, 0], abs=1e-5)
+    logit = held("llama").capture["logits"][token, chosen]
+    assert number(panel.locator("[data-score]"), "data-score") == pytest.approx(logit, abs=1e-5)
+    assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(logit, abs=1e-4)
+    panel.locator("[data-part='1.2']").click()
+    shares = [float(one.get_attribute("data-share")) for one in panel.locator(".told [data-share]").all()]
+    assert sum(shares) == pytest.approx(parts.heads[1, 2, token, 0], abs=5e-3)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
+def test_one_number_of_the_stream_is_the_sum_of_what_made_it(open_page, name):
+    page = opened(open_page, flow(held(name)))
+    page.locator("[data-node='3'][data-token='5']").click()
+    bar(page, "layer 1, after attention", 8, 32)
+    panel = page.get_by_label("Layer 1 at this token")
+    value = held(name).capture["stream"][3, 5, 8]
+    expect(panel.locator("h3")).to_contain_text("Dimension 8")
+    assert number(panel.locator("[data-value]"), "data-value") == pytest.approx(value, abs=1e-6)
+    assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(value, abs=5e-3)
+    if name != "bert":
+        panel.get_by_label("back to the embedding").check()
+        expect(panel.locator(".sum li").first).to_be_visible()
+        assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(value, abs=1e-2)
+
+
+def test_interactions_are_measured(open_page, record_property):
+    """Nothing is asserted of time itself: figures of a busy machine would say little."""
+    model = open_model("lstm", device="cpu")
+    page = opened(open_page, make_flow(model, "the people of the united states"))
+    measure = """(selector) => new Promise((done) => {
+      const start = performance.now()
+      const click = new MouseEvent('click', { bubbles: true, clientX: 1, clientY: 1 })
+      document.querySelector(selector).dispatchEvent(click)
+      requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)))
+    })"""
+    for name, selector in (
+        ("step", "[data-step='2']"),
+        ("contributions", "[data-node='input gate of layer 1']"),
+    ):
+        times = [page.evaluate(measure, selector) for _ in range(3)]
+        record_property(f"{name} in ms", round(min(times)))
+        assert min(times) > 0
+    expect(page.get_by_label("How this value was made")).to_be_visible()
+    assert page.locator(".widget .label").count() > 10
+
+
+def test_hostile_words_are_only_text(open_page):
+    words = ["<img src=x onerror=alert(1)>", "</script>", "b", "\n", " "]
+    view = flow(held("llama"))
+    named = [words[i % 5] for i in range(len(view.properties["words"]))]
+    hostile = type(view)(view.kind, {**view.properties, "words": named, "title": "<b>x</b>"}, view.arrays)
+    page = opened(open_page, hostile)
+    expect(page.locator("img, h1 b")).to_have_count(0)
+
+
+def test_nothing_is_wider_than_a_narrow_screen(open_page):
+    for view in (lstm_view(), flow(held("bert"))):
+        page = opened(open_page, view, width=480, height=800)
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 480
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page, axe, scheme):
+    for view in (lstm_view(), flow(held("llama"))):
+        page = opened(open_page, view, color_scheme=scheme)
+        if view.properties["model"] == "lstm":
+            bar(page, "forget gate of layer 0", 2, 7)
+        assert serious(page, axe) == []

@@ -1,0 +1,111 @@
+"""`langscape head`, `max-attention`, `hidden` and `texts`, from the words typed to the files written."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from tests.models.folders import TEXT, bert_folder
+from typer.testing import CliRunner
+
+from langscape import read_map
+from langscape.cli.app import app
+from langscape.errors import SettingsError
+
+FEW = ("--restarts", "2", "--steps", "60")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokens")
+    bert_folder(folder / "tiny")
+    (folder / "text.txt").write_text(TEXT)
+    words = dict.fromkeys(TEXT.split())
+    (folder / "list.csv").write_text("word,group\n" + "".join(f"{w},{len(w)} letters\n" for w in words))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("LANGSCAPE_HOME", str(folder / "home"))
+
+
+def run(*words: str) -> list[str]:
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout.splitlines()
+
+
+def test_one_head_becomes_a_map_and_a_matrix(folder: Path) -> None:
+    chosen = ("head", "./tiny", "-t", "text.txt", "--layer", "1", "--head", "2", *FEW)
+    run(*chosen, "-o", "head.parquet", "-o", "map.svg")
+    made = read_map(folder / "head.parquet")
+    assert made.labels == tuple(TEXT.split())
+    assert (made.settings["layer"], made.settings["head"]) == (1, 2)
+    run(*chosen, "--show", "matrix", "-o", "matrix.svg", "-o", "again.parquet")
+    assert "key: is attended to" in (folder / "matrix.svg").read_text()
+    assert "key: is attended to" not in (folder / "map.svg").read_text()
+    assert (read_map(folder / "again.parquet").xy == made.xy).all()
+
+
+def test_maximum_attention_is_printed_drawn_and_listed(folder: Path) -> None:
+    lines = run("max-attention", "./tiny", "-t", "text.txt", "-o", "most.svg", "-o", "most.csv")
+    with (folder / "most.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3 * (len(TEXT.split()) + 2)
+    means: dict[str, list[float]] = {}
+    for row in rows:
+        assert float(row["mean"]) <= float(row["maximum"]) <= 1
+        means.setdefault(f"{row['layer']}.{row['head']}", []).append(float(row["maximum"]))
+    assert lines[0].split()[0] == max(means, key=lambda head: sum(means[head]))
+
+
+def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
+    run(
+        "hidden",
+        "./tiny",
+        "-t",
+        "text.txt",
+        "--layer",
+        "1",
+        "--perplexity",
+        "4",
+        *FEW,
+        "-o",
+        "hidden.parquet",
+    )
+    assert read_map(folder / "hidden.parquet").settings["layer"] == 1
+    words = ("texts", "./tiny", "--words", "list.csv", "--perplexity", "3", "--restarts", "2")
+    run(*words, "--layer", "1", "-o", "texts.parquet", "-o", "texts.svg")
+    made = read_map(folder / "texts.parquet")
+    assert made.items.columns["group"][0] == "3 letters"
+    assert "first token, layer 1 of tiny" in (folder / "texts.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("head", "./tiny", "-t", "text.txt", "--layer", "4", "--head", "0"),
+            "layer 4 is not in this capture",
+        ),
+        (
+            ("head", "./tiny", "-t", "text.txt", "--layer", "0", "--head", "9"),
+            "head 9 is not in this capture",
+        ),
+        (("head", "./tiny", "--layer", "0", "--head", "0", "--show", "both"), "--show both"),
+        (
+            ("head", "./tiny", "-t", "text.txt", "--layer", "0", "--head", "0", "--side", "decoder"),
+            "one side",
+        ),
+        (("hidden", "./tiny", "--side", "left"), "--side left"),
+        (("max-attention", "./tiny", "-o", "most.parquet"), "most.parquet"),
+        (("max-attention", "./tiny", "-t", "text.txt", "--show", "sum"), "show 'sum'"),
+        (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        run(*words)

@@ -1,0 +1,175 @@
+"""Maps of distributions: PCA's theorem, the three kinds of ellipses, and what the truthful ones must hold."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from papers.distributions.synthetic import opposite, round_ones, sampled, toward_a_neighbour
+from scipy.stats import spearmanr
+
+from langscape import affinity, embed, metrics, read_map
+from langscape.data import Gaussians, Items
+from langscape.engine import Schedule, pca, principal
+from langscape.engine.shapes import context_shapes
+from langscape.errors import DataError, SettingsError
+
+rng = np.random.default_rng(0)
+SHORT = Schedule(steps=250, early_exaggeration=4.0, early_steps=100)
+
+
+def random_axes(dim):
+    return np.linalg.qr(rng.normal(size=(dim, 2)))[0].T
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_each_pca_has_the_least_error_of_its_own_kind_among_all_planes(full):
+    n, dim = 60, 12
+    means = rng.normal(size=(n, dim)) * np.linspace(2, 0.3, dim) + 5
+    roots = rng.normal(size=(n, dim, dim)) * np.linspace(0.1, 1.5, dim)[:, None]
+    S = roots @ roots.transpose(0, 2, 1)
+    S = S if full else np.einsum("ndd->nd", S)
+    standard, distributional = principal(means), principal(means, S)
+    E, W = metrics.reconstruction(means, S, standard), metrics.reconstruction(means, S, distributional)
+    planes = [random_axes(dim) for _ in range(100)]
+    errors = np.array([metrics.reconstruction(means, S, U) for U in planes])
+    assert E[0] <= min(errors[:, 0].min(), W[0])
+    assert W[1] <= min(errors[:, 1].min(), E[1])
+
+
+def test_projected_ellipses_are_those_of_the_projected_distributions():
+    n, dim = 20, 6
+    means, roots = rng.normal(size=(n, dim)), rng.normal(size=(n, dim, dim))
+    S = roots @ roots.transpose(0, 2, 1)
+    m = pca(means, S)
+    U = principal(means, S)
+    np.testing.assert_allclose(m.shapes, U @ S @ U.T, rtol=1e-5)
+    np.testing.assert_allclose(m.xy, (means - means.mean(0)) @ U.T, atol=1e-5)
+    by_factors = pca(affinity.gaussians(means, S, 5).gaussians)
+    np.testing.assert_allclose(by_factors.shapes, m.shapes, rtol=1e-4, atol=1e-6)
+    plain = pca(means)
+    assert plain.shapes is None
+    U = principal(means)
+    np.testing.assert_allclose(plain.xy, (means - means.mean(0)) @ U.T, atol=1e-5)
+
+
+def test_opposite_covariances_give_nested_ellipses_or_a_cross_as_the_document_has_them():
+    kinds = []
+    for seed in range(60):
+        a, b = pca(*opposite(seed), quality=False).shapes
+        nested = np.all(np.linalg.eigvalsh(b - a) > 0) or np.all(np.linalg.eigvalsh(a - b) > 0)
+        kinds.append(nested)
+    # a third of the pairs of axes
+    assert 0.15 < np.mean(kinds) < 0.55
+
+
+def test_diagonal_ellipses_are_the_4_d_map_and_stay_above_their_floor():
+    means, s = rng.normal(size=(60, 8)), rng.uniform(0.1, 1, size=(60, 8))
+    a = affinity.gaussians(means, s, 10)
+    m = embed(a, shape="diagonal", schedule=SHORT, seed=3)
+    deviations = np.sqrt(m.shapes[:, [0, 1], [0, 1]])
+    assert m.shapes[:, 0, 1].tolist() == [0.0] * 60
+    assert deviations.min() >= 0.001 - 1e-7
+    assert m.kl == pytest.approx(metrics.kl(a.P, np.column_stack([m.xy, deviations])), rel=1e-4)
+    assert m.settings["shape"] == "diagonal"
+    assert m.quality["area_variance"] == metrics.area_variance(m.shapes, s.sum(1))
+    again = embed(a, shape="diagonal", schedule=SHORT, seed=3)
+    assert (again.xy == m.xy).all()
+    best = embed(a, shape="diagonal", schedule=SHORT, seed=3, restarts=2)
+    assert best.kl == best.kls.min() <= m.kl
+
+
+def test_full_ellipses_turn_and_their_kl_is_that_of_their_bures_distances():
+    means, s = rng.normal(size=(60, 8)), rng.uniform(0.1, 1, size=(60, 8))
+    a = affinity.gaussians(means, s, 10)
+    m = embed(a, shape="full", schedule=SHORT)
+    q = 1 / (1 + metrics.ellipse_distances(m.xy, m.shapes))
+    np.fill_diagonal(q, 0)
+    P = a.P.astype(float)
+    some = P > 0
+    assert m.kl == pytest.approx((P[some] * np.log(P[some] * q.sum() / q[some])).sum(), rel=1e-3)
+    assert np.linalg.eigvalsh(m.shapes).min() >= 0.001**2 * 0.9
+    assert np.abs(m.shapes[:, 0, 1]).max() > 1e-3
+    diagonal = embed(a, shape="diagonal", schedule=SHORT)
+    assert m.kl < 1.02 * diagonal.kl  # one more coordinate each
+
+
+def test_area_is_the_true_spread_and_the_long_axis_points_to_the_neighbour():
+    means, roots, total, near = toward_a_neighbour()
+    g = sampled(means, roots)
+    m = embed(affinity.gaussians(g, perplexity=30), shape="contexts", schedule=Schedule(steps=500))
+    area = np.sqrt(np.linalg.det(m.shapes.astype(float)))
+    assert spearmanr(area, total).statistic >= 0.99
+    assert m.quality["area_variance"] == pytest.approx(1)
+    np.testing.assert_allclose(area, m.settings["kappa2"] * g.spread, rtol=1e-4)
+    drawn = m.per_point["axis ratio"] > 1
+    assert drawn.mean() > 0.9
+    toward = m.xy[near] - m.xy
+    toward /= np.linalg.norm(toward, axis=1, keepdims=True)
+    _, axes = np.linalg.eigh(m.shapes.astype(float))
+    cosine = np.abs((axes[:, :, 1] * toward).sum(1))[drawn]
+    assert np.median(cosine) >= 0.95
+
+
+def test_what_varies_alike_in_all_directions_is_drawn_nearly_round():
+    g = sampled(*round_ones(n=200))
+    m = embed(affinity.gaussians(g, perplexity=30), shape="contexts", schedule=SHORT)
+    assert np.median(m.per_point["axis ratio"]) <= 1.2
+
+
+def test_the_centres_are_those_of_the_plain_map():
+    g = sampled(rng.normal(size=(80, 6)), np.tile(np.eye(6), (80, 1, 1)), 10)
+    a = affinity.gaussians(g, perplexity=12)
+    shaped = embed(a, shape="contexts", schedule=SHORT)
+    assert (shaped.xy == embed(a, schedule=SHORT).xy).all()
+
+
+def test_items_without_spread_or_with_few_contexts_are_points_and_circles(tmp_path):
+    n = 30
+    counts = np.full(n, 4)
+    counts[0], counts[1] = 1, 2
+    X = rng.normal(size=(int(counts.sum()), 5))
+    cuts = np.concatenate([[0], np.cumsum(counts)])
+    parts = [X[a:b] for a, b in pairwise(cuts)]
+    g = Gaussians(
+        np.stack([p.mean(0) for p in parts]), np.stack([p.var(0) for p in parts]), Items.numbered(n), counts,
+        samples=X,
+    )  # fmt: skip
+    for shape in ("contexts", "diagonal", "full"):
+        m = embed(affinity.gaussians(g, perplexity=8), shape=shape, schedule=SHORT)
+        assert np.isfinite(m.shapes).all()
+        back = read_map(m.save(tmp_path / f"{shape}.parquet"))
+        np.testing.assert_array_equal(back.shapes, m.shapes)
+    m = embed(affinity.gaussians(g, perplexity=8), shape="contexts", schedule=SHORT)
+    assert not m.shapes[0].any()
+    assert m.shapes[1, 0, 0] == pytest.approx(m.shapes[1, 1, 1])
+    nothing = Gaussians(rng.normal(size=(20, 3)), np.zeros((20, 3)), Items.numbered(20), np.ones(20))
+    for made in (
+        pca(nothing),
+        embed(affinity.gaussians(nothing, perplexity=5), shape="contexts", schedule=SHORT),
+    ):
+        assert not made.shapes.any()
+        assert made.quality["area_variance"] == 0
+
+
+def test_known_covariances_orient_ellipses_as_many_samples_do():
+    means, roots, *_ = toward_a_neighbour(n=80)
+    S = roots @ roots.transpose(0, 2, 1)
+    known = affinity.gaussians(means, S, 15).gaussians
+    drawn = sampled(means, roots, 3000)
+    xy = embed(affinity.gaussians(drawn, perplexity=15), schedule=SHORT).xy
+    one, other = context_shapes(xy, known), context_shapes(xy, drawn)
+    both = (one.ratio > 1.5) & (other.ratio > 1.5)
+    assert both.sum() > 40
+    axes = [np.linalg.eigh(s.covariances[both].astype(float))[1][:, :, 1] for s in (one, other)]
+    assert np.median(np.abs((axes[0] * axes[1]).sum(1))) > 0.99
+
+
+def test_ellipses_need_distributions_and_two_dimensions():
+    a = affinity.points(rng.normal(size=(20, 3)), 5)
+    with pytest.raises(DataError, match=r"affinity\.gaussians"):
+        embed(a, shape="contexts")
+    b = affinity.gaussians(rng.normal(size=(20, 3)), np.ones((20, 3)), 5)
+    with pytest.raises(SettingsError, match="shape 'round'"):
+        embed(b, shape="round")
+    with pytest.raises(SettingsError, match="2 dimensions"):
+        embed(b, 3, shape="full")

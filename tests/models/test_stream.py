@@ -1,0 +1,151 @@
+"""Streams: heads, MLPs and embeddings add up to hidden states and to logits, in every family."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.models.families import DECODERS, ENCODERS, GROUPED, OUTSIDE, PAIRS, built
+
+from langscape.errors import DataError, SettingsError
+from langscape.models import Stream, capture, contributions, lens, promoted, stream, wrap_model
+
+IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33]
+FAMILIES = {**ENCODERS, **DECODERS}
+
+
+@cache
+def seen(name: str) -> Stream:
+    return stream(wrap_model(built(FAMILIES[name])), IDS)
+
+
+def some_words(count: int = 4) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 60, size=(len(IDS), count))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_every_part_adds_to_a_score_adds_up_to_the_models_own(name: str) -> None:
+    parts = contributions(seen(name), some_words())
+    np.testing.assert_allclose(parts.total, parts.score, atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_scores_of_a_decoder_are_its_logits(name: str) -> None:
+    model = wrap_model(built(DECODERS[name]))
+    theirs = capture(model, IDS, want=("logits",))["logits"]
+    parts = contributions(seen(name), some_words())
+    theirs = np.take_along_axis(theirs, some_words(), 1)
+    if name == "gemma2":
+        assert any("bends its logits" in note for note in seen(name).capture.notes)
+        cap = model.network.config.final_logit_softcapping
+        np.testing.assert_allclose(cap * np.tanh(parts.total / cap), theirs, atol=2e-5)
+    else:
+        np.testing.assert_allclose(parts.total, theirs, atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_nodes_are_the_models_hidden_states_and_end_in_what_meets_the_words(name: str) -> None:
+    held = seen(name)
+    theirs = capture(held.model, IDS, want=("hidden",))["hidden"]
+    nodes = held.capture["stream"][::2]
+    np.testing.assert_allclose(nodes[:-1], theirs[:-1], atol=1e-6)
+    np.testing.assert_allclose(held.capture["final"], theirs[-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if not seen(name).post_norm])
+def test_without_norms_on_the_stream_the_vectors_themselves_add_up(name: str) -> None:
+    held = seen(name).capture
+    total = held["embedding"].sum(0)
+    for layer in range(3):
+        total = total + held["heads"][layer].sum(0) + held["attention_bias"][layer]
+        np.testing.assert_allclose(total, held["stream"][2 * layer + 1], atol=1e-4)
+        total = total + held["mlp"][layer]
+        np.testing.assert_allclose(total, held["stream"][2 * layer + 2], atol=1e-4)
+
+
+def test_only_encoders_of_bert_kind_normalise_the_stream() -> None:
+    normed = {name for name in FAMILIES if seen(name).post_norm}
+    assert normed == {"bert", "bert with a head", "roberta", "distilbert", "albert", "electra"}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
+def test_the_share_of_a_head_splits_over_the_tokens_it_reads(name: str) -> None:
+    parts = contributions(seen(name), some_words())
+    np.testing.assert_allclose(parts.sources.sum(-1), parts.heads, atol=1e-5)
+    if name != "bert":
+        ahead = np.triu(np.ones((len(IDS), len(IDS)), bool), 1)[:, None]
+        assert not parts.sources[:, :, np.broadcast_to(ahead, (len(IDS), 4, len(IDS)))].any()
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2"])
+def test_all_neurons_together_are_the_mlp(name: str) -> None:
+    parts = contributions(seen(name), some_words(), neurons=40)
+    np.testing.assert_allclose(parts.neuron_values.sum(-1), parts.mlp, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_the_lens_at_the_last_node_is_the_models_own_answer(name: str) -> None:
+    words = lens(seen(name), top=5)
+    given = torch.tensor(seen(name).capture["logits"].copy()).softmax(-1)
+    best = given.topk(5, dim=-1)
+    np.testing.assert_array_equal(words.ids[-1], best.indices.numpy())
+    np.testing.assert_allclose(words.values[-1], best.values.numpy(), atol=1e-6)
+
+
+def test_the_lens_of_an_encoder_is_the_nearest_embedding_by_direction() -> None:
+    words = lens(seen("bert"), top=1)
+    table = seen("bert").words.numpy()
+    node = seen("bert").capture["stream"][3, 2]
+    cosines = table @ node / np.linalg.norm(table, axis=1) / np.linalg.norm(node)
+    assert words.ids[3, 2, 0] == cosines.argmax()
+    assert words.values[3, 2, 0] == pytest.approx(cosines.max(), abs=1e-5)
+
+
+@pytest.mark.parametrize("part", ["heads", "mlp"])
+def test_promoted_words_are_those_with_the_largest_contribution(part: str) -> None:
+    everyone = np.tile(np.arange(60), (len(IDS), 1))
+    shares = getattr(contributions(seen("llama"), everyone), part)
+    words = promoted(seen("llama"), part, top=1)
+    np.testing.assert_array_equal(words.ids[..., 0], shares.argmax(-1))
+    which = np.zeros(shares.shape[:-1], bool)
+    which[1, ..., 2] = True
+    some = promoted(seen("llama"), part, top=1, which=which)
+    np.testing.assert_array_equal(some.ids[which], words.ids[which])
+    assert (some.ids[~which] == -1).all()
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, *PAIRS])
+def test_models_that_cannot_be_taken_apart_are_refused(name: str) -> None:
+    with pytest.raises((DataError, SettingsError), match="stream"):
+        stream(wrap_model(built({**OUTSIDE, **PAIRS}[name])), IDS)
+
+
+def test_a_stream_that_is_scaled_between_its_parts_is_refused() -> None:
+    def granite() -> Any:
+        config = transformers.GraniteConfig(**GROUPED, residual_multiplier=0.3)
+        return transformers.GraniteForCausalLM(config)
+
+    with pytest.raises(DataError, match="not sums of attention and MLP"):
+        stream(wrap_model(built(granite)), IDS)
+
+
+def test_words_that_are_not_there_and_ids_of_another_shape_are_refused() -> None:
+    with pytest.raises(SettingsError, match="words are 0 to 59"):
+        contributions(seen("llama"), np.full((len(IDS), 1), 60))
+    with pytest.raises(SettingsError, match="shape"):
+        contributions(seen("llama"), np.zeros((2, 1), int))
+    with pytest.raises(SettingsError, match="stream of 9 tokens"):
+        stream(seen("llama").model, IDS, memory=1000)
+
+
+@pytest.mark.slow
+def test_smollm_adds_up_and_knows_the_capital_of_italy(smollm: Any) -> None:
+    held = stream(smollm, "The capital of France is Paris, and the capital of Italy is")
+    words = lens(held, top=3)
+    assert smollm.tokenizer.decode([words.ids[-1, -1, 0]]).strip() == "Rome"
+    parts = contributions(held, words.ids[-1])
+    assert parts.error < 1e-4 * np.abs(parts.score).max()

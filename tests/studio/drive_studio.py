@@ -1,0 +1,10 @@
+"""A studio over the store that is named, without examples or a model: what the tests start and kill."""
+
+import sys
+
+from langscape.run import Store
+from langscape.studio.serve import serve
+
+if __name__ == "__main__":
+    serve(Store(sys.argv[1]), "127.0.0.1", 0, lambda address: print(address, flush=True),
+          workers=1, warm="", examples=False)  # fmt: skip

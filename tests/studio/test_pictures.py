@@ -1,0 +1,207 @@
+"""Views, arrays and files of finished jobs, next to the library's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import duckdb
+import numpy as np
+import pytest
+from map_settings import SHORT
+from PIL import Image
+
+from langscape import affinity, embed, insert, read_vectors
+from langscape.engine import Schedule
+from langscape.run import Recipe
+from langscape.run.atlas import unpack_atlas
+from langscape.sources import samples
+
+TEXT = b"The old harbour lay quiet. Marta carried bread to the boats, and the boats lay still."
+ATLAS = {"restarts": 2, "steps": 60, "layers": [1, 2]}
+
+
+@pytest.fixture
+def words(client, vectors):
+    record = client.ask("words", {**SHORT, "local": False}, vectors=vectors)
+    client.wait(record["id"])
+    return record["id"]
+
+
+@pytest.fixture
+def library(few, tmp_path):
+    (tmp_path / "few.txt").write_bytes(few)
+    read = read_vectors(tmp_path / "few.txt")
+    P = affinity.points(read.matrix, 10.0, items=read.items())
+    return embed(P, schedule=Schedule(steps=60, early_steps=30))
+
+
+@pytest.fixture(scope="module")
+def atlas(running):
+    client = running.client
+    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    record = client.ask("atlas", ATLAS, text=text)
+    return client.wait(record["id"], seconds=300)
+
+
+def view_of(client, id, name, query=""):
+    got = client.get(f"/api/jobs/{id}/views/{name}{query}")
+    assert got.status == 200, got.body
+    return got.json
+
+
+def test_arrays_are_immutable_and_answer_to_their_version_only(client, words):
+    view = view_of(client, words, "map")
+    url = view["arrays"]["xy"]["url"]
+    assert "immutable" in client.get(url).headers["cache-control"]
+    assert client.get(url.replace("v=", "v=0")).error["code"] == "gone"
+    assert client.get(f"/api/jobs/{words}/views/map/nothing").error["code"] == "not_found"
+
+
+def test_quality_is_on_the_view(client, words, library):
+    shown = {one["name"]: one["brief"] for one in view_of(client, words, "map")["properties"]["quality"]}
+    assert shown["kl"] == f"{library.kl:.3f}"
+    assert shown["local"] == f"{100 * library.quality['local']:.1f} %"
+
+
+@pytest.mark.parametrize("format", ["svg", "pdf", "png", "csv", "parquet"])
+def test_a_map_is_saved_in_every_format_and_can_be_read(client, words, library, tmp_path, format):
+    got = client.get(f"/api/jobs/{words}/export?view=map&format={format}")
+    assert got.status == 200, got.body
+    assert got.headers["content-disposition"].startswith("attachment; filename=")
+    if format == "png":
+        assert min(Image.open(io.BytesIO(got.body)).size) > 500
+    elif format in ("svg", "pdf"):
+        assert got.body.lstrip()[:5] in (b"<?xml", b"%PDF-")
+    else:
+        if format == "csv":
+            rows = list(csv.DictReader(io.StringIO(got.body.decode())))
+        else:
+            path = tmp_path / "map.parquet"
+            path.write_bytes(got.body)
+            table = duckdb.sql(f"select * from read_parquet('{path}')")
+            rows = [dict(zip(table.columns, row, strict=True)) for row in table.fetchall()]
+        assert [row["label"] for row in rows] == list(library.labels)
+        xy = np.array([[float(row["x"]), float(row["y"])] for row in rows], np.float32)
+        assert xy.tobytes() == np.asarray(library.xy, np.float32).tobytes()
+        assert np.allclose([float(row["local"]) for row in rows], library.per_point["local"])
+
+
+def test_what_cannot_be_drawn_is_refused_by_name(client, words):
+    for path, said in (
+        ("export?view=map&format=exe", "exe"),
+        ("export?view=grid&format=svg", "grid"),
+        ("views/map?quantiles=-1", "-1"),
+        ("views/map?quantiles=NaN", "NaN"),
+        ("views/map?color=nothing", "nothing"),
+        ("views/map?more=1", "more"),
+    ):
+        got = client.get(f"/api/jobs/{words}/{path}")
+        assert got.status == 422, path
+        assert said in got.error["message"]
+
+
+def test_inserted_words_lie_where_the_library_puts_them_and_the_old_do_not_move(client, vectors, library):
+    sample = client.ask("words", {**SHORT, "limit": 300}, vectors="sample-words")
+    client.wait(sample["id"])
+    asked = {"job": sample["id"], "words": ["harbor", "bread", "the", "breadd", "bread"]}
+    got = client.post("/api/insert", asked).json
+    view = view_of(client, sample["id"], "map", "?insert=bread,harbor")
+    xy = client.arrays(view)["xy"]
+    before = client.arrays(view_of(client, sample["id"], "map"))["xy"]
+    assert xy[:300].tobytes() == before.tobytes()
+    assert view["properties"]["labels"][300:] == ["bread", "harbor"]
+    placed = {one["word"]: one for one in got["words"]}
+    assert np.allclose(placed["bread"]["xy"], xy[300], atol=1e-5)
+    assert [one["word"] for one in got["known"]] == ["the"]
+    assert got["missing"][0]["word"] == "breadd"
+    assert "bread" in got["missing"][0]["like"]
+    everything = samples.words()
+    near = placed["bread"]["nearest"]
+    row = everything.words.index("bread")
+    unit = everything.matrix / np.linalg.norm(everything.matrix, axis=1, keepdims=True)
+    similar = unit[:300] @ unit[row]
+    assert near[0]["row"] == int(similar.argmax())
+    assert near[0]["similarity"] == pytest.approx(similar.max(), abs=1e-3)
+
+
+def test_a_vector_of_ones_own_is_inserted_and_one_like_nothing_is_warned_of(client, words, library, few):
+    base = library
+    assert base.vectors is not None
+    vector = (base.vectors[3] * 2).tolist()
+    got = client.post("/api/insert", {"job": words, "name": "mine", "vector": vector}).json["words"][0]
+    assert got["nearest"][0]["word"] == base.labels[3]
+    assert np.allclose(got["xy"], insert(base, [vector]).xy[-1], atol=1e-5)
+    odd = client.post("/api/insert", {"job": words, "name": "odd", "vector": (-base.vectors[3]).tolist()})
+    assert odd.json["words"][0]["dissimilar"]
+    assert "unlike" in odd.json["words"][0]["warning"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"words": []}, {"words": "tea"}, {"words": [3]}, {"words": ["x" * 201]}, {"vector": [1, 2]},
+        {"vector": [0.0] * 100}, {"vector": ["a"] * 100}, {"words": ["tea"], "settings": {"neighbours": 0}},
+        {"words": ["tea"], "settings": {"theta": 2}}, {"words": ["tea"], "settings": []}, {},
+    ],
+)  # fmt: skip
+def test_insertions_that_make_no_sense_are_refused(client, words, more):
+    assert client.post("/api/insert", {"job": words, **more}).status == 422
+
+
+@pytest.mark.slow
+def test_a_heads_views_are_the_librarys_own(client, atlas, held):
+    recipe = Recipe("heads.atlas", {**atlas["settings"]}, {"text": held.keep(TEXT)})
+    made = unpack_atlas(held.get(recipe))
+    assert held.name(recipe).digest == atlas["digest"]
+    grid = view_of(client, atlas["id"], "grid")
+    arrays = client.arrays(grid)
+    whole = made.view().arrays
+    assert {name for name in arrays if name.startswith("attention")} == set(grid["properties"]["later"])
+    assert len(grid["properties"]["later"]) == 24
+    for name, array in whole.items():
+        assert arrays[name].tobytes() == np.ascontiguousarray(array).tobytes(), name
+    head = client.arrays(view_of(client, atlas["id"], "head", "?layer=1&head=3"))
+    assert head["xy"].tobytes() == np.asarray(made.maps[1, 3].xy, np.float32).tobytes()
+    weights = client.arrays(view_of(client, atlas["id"], "attention", "?layer=2&head=5"))["attention"]
+    assert weights.tobytes() == made.capture["attention"][1, 5].astype(np.float32).tobytes()
+    strips = client.arrays(view_of(client, atlas["id"], "max_attention", "?layers=2"))
+    assert np.array_equal(strips["maximum"][0], made.capture["attention"][1].max(axis=1))
+
+
+@pytest.mark.slow
+def test_only_what_is_looked_at_is_sent(client, atlas):
+    """The grid's own JSON and arrays hold no attention; each head's is fetched apart."""
+    grid = view_of(client, atlas["id"], "grid")
+    later = set(grid["properties"]["later"])
+    now = [one["url"] for name, one in grid["arrays"].items() if name not in later]
+    sent = sum(len(client.get(url).body) for url in now)
+    tokens = len(grid["properties"]["tokens"])
+    assert sent < 24 * tokens * tokens
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("view", "columns", "rows"),
+    [
+        ("grid", ["layer", "head"], lambda n: 24),
+        ("attention&layer=1&head=0", ["query_position", "query", "key_position", "key"], lambda n: n * n),
+        ("max_attention", ["layer", "head", "position", "token", "maximum", "mean"], lambda n: 24 * n),
+    ],
+)  # fmt: skip
+def test_every_room_saves_its_table(client, atlas, view, columns, rows):
+    tokens = len(view_of(client, atlas["id"], "grid")["properties"]["tokens"])
+    got = client.get(f"/api/jobs/{atlas['id']}/export?view={view}&format=csv")
+    table = list(csv.DictReader(io.StringIO(got.body.decode())))
+    assert list(table[0])[: len(columns)] == columns
+    assert len(table) == rows(tokens)
+
+
+@pytest.mark.slow
+def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
+    text = client.post("/api/inputs?kind=text&name=long.txt", b"word " * 3000).json["id"]
+    failed = client.wait(client.ask("atlas", ATLAS, text=text)["id"], "failed", "done", seconds=300)
+    assert failed["error"]["code"] == "bad_input"
+    lost = client.ask("atlas", {**ATLAS, "model": "./nowhere"}, text="sample-harbour")
+    failed = client.wait(lost["id"], "failed", "done", seconds=300)
+    assert "nowhere" in failed["error"]["message"]

@@ -1,0 +1,106 @@
+"""The ellipse view as data and as a picture: what is drawn, and what is said of it."""
+
+import numpy as np
+import pytest
+from matplotlib.collections import EllipseCollection
+
+from langscape import affinity, embed, views
+from langscape.data import Context, Gaussians, Items
+from langscape.engine import Schedule, pca
+from langscape.errors import DataError, SettingsError
+from langscape.views.figure_ellipses import axes_of, draw
+
+rng = np.random.default_rng(0)
+SHORT = Schedule(steps=60, early_steps=20)
+
+
+@pytest.fixture(scope="module")
+def words():
+    n = 25
+    labels = [f"word {i}" for i in range(n)]
+    contexts = [[Context(f"𝔘 höt {label} no {j}", 6, 6 + len(label)) for j in range(4)] for label in labels]
+    return Gaussians(
+        rng.normal(size=(n, 5)),
+        rng.uniform(0.1, 1, size=(n, 5)),
+        Items(labels, {"group": ["a", "b", "c", "d", "e"] * 5}),
+        np.full(n, 4),
+        samples=rng.normal(size=(4 * n, 5)),
+        contexts=contexts,
+    )
+
+
+def test_an_ellipse_holds_the_mass_that_is_asked_for(words):
+    m = pca(words)
+    for mass in (0.5, 0.9):
+        long, short, angle = axes_of(views.ellipses(m, mass=mass).arrays["outlines"])
+        drawn = rng.multivariate_normal([0, 0], m.shapes[3], 40_000)
+        turn = np.array([[np.cos(angle[3]), -np.sin(angle[3])], [np.sin(angle[3]), np.cos(angle[3])]])
+        inside = (((drawn @ turn) / [long[3], short[3]]) ** 2).sum(1) <= 1
+        assert inside.mean() == pytest.approx(mass, abs=0.01)
+
+
+def test_a_map_of_contexts_speaks_of_variance_and_never_of_mass(words):
+    m = embed(affinity.gaussians(words, perplexity=7), shape="contexts", schedule=SHORT)
+    view = views.ellipses(m, words, mass=0.9)
+    long, short, _ = axes_of(view.arrays["outlines"])
+    np.testing.assert_allclose(long * short, m.settings["kappa2"] * words.spread, rtol=1e-4)
+    kappa = f"κ² = {m.settings['kappa2']:.3g}"
+    assert kappa in view.properties["subtitle"]
+    assert kappa in view.properties["outline_meaning"]
+    said = " ".join([view.properties["subtitle"], view.properties["outline_meaning"], *map(str, m.notes)])
+    assert "%" not in said
+    assert "mass" not in said
+
+
+@pytest.mark.parametrize("shape", ["contexts", "diagonal", "full"])
+def test_every_map_carries_its_area_and_variance_first(words, shape):
+    m = embed(affinity.gaussians(words, perplexity=7), shape=shape, schedule=SHORT)
+    first = views.ellipses(m).properties["quality"][0]
+    assert first["name"] == "area_variance"
+    assert first["brief"] == f"{m.quality['area_variance']:.3f}"
+    if shape != "contexts":
+        assert "need not follow" in views.ellipses(m).properties["outline_meaning"]
+
+
+def test_passages_go_along_with_their_word_in_utf_16(words):
+    view = views.ellipses(pca(words), words, contexts=2)
+    arrays = view.arrays
+    assert arrays["context_counts"].tolist() == [4] * 25
+    assert np.diff(arrays["context_starts"]).tolist() == [2] * 25
+    raw = arrays["context_text"].tobytes()
+    ends = arrays["context_ends"].tolist()
+    text = raw[ends[0] : ends[1]].decode()
+    assert text == words.contexts[0][3].text
+    start, end = arrays["context_words"][1].tolist()
+    assert text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le") == "word 0"
+
+
+def test_only_the_named_items_have_an_outline(words):
+    view = views.ellipses(pca(words), only=["word 3", "word 5"])
+    assert np.flatnonzero(np.isfinite(view.arrays["outlines"][:, 0])).tolist() == [3, 5]
+    with pytest.raises(SettingsError, match="'nobody'"):
+        views.ellipses(pca(words), only=["nobody"])
+
+
+def test_the_figure_holds_all_ellipses_inside_and_writes_as_a_picture(words, tmp_path):
+    view = views.ellipses(pca(words), words, title="Words")
+    figure = draw(view)
+    axes = figure.axes[0]
+    (drawn,) = [c for c in axes.collections if isinstance(c, EllipseCollection)]
+    assert len(drawn.get_offsets()) == 25
+    long, _, _ = axes_of(view.arrays["outlines"])
+    left, right = axes.get_xlim()
+    assert left <= (view.arrays["xy"][:, 0] - 0.7 * long).min()
+    assert right >= (view.arrays["xy"][:, 0] + 0.7 * long).max()
+    for name in ("words.svg", "words.png"):
+        assert views.write(view, tmp_path / name).stat().st_size > 5000
+
+
+def test_maps_without_shapes_are_refused(words):
+    m = embed(affinity.gaussians(words, perplexity=7), schedule=SHORT)
+    with pytest.raises(DataError, match="no shapes"):
+        views.ellipses(m)
+    with pytest.raises(SettingsError, match=r"mass 1\.5"):
+        views.ellipses(pca(words), mass=1.5)
+    with pytest.raises(DataError, match="no distribution among those given"):
+        views.ellipses(pca(words), words.take([1, 2]))

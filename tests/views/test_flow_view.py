@@ -1,0 +1,207 @@
+"""The flow view: its graph gives the vectors it leads to, its parts add up, and both are drawn."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from tests.models.families import DECODERS, ENCODERS, built, tokenizer
+
+from langscape.errors import DataError, SettingsError
+from langscape.models import capture, open_model, stream, wrap_lstm, wrap_model
+from langscape.run.flow import default_prompt, make_flow, pack_view, unpack_view
+from langscape.views import flow, write
+from langscape.views.flow_stream import SPLIT
+
+TEXT = "the red lamp hung over the unbelievable boats of water"
+
+
+@cache
+def tiny_lstm():
+    return open_model("lstm-tiny", device="cpu")
+
+
+def lstm(dim=5, units=7, layers=2):
+    """A random LSTM whose embeddings and units differ in width."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        parts = {
+            "embedding": torch.nn.Embedding(9, dim),
+            "lstm": torch.nn.LSTM(dim, units, layers),
+            "decoder": torch.nn.Linear(units, 9),
+        }
+    return wrap_lstm(**parts, words=[f"w{i}" for i in range(9)], name="random")
+
+
+@cache
+def lstm_view(of="tiny"):
+    model = tiny_lstm() if of == "tiny" else lstm()
+    return make_flow(model, "the small dog barks ." if of == "tiny" else "w1 w2 w3 w1 w5")
+
+
+@cache
+def stream_of(name):
+    make = {**DECODERS, **ENCODERS}[name]
+    return stream(wrap_model(built(make), tokenizer(), name=name), TEXT)
+
+
+def vector(view, node, step):
+    """A node's vector as the page reads it."""
+    node = next(one for one in view.properties["nodes"] if one["id"] == node)
+    if "before" in node and step == 0:
+        return view.arrays[node["before"]][node["layer"]].astype(np.float64)
+    at = step - 1 if "before" in node else step
+    array = view.arrays[node["array"]]
+    return (array[node["layer"], at] if "layer" in node else array[at]).astype(np.float64)
+
+
+def computed(view, operation, step):
+    """What an operation gives, by its own description."""
+    given = [vector(view, one["node"], step) for one in operation["inputs"]]
+    if operation["kind"] == "matrix":
+        width = len(vector(view, operation["to"], step))
+        rows = slice(operation["block"] * width, (operation["block"] + 1) * width)
+        summed = sum(
+            view.arrays[one["weights"]][rows].astype(np.float64) @ x
+            for one, x in zip(operation["inputs"], given, strict=True)
+        )
+        return summed + view.arrays[operation["bias"]][rows]
+    return {
+        "sigmoid": lambda: 1 / (1 + np.exp(-given[0])),
+        "tanh": lambda: np.tanh(given[0]),
+        "sum": lambda: given[0] + given[1],
+        "product": lambda: given[0] * given[1],
+    }[operation["kind"]]()
+
+
+@pytest.mark.parametrize("of", ["tiny", "random"])
+def test_every_operation_of_the_graph_gives_the_vector_it_leads_to(of):
+    view = lstm_view(of)
+    for operation in view.properties["operations"]:
+        if operation["to"] in ("logits", "softmax"):
+            continue
+        for step in range(len(view.properties["tokens"])):
+            told = vector(view, operation["to"], step)
+            np.testing.assert_allclose(computed(view, operation, step), told, atol=2e-6)
+
+
+@pytest.mark.parametrize("of", ["tiny", "random"])
+def test_the_best_words_are_the_models_and_their_logits_come_from_the_last_hidden_vector(of):
+    model = tiny_lstm() if of == "tiny" else lstm()
+    view = lstm_view(of)
+    seen = capture(model, [model.words.index(word) for word in view.properties["tokens"]])
+    last = seen["hidden"][-1].astype(np.float64)
+    top = view.arrays["top"]
+    words = [[view.properties["words"][i] for i in row] for row in top]
+    order = np.argsort(-seen["logits"], axis=1, kind="stable")[:, : top.shape[1]]
+    assert words == [[model.words[i] for i in row] for row in order]
+    logits = np.einsum("skd,sd->sk", view.arrays["decoder"][top].astype(np.float64), last)
+    logits += view.arrays["decoder_bias"][top]
+    np.testing.assert_allclose(logits, view.arrays["top_logits"], atol=1e-5)
+    chances = np.exp(logits - view.arrays["log_total"][:, None])
+    np.testing.assert_allclose(chances, view.arrays["top_chances"], atol=1e-6)
+
+
+def test_vectors_of_another_width_are_coloured_through_the_words_they_predict():
+    view = lstm_view("random")
+    assert any("different widths" in note for note in view.properties["notes"])
+    assert view.arrays["colour_hidden"].shape == (2, 5, 3)
+    assert not any("different widths" in note for note in lstm_view().properties["notes"])
+
+
+def test_a_word_that_the_model_never_expected_raises_an_alarm():
+    view = make_flow(tiny_lstm(), "the the dog dog barks barks")
+    told = [alarm["text"] for alarm in view.properties["alarms"] if alarm["vector"] == "softmax"]
+    assert any("came “the”" in text for text in told)
+
+
+def test_gates_that_are_always_open_raise_an_alarm():
+    model = lstm()
+    with torch.no_grad():
+        for layer in range(2):
+            getattr(model.network.lstm, f"bias_ih_l{layer}")[7:14] += 9  # the forget gate's rows
+    view = make_flow(model, "w1 w2 w3 w1 w5")
+    found = [alarm for alarm in view.properties["alarms"] if alarm["vector"] == "forget"]
+    assert [alarm["layer"] for alarm in found] == [0, 1]
+    assert all(alarm["level"] == "alarm" and "always open" in alarm["text"] for alarm in found)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "gemma2", "bert"])
+def test_the_parts_on_the_page_add_up_to_the_score(name):
+    arrays = flow(stream_of(name)).arrays
+    parts = arrays["part_heads"].sum((2, 3)) + arrays["part_mlp"].sum(2) + arrays["part_bias"].sum(2)
+    parts += arrays["part_embedding"].sum(2) + arrays["part_constant"]
+    np.testing.assert_allclose(parts, arrays["score"], atol=1e-4, rtol=1e-5)
+    if name != "gemma2":
+        halves = arrays["sources"].view("<f2")[..., 0].astype(np.float64)
+        np.testing.assert_allclose(halves.sum(-1), arrays["part_heads"][:, :SPLIT], atol=2e-2, rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["llama", "bert"])
+def test_the_vectors_on_the_page_are_the_streams(name):
+    held = stream_of(name)
+    arrays = flow(held).arrays
+    np.testing.assert_array_equal(arrays["stream"], held.capture["stream"])
+    for layer in range(3):
+        given = arrays[f"heads_{layer}"].view("<f2")[..., 0]
+        np.testing.assert_allclose(given, held.capture["heads"][layer], rtol=1e-3, atol=1e-6)
+
+
+def test_the_next_word_of_the_text_is_among_those_taken_apart():
+    held = stream_of("llama")
+    view = flow(held)
+    ids, words = held.capture.made["ids"], view.properties["words"]
+    for token in range(len(ids) - 1):
+        told = {words[i] for i in view.arrays["choices"][token]}
+        assert held.model.tokenizer.decode([ids[token + 1]]) in told
+
+
+def test_long_prompts_are_rounded_and_then_lose_their_heads_with_a_note(monkeypatch):
+    held = stream_of("llama")
+    size = held.capture["stream"].size + held.capture["mlp"].size
+    monkeypatch.setattr("langscape.views.flow_stream.BUDGET", 1.3 * 2 * (size + held.capture["heads"].size))
+    rounded = flow(held)
+    assert rounded.arrays["stream"].dtype == np.uint8
+    assert "heads_0" in rounded.arrays
+    monkeypatch.setattr("langscape.views.flow_stream.BUDGET", 1)
+    small = flow(held)
+    assert "heads_0" not in small.arrays
+    together = small.arrays["together"].view("<f2")[..., 0]
+    np.testing.assert_allclose(together, held.capture["heads"].sum(1), atol=2e-2, rtol=2e-3)
+    assert any("would not fit" in note for note in small.properties["notes"])
+
+
+def test_an_encoder_says_that_its_words_are_no_predictions():
+    view = flow(stream_of("bert"))
+    assert view.properties["model"] == "encoder"
+    assert any("no language head" in note for note in view.properties["notes"])
+    assert any("scales" in note for note in view.properties["notes"])
+    assert "surprise" not in view.arrays
+
+
+@pytest.mark.parametrize("of", ["tiny", "random", "llama", "bert"])
+def test_flows_are_drawn_as_figures(of, tmp_path):
+    view = lstm_view(of) if of in ("tiny", "random") else flow(stream_of(of))
+    assert write(view, tmp_path / "flow.svg").stat().st_size > 10_000
+
+
+def test_a_view_comes_back_from_the_store_as_it_was():
+    view = lstm_view()
+    again = unpack_view(pack_view(view))
+    assert again.kind == "flow"
+    assert again.properties["operations"] == view.properties["operations"]
+    np.testing.assert_array_equal(again.arrays["hidden"], view.arrays["hidden"])
+
+
+def test_what_is_missing_or_impossible_is_said():
+    with pytest.raises(DataError, match="weights and words"):
+        flow(capture(tiny_lstm(), "the dog"))
+    with pytest.raises(SettingsError, match="top 0"):
+        make_flow(tiny_lstm(), "the dog", top=0)
+    with pytest.raises(SettingsError, match="fit 'near'"):
+        make_flow(tiny_lstm(), "the dog", fit="near")
+
+
+def test_a_model_without_a_prompt_reads_one_of_its_own():
+    assert make_flow(lstm()).properties["tokens"]
+    assert "Italy" in default_prompt(stream_of("llama").model)

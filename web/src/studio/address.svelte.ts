@@ -1,0 +1,148 @@
+import { untrack } from 'svelte'
+
+import type { Item } from '../lib/link.svelte'
+import type { Memory } from '../lib/shared'
+
+/** Said in every room: the chosen items, and the head that rooms of heads show. */
+const EVERYWHERE = new Set(['sel', 'layer', 'head'])
+
+/** More items than this would make an address that mail programs break. */
+const MOST = 100
+
+export type Values = Record<string, string>
+
+/**
+ * The address after its `#`: the room and everything set in it, "#head?job=…&layer=3&head=5&sel=7:cat". Rooms keep
+ * what was set in them while the page is open; the address always says the room that is shown.
+ */
+export class Address {
+  room = $state('')
+  /** Grows when the reader went back or typed an address: what was read from it once is then read anew. */
+  visit = $state(0)
+  #rooms = $state.raw<Record<string, Values>>({})
+  #everywhere = $state.raw<Values>({})
+  #pending = 0
+  readonly #first: string
+
+  constructor(first: string) {
+    this.#first = first
+    this.#read()
+    addEventListener('hashchange', () => {
+      if (location.hash.slice(1) === this.text) return
+      this.#flush(false)
+      this.#read()
+      this.visit++
+    })
+    addEventListener('pagehide', () => this.#flush())
+  }
+
+  /** What stands after the `#`. */
+  get text(): string {
+    return written(this.room, { ...this.#rooms[this.room], ...this.#everywhere })
+  }
+
+  get(name: string, room = this.room): string | null {
+    return (EVERYWHERE.has(name) ? this.#everywhere : this.#rooms[room])?.[name] ?? null
+  }
+
+  number(name: string): number | null {
+    const value = this.get(name)
+    return value !== null && /^\d+$/.test(value) ? Number(value) : null
+  }
+
+  /** Set values of this room, or everywhere; with `go`, the browser's Back leads to what was before. */
+  set(values: Record<string, string | number | null>, go = false): void {
+    if (go) this.#flush()
+    for (const [name, value] of Object.entries(values)) this.#put(name, value === null ? null : String(value), this.room)
+    if (go) history.pushState(null, '', `#${this.text}`)
+    else this.#soon()
+  }
+
+  enter(room: string, values: Record<string, string | number | null> = {}): void {
+    if (room === this.room) return this.set(values, true)
+    this.#flush()
+    this.room = room
+    this.set(values)
+    history.pushState(null, '', `#${this.text}`)
+  }
+
+  /** What a view sets of itself, under its own name. Reading it here makes nothing depend on it. */
+  memory(view: string): Memory {
+    const room = untrack(() => this.room)
+    return {
+      get: (name) => untrack(() => this.#rooms[room]?.[`${view}.${name}`] ?? null),
+      set: (name, value) =>
+        untrack(() => {
+          if (this.#put(`${view}.${name}`, value, room) && room === this.room) this.#soon()
+        }),
+    }
+  }
+
+  #put(name: string, value: string | null, room: string): boolean {
+    const held = EVERYWHERE.has(name) ? this.#everywhere : (this.#rooms[room] ?? {})
+    if ((held[name] ?? null) === value) return false
+    const { [name]: _, ...rest } = held
+    const after = value === null ? rest : { ...rest, [name]: value }
+    if (EVERYWHERE.has(name)) this.#everywhere = after
+    else this.#rooms = { ...this.#rooms, [room]: after }
+    return true
+  }
+
+  // Browsers refuse an address that changes with every frame of a drag.
+  #soon(): void {
+    if (this.#pending) return
+    this.#pending = setTimeout(() => this.#flush(), 200) as unknown as number
+  }
+
+  #flush(write = true): void {
+    if (!this.#pending) return
+    clearTimeout(this.#pending)
+    this.#pending = 0
+    if (write && location.hash.slice(1) !== this.text) history.replaceState(null, '', `#${this.text}`)
+  }
+
+  #read(): void {
+    const { room, values } = parsed(location.hash.slice(1))
+    this.room = room || this.#first
+    const of = (everywhere: boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => EVERYWHERE.has(name) === everywhere))
+    this.#rooms = { ...this.#rooms, [this.room]: of(false) }
+    this.#everywhere = of(true)
+  }
+}
+
+export function parsed(text: string): { room: string; values: Values } {
+  const [room, query = ''] = text.split(/\?(.*)/s)
+  return { room, values: Object.fromEntries(new URLSearchParams(query)) }
+}
+
+export function written(room: string, values: Values): string {
+  // Commas, colons and slashes may stand in a fragment as they are, and are easier to read so.
+  const query = new URLSearchParams(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))).toString()
+  return query ? `${room}?${query.replace(/%(2C|3A|2F)/g, decodeURIComponent)}` : room
+}
+
+/** The chosen items as text: "7:cat,9:dog", ":tea" for a word without a place; the focused one has a star. */
+export function keptItems(items: readonly Item[], focus: number | null): string | null {
+  if (!items.length || items.length > MOST) return null
+  return items.map(({ label, position }, at) => `${at === focus ? '*' : ''}${position ?? ''}:${encodeURIComponent(label)}`).join(',')
+}
+
+export function itemsOf(text: string | null): { items: Item[]; focus: number | null } {
+  const items: Item[] = []
+  let focus: number | null = null
+  for (const part of text ? text.split(',') : []) {
+    const found = /^(\*?)(\d*):(.+)$/s.exec(part)
+    if (!found) continue
+    if (found[1]) focus = items.length
+    items.push({ label: decoded(found[3]), position: found[2] ? Number(found[2]) : null })
+  }
+  return { items, focus }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

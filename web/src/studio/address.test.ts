@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { Address, itemsOf, keptItems, parsed, written } from './address.svelte'
+
+beforeEach(() => {
+  history.replaceState(null, '', '#')
+  vi.useFakeTimers()
+})
+
+describe('the address', () => {
+  it('holds the room and everything set in it, and gives it back to another page', () => {
+    const address = new Address('atlas')
+    address.enter('head', { job: 'atlas-5f', layer: 3, head: 5 })
+    address.memory('map').set('colour', 'position & more')
+    vi.runAllTimers()
+    expect(location.hash).toBe('#head?head=5&job=atlas-5f&layer=3&map.colour=position+%26+more')
+    const again = new Address('atlas')
+    expect([again.room, again.get('job'), again.number('layer'), again.memory('map').get('colour')]).toEqual(['head', 'atlas-5f', 3, 'position & more'])
+  })
+
+  it('keeps what was set in a room when the reader comes back, and takes the head along', () => {
+    const address = new Address('atlas')
+    address.set({ 'grid.sort': 'entropy', layer: 2 })
+    address.enter('head')
+    expect([address.get('grid.sort'), address.number('layer')]).toEqual([null, 2])
+    address.enter('atlas')
+    expect(address.get('grid.sort')).toBe('entropy')
+  })
+
+  it('is replaced by small changes and pushed by going somewhere', () => {
+    const address = new Address('atlas')
+    const before = history.length
+    address.memory('map').set('at', '1,2,3')
+    vi.runAllTimers()
+    expect(history.length).toBe(before)
+    address.enter('words')
+    expect(history.length).toBe(before + 1)
+  })
+
+  it('goes back to the first room when it is empty', () => {
+    expect(new Address('atlas').room).toBe('atlas')
+  })
+})
+
+it('text and values come back whatever they hold', () => {
+  const values = { sel: '7:caf%C3%A9,:a%2Cb', k: '100', 'map.at': '1,-2.5,3' }
+  expect(parsed(written('words', values))).toEqual({ room: 'words', values })
+  expect(written('words', { at: '1,2' })).toBe('words?at=1,2')
+})
+
+describe('chosen items', () => {
+  it('come back with place, label and focus', () => {
+    const items = [{ label: 'a,b:*', position: null }, { label: '狐狸', position: 12 }, { label: ' ', position: 0 }]
+    expect(itemsOf(keptItems(items, 1))).toEqual({ items, focus: 1 })
+  })
+
+  it('are left out when there are too many for an address', () => {
+    expect(keptItems(Array.from({ length: 101 }, (_, position) => ({ label: 'x', position })), null)).toBeNull()
+  })
+
+  it('that are malformed are passed over', () => {
+    expect(itemsOf('nonsense,3:cat,:%E0%A4%A')).toEqual({ items: [{ label: 'cat', position: 3 }, { label: '%E0%A4%A', position: null }], focus: null })
+  })
+})

@@ -1,0 +1,281 @@
+import { typedArray, type NamedArray, type View } from '../lib/view'
+
+/** What went wrong, in the one shape that the server says it in. */
+export interface Trouble {
+  code: string
+  message: string
+  hint: string
+}
+
+export class ApiError extends Error {
+  readonly trouble: Trouble
+
+  constructor(trouble: Trouble) {
+    super(trouble.message)
+    this.trouble = trouble
+  }
+}
+
+export type State = 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'deleted'
+
+export interface Job {
+  id: string
+  ask: string
+  title: string
+  state: State
+  doing: string
+  done: number
+  total: number
+  /** Computing time so far in seconds, and what is left where it is known. */
+  seconds: number
+  left: number | null
+  settings: Record<string, unknown>
+  inputs: Record<string, { id: string; name: string }>
+  digest: string
+  made: number
+  views: string[]
+  error: Trouble | null
+}
+
+export type Value = string | number | boolean | string[] | number[] | null
+
+export interface Setting {
+  name: string
+  label: string
+  type: 'integer' | 'number' | 'text' | 'choice' | 'flag' | 'numbers' | 'words'
+  default: Value
+  low: number | null
+  high: number | null
+  choices: { value: string | number; label: string }[] | null
+  required?: boolean
+  help: string
+  source: string
+}
+
+export interface Wanted {
+  name: string
+  kind: InputKind
+  label?: string
+  required: boolean
+  help: string
+  default?: string | null
+}
+
+export interface Ask {
+  title: string
+  room: string
+  inputs: Wanted[]
+  settings: Setting[]
+  views: { name: string; kind: string; parameters: Setting[] }[]
+}
+
+export type InputKind = 'text' | 'words' | 'vectors' | 'table' | 'map' | 'gaussians'
+
+export interface Input {
+  id: string
+  kind: InputKind
+  name: string
+  bytes?: number
+  summary?: Record<string, unknown>
+}
+
+export interface Model {
+  name: string
+  title: string
+  kind: string
+  layers: number | null
+  heads: number | null
+  ready: boolean
+  hint: string
+}
+
+export interface About {
+  version: string
+  models: Model[]
+  texts: { id: string; name: string; text: string }[]
+  vectors: { id: string; name: string; count: number; dim: number }[]
+  lists?: { id: string; name: string; count: number }[]
+  /** Other samples by their kind, where the server has some. */
+  samples?: Input[]
+  examples: Record<string, string>
+  limits: { text: number; words: number; bytes: Record<string, number> }
+  asks: Record<string, Ask>
+  insertion?: Setting[]
+}
+
+export interface Placed {
+  word: string
+  xy: number[]
+  row?: number
+  dissimilar?: boolean
+  warning?: string | null
+  nearest: { word: string; row: number; similarity: number }[]
+  local?: number | null
+  global?: number | null
+}
+
+export interface Inserted {
+  words: Placed[]
+  known: Placed[]
+  missing: { word: string; like: string[] }[]
+  seconds: number
+}
+
+/** A view as the server tells it: arrays by the address of their bytes. */
+export interface ToldView {
+  kind: string
+  properties: Record<string, unknown>
+  arrays: Record<string, { dtype: string; shape: number[]; url: string }>
+}
+
+export type Parameters = Record<string, string | number | null | undefined>
+
+const CACHED = 60
+
+/** The studio's server. Everything it refuses comes out as an ApiError that says what to do. */
+export class Api {
+  readonly #views = new Map<string, Promise<View>>()
+  readonly #fetch: typeof fetch
+
+  constructor(using: typeof fetch = (...given) => fetch(...given)) {
+    this.#fetch = using
+  }
+
+  about(): Promise<About> {
+    return this.#json('/api/about')
+  }
+
+  async inputs(): Promise<Input[]> {
+    return (await this.#json<{ inputs: Input[] }>('/api/inputs')).inputs
+  }
+
+  addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input> {
+    const query = new URLSearchParams({ kind, name })
+    return this.#json(`/api/inputs?${query}`, { method: 'POST', body: typeof content === 'string' ? new Blob([content]) : content })
+  }
+
+  async inputText(id: string): Promise<string> {
+    return (await this.#json<{ text: string }>(`/api/inputs/${encodeURIComponent(id)}/text`)).text
+  }
+
+  async jobs(): Promise<Job[]> {
+    return (await this.#json<{ jobs: Job[] }>('/api/jobs')).jobs
+  }
+
+  job(id: string): Promise<Job> {
+    return this.#json(`/api/jobs/${encodeURIComponent(id)}`)
+  }
+
+  ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job> {
+    return this.#json('/api/jobs', this.#body({ ask, settings, inputs }))
+  }
+
+  cancel(id: string): Promise<Job> {
+    return this.#json(`/api/jobs/${encodeURIComponent(id)}/cancel`, { method: 'POST' })
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#answer(`/api/jobs/${encodeURIComponent(id)}`, { method: 'DELETE' })
+  }
+
+  insert(job: string, words: string[]): Promise<Inserted> {
+    return this.#json('/api/insert', this.#body({ job, words }))
+  }
+
+  /** A view of a finished job, kept: going back to it costs nothing. */
+  view(job: string, name: string, parameters: Parameters = {}): Promise<View> {
+    const address = viewAddress(job, name, parameters)
+    const kept = this.#views.get(address)
+    if (kept) {
+      this.#views.delete(address)
+      this.#views.set(address, kept)
+      return kept
+    }
+    const asked = this.#json<ToldView>(address).then((told) => readView(told, (url) => this.#bytes(url)))
+    this.#views.set(address, asked)
+    asked.catch(() => this.#views.delete(address))
+    for (const oldest of this.#views.keys()) {
+      if (this.#views.size <= CACHED) break
+      this.#views.delete(oldest)
+    }
+    return asked
+  }
+
+  /** A file made of a view, with the name that the server gives it. */
+  async export(job: string, name: string, parameters: Parameters, format: string): Promise<{ name: string; content: Blob }> {
+    const query = queryOf({ view: name, format, ...parameters })
+    const answer = await this.#answer(`/api/jobs/${encodeURIComponent(job)}/export${query}`)
+    const said = /filename="?([^";]+)"?/.exec(answer.headers.get('content-disposition') ?? '')?.[1]
+    return { name: said ?? `${name}.${format}`, content: await answer.blob() }
+  }
+
+  async #bytes(url: string): Promise<ArrayBuffer> {
+    return (await this.#answer(url)).arrayBuffer()
+  }
+
+  async #json<T>(path: string, options?: RequestInit): Promise<T> {
+    return (await this.#answer(path, options)).json() as Promise<T>
+  }
+
+  #body(content: unknown): RequestInit {
+    return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(content) }
+  }
+
+  async #answer(path: string, options?: RequestInit): Promise<Response> {
+    let answer: Response
+    try {
+      answer = await this.#fetch(path, { credentials: 'same-origin', ...options })
+    } catch {
+      throw new ApiError({ code: 'unreachable', message: 'The studio’s server does not answer.', hint: 'Look whether `langscape studio` still runs in its terminal, then try again.' })
+    }
+    if (answer.ok) return answer
+    throw new ApiError(await troubleOf(answer))
+  }
+}
+
+/** The trouble in a refused answer; an answer that is not in the shape still says its status. */
+export async function troubleOf(answer: Response): Promise<Trouble> {
+  try {
+    const { error } = (await answer.json()) as { error: Partial<Trouble> }
+    if (error?.message) return { code: error.code ?? String(answer.status), message: error.message, hint: error.hint ?? '' }
+  } catch {
+    // Said below: there is nothing to read.
+  }
+  return { code: String(answer.status), message: `The studio’s server answered ${answer.status} ${answer.statusText}`.trim() + '.', hint: 'Reload the page; if it comes again, look at the terminal where the studio runs.' }
+}
+
+export function viewAddress(job: string, name: string, parameters: Parameters): string {
+  return `/api/jobs/${encodeURIComponent(job)}/views/${encodeURIComponent(name)}${queryOf(parameters)}`
+}
+
+function queryOf(parameters: Parameters): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()
+  return query && `?${query}`
+}
+
+/** The view with its arrays fetched; those for later when they are first asked for. */
+export async function readView(told: ToldView, bytes: (url: string) => Promise<ArrayBuffer>): Promise<View> {
+  const wanted = new Set((told.properties['later'] as string[] | undefined) ?? [])
+  const fetched = async (name: string): Promise<NamedArray> => {
+    const { dtype, shape, url } = told.arrays[name]
+    return typedArray(name, dtype, shape, await bytes(url))
+  }
+  const names = Object.keys(told.arrays)
+  const now = names.filter((name) => !wanted.has(name))
+  const arrays = await Promise.all(now.map(async (name) => [name, await fetched(name)] as const))
+  const later = names.filter((name) => wanted.has(name)).map((name) => [name, once(() => fetched(name))] as const)
+  return { kind: told.kind, properties: told.properties, arrays: Object.fromEntries(arrays), later: Object.fromEntries(later) }
+}
+
+/** Asked again, it gives the same promise, unless it failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = null
+      throw error
+    })
+    return made
+  }
+}

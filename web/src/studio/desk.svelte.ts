@@ -1,0 +1,118 @@
+import { download } from '../lib/download'
+import { Link } from '../lib/link.svelte'
+import type { Shared } from '../lib/shared'
+import { Address, itemsOf, keptItems } from './address.svelte'
+import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
+import { Jobs } from './jobs.svelte'
+import { roomOf, ROOMS } from './rooms'
+
+/** A picture on screen, by which it can be exported. */
+export interface Shown {
+  job: string
+  view: string
+  parameters: Parameters
+  label: string
+}
+
+/** What all rooms share: the server, the jobs, the address, the one selection, and what went wrong last. */
+export class Desk {
+  readonly api: Api
+  readonly jobs = new Jobs()
+  readonly link = new Link()
+  readonly address: Address
+  about = $state.raw<About | null>(null)
+  inputs = $state.raw<Input[]>([])
+  trouble = $state.raw<Trouble | null>(null)
+  /** Pictures of the room, in their order on screen. */
+  shown = $state.raw<Shown[]>([])
+  /** Jobs that a room was asked for while the page is open, by ask: rooms of one ask share them. */
+  #chosen = $state.raw<Record<string, string>>({})
+
+  constructor(api: Api) {
+    this.api = api
+    this.address = new Address(ROOMS[0].name)
+  }
+
+  async open(): Promise<() => void> {
+    const close = this.jobs.listen()
+    await this.attempt(async () => {
+      const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
+      this.inputs = inputs
+      this.about = about
+    })
+    return close
+  }
+
+  /** Runs something that may be refused; what is refused is shown in the banner, and null comes back. */
+  async attempt<T>(does: () => Promise<T>): Promise<T | null> {
+    try {
+      return await does()
+    } catch (error) {
+      this.fail(error)
+      return null
+    }
+  }
+
+  fail(error: unknown): void {
+    if (error instanceof ApiError) this.trouble = error.trouble
+    else this.trouble = { code: 'page', message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Reload the page; if it comes again, run the job again.' }
+  }
+
+  /** The job whose result a room shows: the address's, the last one asked for, or the example. */
+  jobOf(ask: string): string | null {
+    return this.address.get('job') ?? this.#chosen[ask] ?? this.about?.examples[ask] ?? null
+  }
+
+  show(job: Job): void {
+    this.jobs.take(job)
+    this.#chosen = { ...this.#chosen, [job.ask]: job.id }
+    const room = roomOf(job.ask)
+    const here = ROOMS.find(({ name }) => name === this.address.room)
+    this.address.enter(here?.ask === job.ask ? here.name : (room?.name ?? this.address.room), { job: job.id })
+  }
+
+  async ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
+    const job = await this.attempt(() => this.api.ask(ask, settings, inputs))
+    if (job) {
+      this.trouble = null
+      this.show(job)
+    }
+    return job
+  }
+
+  async addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input | null> {
+    const made = await this.attempt(() => this.api.addInput(kind, name, content))
+    if (made) this.inputs = [made, ...this.inputs.filter(({ id }) => id !== made.id)]
+    return made
+  }
+
+  /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
+  enter(name: string, values: Record<string, string | number | null> = {}): void {
+    const room = ROOMS.find((one) => one.name === name)
+    const job = room?.ask ? (this.address.get('job', name) ?? this.#chosen[room.ask] ?? this.about?.examples[room.ask] ?? null) : null
+    const follow = room?.ask ? (this.#chosen[room.ask] ?? job) : null
+    this.address.enter(name, { ...(follow && { job: follow }), ...values })
+  }
+
+  shared(view: string): Shared {
+    return { link: this.link, memory: this.address.memory(view), go: (room, values) => this.enter(room, values) }
+  }
+
+  /** The selection as the address says it. */
+  recall(): void {
+    const { items, focus } = itemsOf(this.address.get('sel'))
+    const same = keptItems(this.link.items, this.link.focus) === keptItems(items, focus)
+    if (!same) this.link.set(items, focus)
+  }
+
+  remember(): void {
+    this.address.set({ sel: keptItems(this.link.items, this.link.focus) })
+  }
+
+  async save({ job, view, parameters }: Shown, format: string): Promise<void> {
+    await this.attempt(async () => {
+      const { name, content } = await this.api.export(job, view, parameters, format)
+      download(name, content)
+    })
+  }
+}

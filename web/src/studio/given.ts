@@ -1,0 +1,29 @@
+import type { About, Input, InputKind } from './api'
+
+/** What stands in a form for one input: the id of something the server has, or a text that was typed. */
+export interface Given {
+  id: string | null
+  text: string | null
+  changed: boolean
+  name: string
+}
+
+export const NOTHING: Given = { id: null, text: null, changed: false, name: '' }
+
+/** What can be chosen for an input of a kind: samples first, then what was uploaded, the newest first. */
+export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id: string; name: string }[] {
+  const samples = {
+    text: about.texts,
+    vectors: about.vectors,
+    words: about.lists ?? [],
+  } as Partial<Record<InputKind, { id: string; name: string }[]>>
+  const more = (about.samples ?? []).filter((one) => one.kind === kind)
+  const own = inputs.filter((one) => one.kind === kind && !one.id.startsWith('sample-'))
+  return [...(samples[kind] ?? []), ...more, ...own].map(({ id, name }) => ({ id, name }))
+}
+
+/** A short name for a typed text: its first words. */
+export function nameOf(text: string): string {
+  const words = text.trim().split(/\s+/).slice(0, 4).join(' ')
+  return (words.length > 28 ? `${words.slice(0, 27)}…` : words) || 'text'
+}

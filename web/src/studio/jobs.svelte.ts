@@ -1,0 +1,67 @@
+import type { Job } from './api'
+
+export const LIVE = new Set(['queued', 'running'])
+
+/** Every job the server told of, by its id; told anew by server-sent events as they change. */
+export class Jobs {
+  all = $state.raw<ReadonlyMap<string, Job>>(new Map())
+  connected = $state(false)
+  #source: EventSource | null = null
+  readonly #waiting = new Map<string, ((job: Job) => void)[]>()
+
+  get(id: string | null): Job | null {
+    return (id && this.all.get(id)) || null
+  }
+
+  /** The newest first. */
+  readonly listed = $derived([...this.all.values()].sort((a, b) => b.made - a.made || (a.id < b.id ? 1 : -1)))
+  readonly live = $derived(this.listed.filter(({ state }) => LIVE.has(state)))
+
+  take(...jobs: Job[]): void {
+    const after = new Map(this.all)
+    for (const job of jobs) {
+      if (job.state === 'deleted') after.delete(job.id)
+      else after.set(job.id, { ...after.get(job.id), ...job })
+      if (!LIVE.has(job.state)) {
+        for (const tell of this.#waiting.get(job.id) ?? []) tell(job)
+        this.#waiting.delete(job.id)
+      }
+    }
+    this.all = after
+  }
+
+  /** The job when it has ended, in whatever way. */
+  ended(id: string): Promise<Job> {
+    const job = this.all.get(id)
+    if (job && !LIVE.has(job.state)) return Promise.resolve(job)
+    return new Promise((resolve) => this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]))
+  }
+
+  /** Listens until closed; the browser connects again by itself when the line breaks. */
+  listen(address = '/api/events'): () => void {
+    const source = new EventSource(address)
+    this.#source = source
+    source.onopen = () => (this.connected = true)
+    source.onerror = () => (this.connected = false)
+    source.onmessage = (event: MessageEvent<string>) => this.take(JSON.parse(event.data) as Job)
+    return () => {
+      source.close()
+      if (this.#source === source) this.connected = false
+    }
+  }
+}
+
+/** How far a job is, from 0 to 1; null where it cannot be said. */
+export function share({ done, total }: Pick<Job, 'done' | 'total'>): number | null {
+  return total > 0 ? Math.min(Math.max(done / total, 0), 1) : null
+}
+
+/** A time as people say it: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min". */
+export function duration(seconds: number): string {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3600) return [`${Math.floor(whole / 60)} min`, whole % 60 ? `${whole % 60} s` : ''].filter(Boolean).join(' ')
+  const minutes = Math.round(whole / 60)
+  return [`${Math.floor(minutes / 60)} h`, minutes % 60 ? `${minutes % 60} min` : ''].filter(Boolean).join(' ')
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+
+import { containing, outlinesOf, reach } from '../scatter/outlines'
+import { readEllipses } from './model'
+
+const matrix = (long: number, short: number, angle: number): number[] => {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)]
+  return [long ** 2 * c * c + short ** 2 * s * s, (long ** 2 - short ** 2) * c * s, long ** 2 * s * s + short ** 2 * c * c]
+}
+
+describe('outlines', () => {
+  it('have the semi-axes and the angle of their matrix', () => {
+    const out = outlinesOf(Float32Array.from([...matrix(3, 1, 0.5), ...matrix(2, 2, 0), NaN, NaN, NaN]))
+    expect(out.long[0]).toBeCloseTo(3, 5)
+    expect(out.short[0]).toBeCloseTo(1, 5)
+    expect(out.angle[0]).toBeCloseTo(0.5, 5)
+    expect(out.short[1]).toBeCloseTo(2, 5)
+    expect(out.long[2]).toBeNaN()
+    expect(reach(out, 2)).toEqual([0, 0])
+  })
+
+  it('reach as far as their farthest point', () => {
+    const out = outlinesOf(Float32Array.from(matrix(3, 1, 0.5)))
+    const [along, up] = reach(out, 0)
+    const turns = Array.from({ length: 3600 }, (_, i) => (i * Math.PI) / 1800)
+    const xs = turns.map((t) => 3 * Math.cos(t) * Math.cos(0.5) - Math.sin(t) * Math.sin(0.5))
+    const ys = turns.map((t) => 3 * Math.cos(t) * Math.sin(0.5) + Math.sin(t) * Math.cos(0.5))
+    expect(along).toBeCloseTo(Math.max(...xs), 4)
+    expect(up).toBeCloseTo(Math.max(...ys), 4)
+  })
+
+  it('give the smallest ellipse around a place', () => {
+    const out = outlinesOf(Float32Array.from([...matrix(5, 5, 0), ...matrix(4, 1, Math.PI / 2)]))
+    const plane = Float32Array.from([0, 0, 1, 0])
+    const all = () => true
+    expect(containing(out, plane, 1, 3.5, all)).toBe(1)
+    expect(containing(out, plane, -3, 0, all)).toBe(0)
+    expect(containing(out, plane, 9, 9, all)).toBe(-1)
+    expect(containing(out, plane, 1, 3.5, (row) => row === 0)).toBe(0)
+  })
+})
+
+describe('an ellipse view', () => {
+  it('cuts its passages around the word', () => {
+    const text = new TextEncoder().encode('a höt teaTea time')
+    const array = (data: Float32Array | Int32Array | Uint8Array) => ({ shape: [data.length], data })
+    const ellipses = readEllipses({
+      kind: 'ellipses',
+      properties: { outline_meaning: 'what it is' },
+      arrays: {
+        outlines: array(new Float32Array(6)),
+        context_counts: array(Int32Array.from([40, 0])),
+        context_starts: array(Int32Array.from([0, 2, 2])),
+        context_ends: array(Int32Array.from([10, 18])),
+        context_words: array(Int32Array.from([6, 9, 0, 3])),
+        context_text: array(text),
+      },
+      later: {},
+    })
+    expect(ellipses.passages(0)).toEqual([
+      { before: 'a höt ', word: 'tea', after: '' },
+      { before: '', word: 'Tea', after: ' time' },
+    ])
+    expect(ellipses.passages(1)).toEqual([])
+  })
+})

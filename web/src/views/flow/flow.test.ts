@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+
+import type { NamedArray, View } from '../../lib/view'
+import { fromHalves } from './half'
+import { colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
+import { blockSum, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
+import { largest, trace } from './trace'
+import { bend, dimensionAt, drawn, orderOf, overlaid, STRIP, strongest } from './widget'
+
+const array = (shape: number[], data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
+const whole = (shape: number[], data: number[]): NamedArray => ({ shape, data: Int32Array.from(data) })
+
+/** One gate, one product and two words: 2 units, 2 steps. */
+function small(): View {
+  return {
+    kind: 'flow',
+    properties: {
+      title: 't', subtitle: '', model: 'lstm', tokens: ['a', 'b'], words: ['x', 'y'], layers: 1, alarms: [], quality: [], notes: [],
+      nodes: [
+        { id: 'embedding', label: 'word', kind: 'vector', column: 0, row: 0, array: 'embedding' },
+        { id: 'l0.hidden_before', label: 'before', kind: 'vector', column: 0, row: 1, array: 'hidden', layer: 0, before: 'hidden_before' },
+        { id: 'l0.forget_pre', label: 'pre', kind: 'pre', array: 'forget_pre', layer: 0 },
+        { id: 'l0.forget', label: 'forget gate', kind: 'gate', column: 1, row: 0, array: 'forget', layer: 0 },
+        { id: 'l0.hidden', label: 'hidden', kind: 'vector', column: 2, row: 0, array: 'hidden', layer: 0 },
+        { id: 'logits', label: 'logits', kind: 'pre' },
+        { id: 'softmax', label: 'next word', kind: 'words', column: 3, row: 0 },
+      ],
+      operations: [
+        { kind: 'matrix', to: 'l0.forget_pre', main: 'embedding', inputs: [{ node: 'embedding', weights: 'W' }, { node: 'l0.hidden_before', weights: 'U' }], bias: 'b', block: 1 },
+        { kind: 'sigmoid', to: 'l0.forget', main: 'l0.forget_pre', inputs: [{ node: 'l0.forget_pre' }] },
+        { kind: 'product', to: 'l0.hidden', main: 'embedding', inputs: [{ node: 'embedding' }, { node: 'l0.forget' }] },
+        { kind: 'matrix', to: 'logits', main: 'l0.hidden', inputs: [{ node: 'l0.hidden', weights: 'decoder' }], bias: 'decoder_bias', block: 0 },
+        { kind: 'softmax', to: 'softmax', main: 'logits', inputs: [{ node: 'logits' }] },
+      ],
+    },
+    arrays: {
+      embedding: array([2, 2], [1, -2, 3, 4]),
+      hidden: array([1, 2, 2], [0.5, 0.25, -1, 1]),
+      hidden_before: array([1, 2], [9, 8]),
+      forget_pre: array([1, 2, 2], [-3, 1, 0, 0]),
+      forget: array([1, 2, 2], [0.25, 0.5, 0.75, 1]),
+      colour_forget: { shape: [1, 2, 3], data: Uint8Array.from([1, 2, 3, 4, 5, 6]) },
+      W: array([4, 2], [0, 0, 0, 0, 1, 2, 3, 4]),
+      U: array([4, 2], [0, 0, 0, 0, 0.5, 0, 0, 0.5]),
+      b: array([4], [0, 0, 10, 20]),
+      top: whole([2, 2], [1, 0, 0, 1]),
+      top_chances: array([2, 2], [0.75, 0.25, 0.5, 0.5]),
+      top_logits: array([2, 2], [2, 1, 0, 0]),
+      log_total: array([2], [2.5, 1]),
+      decoder: array([2, 2], [1, 1, 2, 4]),
+      decoder_bias: array([2], [0.1, 0]),
+      nearest_forget: whole([1, 2, 1], [1, 0]),
+      nearest_forget_by: array([1, 2, 1], [0.1, 0.2]),
+    },
+    later: {},
+  }
+}
+
+describe('the graph', () => {
+  const flow = readLstm(small())
+
+  it('gives the vector of a step, of the step before, and of before the first', () => {
+    expect([...vector(flow, 'embedding', 1)]).toEqual([3, 4])
+    expect([...vector(flow, 'l0.hidden_before', 1)]).toEqual([0.5, 0.25])
+    expect([...vector(flow, 'l0.hidden_before', 0)]).toEqual([9, 8])
+  })
+
+  it('names words with their colours and values', () => {
+    expect(topWords(flow, 0)).toEqual([{ word: 'y', colour: null, value: 0.75 }, { word: 'x', colour: null, value: 0.25 }])
+    expect(nearest(flow, 'l0.forget', 1)[0].word).toBe('x')
+    expect(colourOf(flow, 'l0.forget', 1)).toBe('rgb(4 5 6)')
+  })
+
+  it('takes a matrix product apart through the pre-activation that is not drawn', () => {
+    const told = trace(flow, 'l0.forget', 0, 1)
+    // block 1 begins at row 2: W row 2 · (3, 4) + U row 2 · (0.5, 0.25) + 10
+    expect(told.shares.map(({ values }) => [...values])).toEqual([[3, 8], [0.25, 0]])
+    expect([told.bias, told.total, told.pre, told.through]).toEqual([10, 21.25, 0, 'sigmoid'])
+    expect(told.made).toBeCloseTo(1 / (1 + Math.exp(-21.25)), 12)
+    expect(largest(flow, told, 1, 2)).toEqual({
+      first: [{ node: 'embedding', dim: 1, share: 8, value: 4 }, { node: 'embedding', dim: 0, share: 3, value: 3 }], others: 0.25, count: 1,
+    })
+  })
+
+  it('shows factors of a product, and words through their own row of the decoder', () => {
+    const told = trace(flow, 'l0.hidden', 1, 1)
+    expect([told.how, told.total]).toEqual(['product', 4])
+    const word = trace(flow, 'softmax', 0, 0)
+    expect([word.total, word.through]).toEqual([2, 'softmax'])
+    expect(word.made).toBeCloseTo(Math.exp(2 - 2.5), 6)
+  })
+
+  it('says when weights are not there', () => {
+    const view = small()
+    delete view.arrays['b']
+    ;(view.properties['operations'] as { bias?: string }[])[0].bias = undefined
+    expect(trace(readLstm(view), 'l0.forget', 0, 0).missing).toMatch('too large')
+  })
+})
+
+describe('the widget', () => {
+  it('puts zero on the left edge when all is positive, and inside the box otherwise', () => {
+    const order = orderOf([1, 2])
+    expect(drawn([1, 2], 90, 70, order).zero).toBe(-0)
+    expect(drawn([-1, 2], 90, 70, order).zero).toBe(30)
+    expect(drawn([-1, -2], 90, 70, order).zero).toBe(90)
+    expect(drawn([0, 0], 90, 70, order).zero).toBe(45)
+  })
+
+  it('keeps the order of short vectors and sorts long ones', () => {
+    expect([...orderOf([3, 1, 2])]).toEqual([0, 1, 2])
+    const long = Float32Array.from({ length: STRIP }, (_, i) => (i === 5 ? 9 : -i))
+    const order = orderOf(long)
+    expect([order[0], order[STRIP - 1]]).toEqual([5, STRIP - 1])
+    const box = drawn(long, 90, 64, order)
+    expect(dimensionAt(box, 0, 64)).toBe(5)
+    expect(dimensionAt(box, 64, 64)).toBe(STRIP - 1)
+  })
+
+  it('loses no value when many share a line of pixels', () => {
+    const long = new Float32Array(1000)
+    long[700] = 5
+    expect(drawn(long, 100, 50, orderOf(long)).path).toContain('H100.0')
+  })
+
+  it('draws contributions from the middle, negative ones to the left', () => {
+    const box = drawn([1, 2], 100, 20, orderOf([1, 2]))
+    expect(overlaid([-1, 0], box, 100, 20, 2)).toContain('M50.0 3.4H25.0')
+  })
+
+  it('finds the k largest by size', () => {
+    expect(strongest([1, -5, 3, 4, -2], 3)).toEqual([1, 3, 2])
+    expect(strongest([1], 3)).toEqual([0])
+    expect(bend(-9, true)).toBe(-3)
+  })
+})
+
+describe('halves', () => {
+  it('reads what Python writes', () => {
+    const bytes = new Uint8Array([0x00, 0x3c, 0x00, 0xc0, 0x55, 0x35, 0x01, 0x00, 0xff, 0x7b, 0x00, 0x00])
+    const [one, minus, third, tiny, most, zero] = fromHalves(bytes)
+    expect([one, minus, tiny, most, zero]).toEqual([1, -2, 2 ** -24, 65504, 0])
+    expect(third).toBeCloseTo(1 / 3, 3)
+  })
+})
+
+/** One layer of two heads over one token and two dimensions. */
+function stream(post: boolean): View {
+  const halves = (values: number[]) => new Uint8Array(Uint16Array.from(values.map((value) => ({ 0: 0, 1: 0x3c00, 2: 0x4000 })[value]!)).buffer)
+  return {
+    kind: 'flow',
+    properties: { title: '', subtitle: '', model: 'decoder', tokens: ['a'], words: ['x', 'y'], layers: 1, alarms: [], quality: [], notes: [], heads: 2, dims: 2, post_norm: post, choices: 1 },
+    arrays: {
+      lens: whole([3, 1, 1], [0, 1, 0]),
+      lens_values: array([3, 1, 1], [1, 1, 1]),
+      stream: array([3, 1, 2], [1, 0, 4, 4, 5, 4]),
+      mlp: array([1, 1, 2], [1, 0]),
+      bias: array([1, 2], [0, 1]),
+      neurons: whole([1, 1, 1, 1], [3]),
+      neuron_values: array([1, 1, 1, 1], [1]),
+      sources: { shape: [1, 1, 1, 2, 1, 2], data: halves([2, 1]) },
+      part_heads: array([1, 1, 1, 2], [2, 1]),
+      part_mlp: array([1, 1, 1], [1]),
+      part_bias: array([1, 1, 1], [0.5]),
+      part_embedding: array([1, 1, 1], [3]),
+      part_constant: array([1, 1], [0.25]),
+      score: array([1, 1], [7.75]),
+      norm_factor: array([2, 1], [2, 1]),
+      norm_gain: array([2, 2], [1, 1, 1, 1]),
+      norm_shift: array([2, 2], [0, 0.5, 0, 0]),
+    },
+    later: { heads_0: () => Promise.resolve({ shape: [2, 1, 2, 2], data: halves([1, 1, 2, 2]) }) },
+  }
+}
+
+describe('the stream', () => {
+  it('adds up heads, biases and MLP to the next node, and all the way back', async () => {
+    const read = readStream(stream(false))
+    const heads = await read.headsOf(0)
+    const sum = blockSum(read, heads, 1, 0, 1)
+    expect(sum.parts.map(({ name, share }) => [name, share])).toEqual([['embedding', 0], ['head 0.0', 1], ['head 0.1', 2], ['bias of layer 0', 1]])
+    expect([sum.total, sum.value]).toEqual([4, 4])
+    const all = await wholeSum(read, 2, 0, 0)
+    expect([all.total, all.value, all.parts.length]).toEqual([5, 5, 4])
+  })
+
+  it('sends summands through a norm with its scale frozen', async () => {
+    const read = readStream(stream(true))
+    const sum = blockSum(read, await read.headsOf(0), 1, 0, 1)
+    // (x − mean x) · 2 for the embedding (1, 0) and the bias (0, 1), nothing for heads of equal values
+    expect(sum.parts.map(({ share }) => share)).toEqual([-1, 0, 0, 1])
+    expect([sum.constant, sum.normed]).toEqual([0.5, true])
+  })
+
+  it('adds the parts of a score to the score', () => {
+    const read = readStream(stream(false))
+    expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 3 })
+    expect([...sourcesOf(read, 0, 0, 0, 1)!]).toEqual([1])
+  })
+})
+
+it('makes words readable', () => {
+  expect([' the', ' ', '', '\n', 'a\nb'].map(shownWord)).toEqual(['the', '␣', '∅', '⏎', 'a⏎b'])
+})

@@ -1,0 +1,163 @@
+import type { NamedArray, View } from '../../lib/view'
+
+/** A vector of the graph: where it stands, and in which array its values are. */
+export interface FlowNode {
+  id: string
+  label: string
+  kind: 'vector' | 'gate' | 'pre' | 'words'
+  /** Without a place it is not drawn: the page goes through it. */
+  column?: number
+  row?: number
+  array?: string
+  layer?: number
+  /** The vector of the step before; this array holds what came before the first. */
+  before?: string
+}
+
+export interface Operation {
+  kind: 'matrix' | 'sum' | 'product' | 'sigmoid' | 'tanh' | 'softmax'
+  to: string
+  main: string
+  inputs: { node: string; weights?: string }[]
+  bias?: string
+  /** Which block of rows of the weights, each as high as the result is wide. */
+  block?: number
+}
+
+export interface Alarm {
+  vector: string
+  layer: number
+  step: number
+  units?: number[]
+  level: 'alarm' | 'notice'
+  text: string
+}
+
+export interface Figure {
+  label: string
+  shown: string
+  meaning: string
+}
+
+export interface Named {
+  word: string
+  colour: string | null
+  value: number
+}
+
+export interface Flow {
+  title: string
+  subtitle: string
+  model: 'lstm' | 'decoder' | 'encoder'
+  tokens: string[]
+  words: string[]
+  layers: number
+  alarms: Alarm[]
+  quality: Figure[]
+  notes: string[]
+  arrays: Record<string, NamedArray>
+  /** −log p of the word that came next, per step; null where nothing can be said. */
+  surprise: Float32Array | null
+}
+
+export interface Lstm extends Flow {
+  nodes: Map<string, FlowNode>
+  operations: Operation[]
+  /** The operation that makes a node. */
+  makes: Map<string, Operation>
+}
+
+export function readFlow(view: View): Flow {
+  const properties = view.properties as unknown as Flow
+  return {
+    title: properties.title,
+    subtitle: properties.subtitle,
+    model: properties.model,
+    tokens: properties.tokens,
+    words: properties.words,
+    layers: properties.layers,
+    alarms: properties.alarms,
+    quality: properties.quality,
+    notes: properties.notes,
+    arrays: view.arrays,
+    surprise: (view.arrays['surprise']?.data as Float32Array | undefined) ?? null,
+  }
+}
+
+export function readLstm(view: View): Lstm {
+  const properties = view.properties as { nodes: FlowNode[]; operations: Operation[] }
+  return {
+    ...readFlow(view),
+    nodes: new Map(properties.nodes.map((node) => [node.id, node])),
+    operations: properties.operations,
+    makes: new Map(properties.operations.map((operation) => [operation.to, operation])),
+  }
+}
+
+/** A row of an array whose last axis is the vector; `at` are the other indices. */
+export function rowOf(array: NamedArray, ...at: number[]): Float32Array {
+  const width = array.shape[array.shape.length - 1]
+  let start = 0
+  for (let axis = 0; axis < at.length; axis++) start = start * array.shape[axis] + at[axis]
+  return (array.data as Float32Array).subarray(start * width, (start + 1) * width)
+}
+
+/** Where a node's row is at a step: the array's name, and its indices. */
+function place(node: FlowNode, step: number): [string, number[]] {
+  if (node.before && step === 0) return [node.before, [node.layer!]]
+  const at = node.before ? step - 1 : step
+  return [node.array!, node.layer === undefined ? [at] : [node.layer, at]]
+}
+
+/** The vector of a node at a step; for words, the probabilities of the best. */
+export function vector(flow: Lstm, id: string, step: number): Float32Array {
+  if (id === 'softmax') return rowOf(flow.arrays['top_chances'], step)
+  if (id === 'logits') return rowOf(flow.arrays['top_logits'], step)
+  const [name, at] = place(flow.nodes.get(id)!, step)
+  return rowOf(flow.arrays[name], ...at)
+}
+
+/** The colour of a node at a step, or null where colours are not known. */
+export function colourOf(flow: Lstm, id: string, step: number): string | null {
+  const node = flow.nodes.get(id)!
+  if (!node.array) return null
+  const [name, at] = place(node, step)
+  const array = flow.arrays[`colour_${name}`]
+  return array ? css(rowOf(array, ...at)) : null
+}
+
+export function css(bytes: ArrayLike<number>): string {
+  return `rgb(${bytes[0]} ${bytes[1]} ${bytes[2]})`
+}
+
+export function wordColour(flow: Flow, word: number): string | null {
+  const array = flow.arrays['word_colours']
+  return array && word >= 0 ? css((array.data as Uint8Array).subarray(3 * word, 3 * word + 3)) : null
+}
+
+export function named(flow: Flow, ids: ArrayLike<number>, values: ArrayLike<number>): Named[] {
+  return Array.from({ length: ids.length }, (_, i) => i)
+    .filter((i) => ids[i] >= 0)
+    .map((i) => ({ word: flow.words[ids[i]], colour: wordColour(flow, ids[i]), value: values[i] }))
+}
+
+/** The nearest words of a node's vector. */
+export function nearest(flow: Lstm, id: string, step: number): Named[] {
+  const node = flow.nodes.get(id)!
+  if (!node.array) return []
+  const [name, at] = place(node, step)
+  const ids = flow.arrays[`nearest_${name}`]
+  return ids ? named(flow, rowOf(ids, ...at), rowOf(flow.arrays[`nearest_${name}_by`], ...at)) : []
+}
+
+export function topWords(flow: Lstm, step: number): Named[] {
+  return named(flow, rowOf(flow.arrays['top'], step), rowOf(flow.arrays['top_chances'], step))
+}
+
+/** A token as it can be read: spaces and line ends made visible where they are all there is. */
+export function shownWord(word: string): string {
+  if (word === '') return '∅'
+  // A leading space belongs to the word as the tokenizer cuts it.
+  if (word.startsWith(' ') && word.trim() !== '') word = word.slice(1)
+  return word.trim() === '' ? word.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replaceAll(' ', '␣') : word.replaceAll('\n', '⏎')
+}
