@@ -97,9 +97,7 @@ def test_the_figures_of_a_map_by_attention_are_high_where_attention_is_drawn(cap
     assert made.quality["anywhere"] > chance.quality["anywhere"]
 
 
-@pytest.mark.parametrize("method", ["pca", "umap"])
-@pytest.mark.parametrize("dims", [2, 3])
-def test_maps_are_laid_out_by_other_methods_too(capture, method, dims):
+def check_layout(capture, method, dims):
     settings = {**SHORT, "by": "distance", "method": method, "dims": dims, "metric": "cosine"}
     made = map_head(capture, 1, 0, settings)
     assert made.xy.shape[1] == dims
@@ -108,11 +106,19 @@ def test_maps_are_laid_out_by_other_methods_too(capture, method, dims):
     np.testing.assert_array_equal(made.xy, map_head(capture, 1, 0, settings).xy)
 
 
-def test_umap_lays_out_attention_itself(capture):
-    made = map_head(capture, 4, 3, {**SHORT, "method": "umap"})
-    assert made.quality["order"] > 0.2
+@pytest.mark.parametrize("dims", [2, 3])
+def test_principal_axes_are_a_map_by_distance(capture, dims):
+    check_layout(capture, "pca", dims)
     with pytest.raises(SettingsError, match="pca draws vectors"):
         map_head(capture, 4, 3, {**SHORT, "method": "pca"})
+
+
+@pytest.mark.slow
+def test_umap_lays_out_vectors_or_attention_itself(capture):
+    check_layout(capture, "umap", 2)
+    made = map_head(capture, 4, 3, {**SHORT, "method": "umap", "dims": 3})
+    assert made.xy.shape[1] == 3
+    assert made.quality["order"] > 0.2
 
 
 def test_umap_that_is_not_installed_is_said(capture, monkeypatch):

@@ -214,7 +214,8 @@ def judged(made: Map, one: HeadVectors) -> Map:
     }
     figures = {figure.name: figure.mean for figure in (order, near, anywhere) if len(figure.rows)}
     figures |= {f"{figure.name}_sd": figure.sd for figure in (order, near) if len(figure.rows)}
-    return made.but(quality={**figures, **made.quality}, per_point={**per_point, **made.per_point})
+    others = {name: value for name, value in made.quality.items() if name not in figures}
+    return made.but(quality={**figures, **others}, per_point={**made.per_point, **per_point})
 
 
 def map_heads(
