@@ -162,7 +162,7 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
   return {
     title: panel.title, subtitle: '', count: all.count, dims: all.dims, at: placesOf(view, all, panel.row), labels: all.labels,
     columns: [column], colour: column.name, rings: null, ringMeaning: '',
-    labelOrder: Int32Array.from({ length: all.count }, (_, i) => i), quantiles: null, quality: [], notes: [], settings: [],
+    labelOrder: Int32Array.from({ length: all.count }, (_, i) => i), quantiles: null, quality: [], kls: [], notes: [], settings: [],
   }
 }
 
