@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from langscape.data import Capture, Items, Map, Progress, View
+from langscape.data import Capture, Items, Map, Progress, Step, View
 from langscape.errors import SettingsError
 from langscape.run.heads import opened, read_text, revision
 from langscape.run.recipe import Recipe
@@ -68,6 +68,52 @@ def query_key_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progr
         c = float(scales.c[scales.of(*head)])
     capture = read_head(inputs["collected"], *head)
     return map_head(capture, *head, {**settings, "c": None if c is None or np.isnan(c) else c}, progress)
+
+
+@step("query_key.grid", version=1, defaults=MAP)
+def query_key_grid(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
+    """Input `collected`: the maps of all its heads, each as `query_key.map` makes it; see `unpack_grid`."""
+    from langscape.affinity import heads_of
+    from langscape.run.results import read
+
+    whole = unpack_collected(read("arrays", inputs["collected"]))
+    made = []
+    keys = heads_of(whole)
+    for at, key in enumerate(keys):
+        made.append(map_head(whole, *key, settings))
+        progress(Step(at + 1, len(keys), "query–key maps"))
+    points = {name for name in made[0].per_point if all(name in one.per_point for one in made)}
+    return Arrays(
+        {
+            "heads": np.array(keys, np.int32),
+            "xy": np.stack([one.xy for one in made]),
+            **{f"point {name}": np.stack([one.per_point[name] for one in made]) for name in points},
+        },
+        {
+            "kl": [one.kl if np.isfinite(one.kl) else None for one in made],
+            "quality": [{n: v for n, v in one.quality.items() if np.isfinite(v)} for one in made],
+            "settings": [dict(one.settings) for one in made],
+            "notes": list(dict.fromkeys(note for one in made for note in one.notes)),
+        },
+    )
+
+
+def unpack_grid(stored: Arrays, collected: Capture) -> dict[tuple[int, int], Map]:
+    """The maps that `query_key.grid` stored, by head."""
+    facts, maps = stored.facts, {}
+    for at, (layer, head) in enumerate(stored["heads"].tolist()):
+        settings = facts["settings"][at]
+        one = _vectors(collected, layer, head, settings.get("special", "keep"))
+        maps[layer, head] = Map(
+            stored["xy"][at],
+            one.items(),
+            kl=float("nan") if facts["kl"][at] is None else facts["kl"][at],
+            settings=settings,
+            quality=facts["quality"][at],
+            per_point={n[6:]: v[at] for n, v in stored.arrays.items() if n.startswith("point ")},
+            notes=tuple(facts["notes"]),
+        )
+    return maps
 
 
 @step("query_key.scale", version=1, defaults=SCALE)
