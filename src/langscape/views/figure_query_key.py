@@ -167,7 +167,7 @@ def colours_of(view: View, panel: int) -> tuple[np.ndarray, list[Line2D], Normal
         colours = np.array(_RAMP(span(np.where(known, values, low))))
         colours[~known] = _rgba(NEUTRAL)
         return colours, [], span
-    marks = [category_mark(code)[0] for code in range(min(len(column["categories"]), DISTINCT))]
+    marks = [_tone(code) for code in range(min(len(column["categories"]), DISTINCT))]
     table = np.array([*(_rgba(mark) for mark in marks), _rgba(NEUTRAL)])
     codes = np.where((values >= 0) & (values < len(marks)), values, len(marks))
     handles = [_handle(name, mark) for name, mark in zip(column["categories"], marks, strict=False)]
@@ -303,6 +303,13 @@ def _handle(name: str, colour: str, marker: str = "o") -> Line2D:
     return Line2D(
         [], [], marker=marker, color=colour, linestyle="", markersize=5.5, label=short(name, 22) or " "
     )
+
+
+def _tone(code: int) -> str:
+    """The colour of a category; shapes tell queries from keys here, so colours come again paler instead."""
+    pale = min(0.3 * (code // len(CATEGORIES)), 0.8)
+    mixed = (round(255 * (part + (1 - part) * pale)) for part in _rgba(category_mark(code)[0])[:3])
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def _rgba(colour: str) -> tuple[float, float, float, float]:

@@ -45,8 +45,7 @@ def query_key(
     titles name the panels, `marked` says which wear a frame. All maps must hold the same tokens. beside is
     the attention-head map of the same tokens, shown linked with the first map. color names a column.
     """
-    given = maps.items() if isinstance(maps, Mapping) else maps
-    panels: list[tuple[Key, Map]] = [((layer, head), one) for (layer, head), one in given]
+    panels: list[tuple[Key, Map]] = list(maps.items()) if isinstance(maps, Mapping) else list(maps)
     if not panels:
         raise SettingsError("there is no map to show; give {(layer, head): map}")
     first = panels[0][1]

@@ -166,11 +166,20 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
   }
 }
 
+/** Shapes tell queries from keys here, so that after eight categories the colours come again paler. */
+export function pale(channel: number, cycle: number): number {
+  return Math.round(channel + (255 - channel) * Math.min(0.3 * cycle, 0.8))
+}
+
 const CIRCLE = 0
 const DIAMOND = 2
 
 /** Queries are circles and keys diamonds, whatever the colour says; sides that are not shown go. */
 export function withSides(style: Style, queries: number, shown: 'both' | 'queries' | 'keys'): Style {
+  const colours = style.colours.slice()
+  style.shapes.forEach((cycle, i) => {
+    if (cycle) for (let c = 4 * i; c < 4 * i + 3; c++) colours[c] = pale(colours[c], cycle)
+  })
   const shapes = style.shapes.slice()
   const visible = style.visible.slice()
   for (let i = 0; i < shapes.length; i++) {
@@ -182,7 +191,7 @@ export function withSides(style: Style, queries: number, shown: 'both' | 'querie
   const rank = (row: number) => (row < queries ? 2 * row : 2 * (row - queries) + 1)
   const order = Array.from(style.order).filter((row) => visible[row])
   const sorted = style.order.length === shapes.length ? order.sort((a, b) => rank(a) - rank(b)) : order
-  return { ...style, shapes, visible, order: Uint32Array.from(sorted) }
+  return { ...style, colours, shapes, visible, order: Uint32Array.from(sorted) }
 }
 
 export const SIDES = (theme: Theme) => [
