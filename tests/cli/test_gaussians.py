@@ -1,7 +1,6 @@
 """From a corpus, or a table, to ellipses on the command line."""
 
 import csv
-import re
 
 import numpy as np
 import pytest
@@ -62,7 +61,7 @@ def test_words_of_a_corpus_become_ellipses_that_can_be_read(story, tmp_path):
         m = read_map(tmp_path / "map.parquet")
         assert m.shapes.shape == (8, 2, 2)
     run("view", tmp_path / "map.parquet", "--no-open", "--out", tmp_path / "again.svg")
-    assert "50% mass" in re.sub(r"<[^>]*>", "", (tmp_path / "again.svg").read_text())
+    assert "50% mass" in (tmp_path / "again.svg").read_text()  # letters are paths, named in comments
 
 
 @pytest.mark.slow
