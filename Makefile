@@ -76,6 +76,11 @@ web/node_modules/.done: web/package.json web/package-lock.json
 	$(BIN)/langscape warm
 	@touch $@
 
+# the corpora that words can be looked up in; `austen` needs Debian's apt-get
+.PHONY: corpora
+corpora: .make/package
+	for name in sotu wordnet shakespeare austen; do $(BIN)/langscape corpora get $$name; done
+
 .make/model: .make/package
 	$(BIN)/langscape models get default
 	@touch $@

@@ -27,7 +27,8 @@ class PageHook(BuildHookInterface):
         root = Path(self.root)
         if (root / "PKG-INFO").is_file():
             # This is an unpacked sdist: what it carries was built for it.
-            if not (root / "src/langscape/static/page.js").is_file():
+            static = root / "src/langscape/static"
+            if not all((static / name).is_file() for name in ("page.js", "widget.js", "studio/index.html")):
                 raise RuntimeError(
                     "this sdist holds no built page (src/langscape/static); take another, or a wheel"
                 )

@@ -47,7 +47,9 @@ def material(
         words, groups, contexts = words[::4], groups[::4], 30
     files = {}
     for layer in (-1,) if quick else (-1, 3):
-        recipe, parts = word_recipe(words, paths, contexts=contexts, layer=layer, groups=groups)
+        # of the middle layer only sizes are wanted, for which fewer contexts do
+        drawn = contexts if layer == -1 else 30
+        recipe, parts = word_recipe(words, paths, contexts=drawn, layer=layer, groups=groups)
         files[layer] = make_gaussians(recipe, parts, store=store, workers=workers, progress=progress)
     last = read_gaussians(files[-1])
     middle = read_gaussians(files[3]) if 3 in files else None

@@ -16,15 +16,15 @@ def opposite(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def toward_a_neighbour(
     n: int = 300, dim: int = 20, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Means, roots of covariances, total variances over a decade, and the item that 60 % of each points to.
+    """Means, roots of covariances, total variances, and the item that 60 % of each points to.
 
-    The means lie near a plane, so that a map can show where the others are.
+    Deviations lie over a decade. The means lie near a plane, so that a map can show where the others are.
     """
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n, dim)) * np.r_[4.0, 4.0, np.full(dim - 2, 0.25)]
     gaps = ((means[:, None] - means[None]) ** 2).sum(-1)
     near = np.take_along_axis(np.argsort(gaps, axis=1), 1 + rng.integers(0, 5, (n, 1)), axis=1)[:, 0]
-    total = 10.0 ** rng.uniform(-1, 0, n)
+    total = 10.0 ** rng.uniform(-2, 0, n)
     away = means[near] - means
     u = away / np.linalg.norm(away, axis=1, keepdims=True)
     along = np.einsum("ni,nj->nij", u, u)

@@ -43,7 +43,6 @@ def _class() -> type[Any]:
         """A view; `selection` is a list of row numbers, kept equal on both sides."""
 
         _esm = _built("widget.js")
-        _css = _built("widget.css")
         kind = traitlets.Unicode().tag(sync=True)
         properties = traitlets.Unicode().tag(sync=True)
         layout_of_arrays = traitlets.Unicode().tag(sync=True)

@@ -2,13 +2,21 @@
 
 import os
 import shutil
+import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from langscape.data import Items, Map
+from langscape.run import Store
+from langscape.studio import examples
+from langscape.studio.app import studio as studio_app
+from langscape.studio.guard import Pass
+from langscape.studio.serve import bind, config
 from langscape.views import scatter, write
 
 MARGIN = 44
@@ -121,6 +129,98 @@ def open_page(browser: Browser, tmp_path):
     for one, address in opened:
         foreign = [url for url in one.requests if url != address and not url.startswith(("blob:", "data:"))]
         assert foreign == []
+        assert one.errors == []
+        one.page.context.close()
+
+
+class Studio:
+    """A studio in a thread of this process, over a store of its own, with small examples."""
+
+    def __init__(self, folder):
+        self.store = Store(folder)
+        self._bound = bind("127.0.0.1", 0, 1)
+        allowed = Pass("127.0.0.1", self._bound.getsockname()[1])
+        self.address = f"http://127.0.0.1:{allowed.port}/"
+        self.way_in = f"{self.address}?token={allowed.token}"
+        self.app = studio_app(self.store, allowed, workers=1, warm="default")
+        self._server = uvicorn.Server(config(self.app))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._bound]})
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive()
+            time.sleep(0.01)
+
+    @property
+    def jobs(self):
+        return self.app.parts["jobs"]
+
+    def example(self, ask):
+        """The finished example of an ask, as the library reads it from the store."""
+        id = self.app.parts["examples"][ask]
+        until = time.monotonic() + 120
+        while (record := self.jobs.get(id))["state"] != "done":
+            assert record["state"] in ("queued", "running"), record
+            assert time.monotonic() < until, record
+            time.sleep(0.05)
+        return self.app.parts["pictures"].made(id).result
+
+    def stop(self):
+        self._server.should_exit = True
+        self._thread.join()
+        self._bound.close()
+
+
+SMALL = {
+    "atlas": ({"restarts": 3, "steps": 120}, {"text": "sample-harbour"}),
+    "words": ({"steps": 300}, {"vectors": "sample-words", "list": "sample-groups"}),
+    "flow": ({"prompt": "cats that chase birds sing"}, {}),
+    "query_key": ({"layer": 1, "head": 3, "tokens": 60, "steps": 100}, {"text": "sample-harbour"}),
+    "compare": ({"layer": 1, "other_layer": 4, "restarts": 2, "steps": 100}, {"text": "sample-harbour"}),
+    "gaussians": ({"most": 14, "contexts": 8, "perplexity": 4.0}, {"corpus": "sample-corpus"}),
+}
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory):
+    """One studio for all browser tests; its examples are made small, so that they are there soon."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(examples, "EXAMPLES", SMALL)
+        one = Studio(tmp_path_factory.mktemp("studio") / "store")
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def open_studio(browser: Browser, studio):
+    """Opens the studio at a place (what stands after the #), in a fresh context."""
+    opened = []
+
+    def open_at(place="", *, width=1440, height=900, refusals=False, **options):
+        made = browser.new_context(viewport={"width": width, "height": height}, **options)
+        page = made.new_page()
+        one = Opened(page, None)
+        page.on("request", lambda request: one.requests.append(request.url))
+        page.on("pageerror", lambda error: one.errors.append(str(error)))
+        # What the server refuses, the browser logs as an error of its own.
+        refused = "Failed to load resource" if refusals else None
+        page.on(
+            "console",
+            lambda said: (
+                one.errors.append(said.text)
+                if is_trouble(said) and not (refused and said.text.startswith(refused))
+                else None
+            ),
+        )
+        made.request.get(studio.way_in)
+        page.goto(f"{studio.address}#{place}")
+        page.wait_for_selector("nav[aria-label=Rooms]")
+        opened.append(one)
+        return one
+
+    yield open_at
+    for one in opened:
+        own = (studio.address, "blob:", "data:")
+        assert [url for url in one.requests if not url.startswith(own)] == []
         assert one.errors == []
         one.page.context.close()
 

@@ -283,7 +283,7 @@ def test_the_figures_of_trust_and_the_notes_are_on_the_page(open_page, nine):
     expect(trust).to_contain_text("best of 3 restarts")
     expect(trust).to_contain_text("53.0 % ± 10.0")
     expect(trust).to_contain_text("'quux' is unlike every word here.")
-    expect(opened.page.get_by_role("button", name="KL 0.694")).to_be_visible()
+    expect(opened.page.get_by_role("button", name="KL 0.694 (median 0.710)")).to_be_visible()
     expect(opened.page.get_by_role("button", name="1 note")).to_be_visible()
 
 

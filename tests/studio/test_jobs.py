@@ -70,6 +70,7 @@ def test_many_who_ask_at_once_get_one_job(client, vectors):
     client.wait(got[0]["id"])
 
 
+@pytest.mark.slow
 def test_progress_is_told_with_steps_and_time_left_until_it_is_done(client):
     record = client.ask("words", {"limit": 700, "steps": 6000, "seed": 11}, vectors="sample-words")
     told = []
@@ -85,6 +86,7 @@ def test_progress_is_told_with_steps_and_time_left_until_it_is_done(client):
     assert told[-1]["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_a_running_job_is_cancelled_and_the_next_one_runs(client, vectors):
     slow = client.ask("words", ENDLESS, vectors="sample-words")
     client.wait(slow["id"], "running")
@@ -140,6 +142,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
     assert list((jobs.store.root / "aside").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
     one = start_apart()
     asked = {"limit": 900, "steps": 4000, "seed": 1}
@@ -157,6 +160,7 @@ def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
     assert three.client.ask("words", asked, vectors="sample-words")["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_leaves_its_jobs_to_the_next(start_apart):
     one = start_apart()
     record = one.client.ask("words", {"limit": 900, "steps": 4000}, vectors="sample-words")
@@ -166,6 +170,7 @@ def test_a_server_that_is_stopped_leaves_its_jobs_to_the_next(start_apart):
     assert start_apart().client.wait(record["id"])["state"] == "done"
 
 
+@pytest.mark.slow
 def test_two_studios_on_one_store_share_their_jobs(start_apart):
     one, two = start_apart(), start_apart()
     record = one.client.ask("words", ENDLESS, vectors="sample-words")
@@ -190,6 +195,7 @@ def test_two_studios_on_one_store_share_their_jobs(start_apart):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_result_that_was_pruned_is_said_to_be_gone_and_is_made_again(start_apart, tmp_path):
     one = start_apart()
     record = one.client.ask("words", {**SHORT, "limit": 50}, vectors="sample-words")
@@ -220,5 +226,8 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
             time.sleep(0.01)
         background, urgent, later = ask(1, False), ask(2, True), ask(3, True)
         assert jobs._queue == [urgent, later, background]
+        other = ask(4, False)
+        assert ask(4, True) == other  # somebody waits for it now
+        assert jobs._queue == [urgent, later, other, background]
     finally:
         jobs.close()

@@ -7,15 +7,17 @@ import io
 
 import duckdb
 import numpy as np
+import psutil
 import pytest
 from map_settings import SHORT
 from PIL import Image
 
 from langscape import affinity, embed, insert, read_vectors
 from langscape.engine import Schedule
-from langscape.run import Recipe
 from langscape.run.atlas import unpack_atlas
 from langscape.sources import samples
+from langscape.studio.asks import ASKS
+from langscape.views.page import STATIC
 
 TEXT = b"The old harbour lay quiet. Marta carried bread to the boats, and the boats lay still."
 ATLAS = {"restarts": 2, "steps": 60, "layers": [1, 2]}
@@ -87,6 +89,17 @@ def test_a_map_is_saved_in_every_format_and_can_be_read(client, words, library, 
         assert np.allclose([float(row["local"]) for row in rows], library.per_point["local"])
 
 
+def test_a_page_of_its_own_is_saved_where_the_page_is_built(client, words):
+    got = client.get(f"/api/jobs/{words}/export?view=map&format=html")
+    if (STATIC / "page.js").exists():
+        assert got.status == 200
+        assert b"Content-Security-Policy" in got.body
+        assert b"http://" not in got.body.split(b"<script>")[0].replace(b"http://www.w3.org", b"")
+    else:
+        assert (got.status, got.error["code"]) == (424, "missing")
+        assert "make page" in got.error["hint"]
+
+
 def test_what_cannot_be_drawn_is_refused_by_name(client, words):
     for path, said in (
         ("export?view=map&format=exe", "exe"),
@@ -151,9 +164,9 @@ def test_insertions_that_make_no_sense_are_refused(client, words, more):
 
 @pytest.mark.slow
 def test_a_heads_views_are_the_librarys_own(client, atlas, held):
-    recipe = Recipe("heads.atlas", {**atlas["settings"]}, {"text": held.keep(TEXT)})
-    made = unpack_atlas(held.get(recipe))
-    assert held.name(recipe).digest == atlas["digest"]
+    entry = held.entry(atlas["digest"])
+    assert entry.recipe["step"] == "heads.atlas"
+    made = unpack_atlas(held.load(entry))
     grid = view_of(client, atlas["id"], "grid")
     arrays = client.arrays(grid)
     whole = made.view().arrays
@@ -200,8 +213,80 @@ def test_every_room_saves_its_table(client, atlas, view, columns, rows):
 @pytest.mark.slow
 def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
     text = client.post("/api/inputs?kind=text&name=long.txt", b"word " * 3000).json["id"]
-    failed = client.wait(client.ask("atlas", ATLAS, text=text)["id"], "failed", "done", seconds=300)
+    failed = client.wait(
+        client.ask("atlas", {**ATLAS, "cut": False}, text=text)["id"], "failed", "done", seconds=300
+    )
     assert failed["error"]["code"] == "bad_input"
     lost = client.ask("atlas", {**ATLAS, "model": "./nowhere"}, text="sample-harbour")
     failed = client.wait(lost["id"], "failed", "done", seconds=300)
     assert "nowhere" in failed["error"]["message"]
+
+
+ASKED = {
+    "head": {"layer": 1, "head": 2, "restarts": 3, "steps": 60},
+    "hidden": {"layer": 1, "restarts": 2, "steps": 60, "perplexity": 5},
+    "query_key": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "choose": "norms"},
+    "query_key.grid": {"steps": 60, "perplexity": 5},
+    "query_key.scale": {"percentile": 20},
+    "gaussians": {"most": 20, "contexts": 5, "perplexity": 4},
+    "flow": {},
+    "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
+}
+"""Small settings of every ask that needs a model."""
+
+
+def test_every_ask_with_a_model_is_asked_here():
+    assert set(ASKED) == set(ASKS) - {"atlas", "words"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+def test_every_view_of_every_ask_is_drawn_sent_and_saved(client, name):
+    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    inputs = {"text": text} if any(one.name == "text" for one in ASKS[name].inputs) else {}
+    record = client.wait(client.ask(name, ASKED[name], **inputs)["id"], seconds=300)
+    for picture in ASKS[name].pictures:
+        view = view_of(client, record["id"], picture.name)
+        assert view["kind"] == picture.kind
+        for key, array in client.arrays(view).items():
+            assert list(array.shape) == view["arrays"][key]["shape"]
+        for format in ("svg", "csv") if picture is ASKS[name].pictures[0] else ("csv",):
+            got = client.get(f"/api/jobs/{record['id']}/export?view={picture.name}&format={format}")
+            assert got.status == 200, got.body
+            assert len(got.body) > 200
+
+
+@pytest.mark.slow
+def test_ghosts_and_the_kl_of_every_restart_come_with_a_head(client, held):
+    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    record = client.wait(client.ask("head", ASKED["head"], text=text)["id"], seconds=300)
+    view = view_of(client, record["id"], "head")
+    assert view["properties"]["later"] == ["ghosts"]
+    arrays = client.arrays(view)
+    kls = view["properties"]["kls"]
+    assert arrays["ghosts"].shape == (3, *arrays["xy"].shape)
+    assert np.allclose(arrays["ghosts"][int(np.argmin(kls))], arrays["xy"], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_table_becomes_distributions(client):
+    rows = "\n".join(f"p{i // 5},{i % 7},{i * i % 11}" for i in range(60))
+    table = client.post("/api/inputs?kind=table&name=t.csv", f"who,a,b\n{rows}\n".encode()).json
+    assert set(table["summary"]["columns"]) == {"who", "a", "b"}
+    record = client.ask("gaussians", {"by": "who", "method": "pca"}, table=table["id"])
+    client.wait(record["id"])
+    view = view_of(client, record["id"], "map")
+    assert sorted(view["properties"]["labels"]) == sorted(f"p{i}" for i in range(12))
+    refused = client.post("/api/jobs", {"ask": "gaussians", "inputs": {"table": table["id"]}})
+    assert "by" in refused.error["message"]
+
+
+@pytest.mark.slow
+def test_the_server_itself_never_opens_a_model(start_apart):
+    """Models live in the workers: what answers the page stays small and quick."""
+    one = start_apart()
+    text = one.client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
+    record = one.client.wait(one.client.ask("head", ASKED["head"], text=text)["id"], seconds=300)
+    assert one.client.get(f"/api/jobs/{record['id']}/views/attention").status == 200
+    held = [one.path for one in psutil.Process(one.process.pid).memory_maps()]
+    assert not [path for path in held if "torch" in path]

@@ -6,8 +6,10 @@ import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
 import Boxes from './views/boxes/Boxes.svelte'
 import Ellipses from './views/ellipses/Ellipses.svelte'
+import Matrices from './views/matrices/Matrices.svelte'
 import Flow from './views/flow/Flow.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
+import QueryKey from './views/query_key/QueryKey.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 
 /**
@@ -26,7 +28,9 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   attention: Attention,
   boxes: Boxes,
   ellipses: Ellipses,
+  matrices: Matrices,
   flow: Flow,
   max_attention: MaxAttention,
+  query_key: QueryKey,
   scatter: Scatter,
 }

@@ -17,11 +17,12 @@ interface Model {
   off(event: string, heard: () => void): void
 }
 
-interface Told {
-  kind: string
-  properties: Record<string, unknown>
-  /** Where each array stands in the bytes. */
-  arrays: Record<string, { dtype: string; shape: number[]; from: number; to: number }>
+/** Where an array stands in the bytes. */
+interface Laid {
+  dtype: string
+  shape: number[]
+  at: number
+  bytes: number
 }
 
 /** One view in a notebook cell. It draws in a shadow root, so that neither sheet touches the other. */
@@ -39,35 +40,45 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
 
   const show = () => {
     if (shown) void unmount(shown)
-    cell.style.height = `${model.get('height')}px`
-    const view = read(model.get('told') as Told, model.get('data') as DataView)
+    cell.style.height = `${model.get('height') as number}px`
+    const view = read(model)
     shown = mount(Widget, {
       target: cell,
-      props: { view, kind: VIEWS[view.kind], link, onselect: (rows: number[], labels: string[]) => {
-        model.set('rows', rows)
-        model.set('labels', labels)
-        model.save_changes()
-      } },
+      props: {
+        view, kind: VIEWS[view.kind], link, first: model.get('selection') as number[],
+        heard: (tell: (rows: number[]) => void) => {
+          const changed = () => tell(model.get('selection') as number[])
+          model.on('change:selection', changed)
+          return () => model.off('change:selection', changed)
+        },
+        onselect: (rows: number[]) => {
+          model.set('selection', rows)
+          model.save_changes()
+        },
+      },
     })
   }
   show()
-  model.on('change:told', show)
+  model.on('change:data', show)
   return () => {
-    model.off('change:told', show)
+    model.off('change:data', show)
     forget()
     if (shown) void unmount(shown)
   }
 }
 
-function read({ kind, properties, arrays }: Told, data: DataView): View {
+function read(model: Model): View {
+  const properties = JSON.parse(model.get('properties') as string) as Record<string, unknown>
+  const layout = JSON.parse(model.get('layout_of_arrays') as string) as Record<string, Laid>
+  const data = model.get('data') as DataView
   const later = new Set((properties['later'] as string[] | undefined) ?? [])
-  const named = Object.entries(arrays).map(([name, { dtype, shape, from, to }]) => {
+  const named = Object.entries(layout).map(([name, { dtype, shape, at, bytes }]) => {
     // Bytes arrive anywhere in a larger buffer; numbers need a start of their own.
-    const start = data.byteOffset + from
-    return [name, () => typedArray(name, dtype, shape, data.buffer.slice(start, start + to - from) as ArrayBuffer)] as const
+    const start = data.byteOffset + at
+    return [name, () => typedArray(name, dtype, shape, data.buffer.slice(start, start + bytes) as ArrayBuffer)] as const
   })
   return {
-    kind,
+    kind: model.get('kind') as string,
     properties,
     arrays: Object.fromEntries(named.filter(([name]) => !later.has(name)).map(([name, make]) => [name, make()])),
     later: Object.fromEntries(named.filter(([name]) => later.has(name)).map(([name, make]) => [name, () => Promise.resolve(make())])),

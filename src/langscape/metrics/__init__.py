@@ -5,7 +5,7 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 
 from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
-from langscape.metrics.divergence import kl
+from langscape.metrics.divergence import kl, kl_points
 from langscape.metrics.figure import Correlation, Figure, Stability
 from langscape.metrics.flow import (
     Alarm,
@@ -71,6 +71,7 @@ __all__ = [
     "head_scores",
     "hellinger2",
     "kl",
+    "kl_points",
     "local",
     "lstm_changes",
     "map_distances",

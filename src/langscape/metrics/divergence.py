@@ -18,6 +18,22 @@ def kl(P: np.ndarray | csr_array, xy: Any) -> float:
     P is the unexaggerated joint P, (n, n), dense or CSR, zero on the diagonal, summing to 1;
     xy is (n, dims). Time grows with n², memory does not: the normaliser is summed row by row.
     """
+    costs, total, normaliser = _parts(P, xy)
+    # log Z enters once per unit of P: Σ p (log p + log(1 + d²) + log Z).
+    return float(costs.sum() + total * normaliser)
+
+
+def kl_points(P: np.ndarray | csr_array, xy: Any) -> np.ndarray:
+    """What each point has of the map's KL, (n,): Σ_j p_ij log(p_ij/q_ij). Large is badly placed; sums to KL.
+
+    A point that is farther from its neighbours than it should be has more; one may be below 0.
+    """
+    costs, _, normaliser = _parts(P, xy)
+    return costs + np.asarray(P.sum(axis=1), np.float64).ravel() * normaliser
+
+
+def _parts(P: np.ndarray | csr_array, xy: Any) -> tuple[np.ndarray, float, float]:
+    """Σ_j p (log p + log(1 + d²)) per point, the sum of P, and log Z."""
     from langscape.kernels.linear import blocks, side_by_side
     from langscape.metrics import kernels
 
@@ -46,5 +62,4 @@ def kl(P: np.ndarray | csr_array, xy: Any) -> float:
             kernels.sparse_rows(P.data, P.indices, P.indptr, columns, part.start, part.stop, costs)
 
     side_by_side(work, blocks(n))
-    # log Z enters once per unit of P: Σ p (log p + log(1 + d²) + log Z).
-    return float(costs.sum() + total * np.log(2.0 * near.sum()))
+    return costs, total, float(np.log(2.0 * near.sum()))

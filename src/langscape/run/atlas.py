@@ -148,21 +148,9 @@ def embed_restarts(
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
     """
-    from langscape.engine import embed_many
     from langscape.metrics import stability
 
-    if not isinstance(restarts, int) or restarts < 1:
-        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
-    tell = progress or (lambda step: None)
-    runs: list[list[Map]] = []
-    for r in range(restarts):
-
-        def told(step: Step, r: int = r) -> None:
-            tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
-
-        start = "pca" if r == 0 else "random"
-        schedule = schedules[r % len(schedules)]
-        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=told))
+    runs = restarted(problems, restarts, schedules, seed, progress)
     best: list[Map] = []
     figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": []}
     for tries in zip(*runs, strict=True):
@@ -177,6 +165,31 @@ def embed_restarts(
         figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
         figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
     return best, {name: np.array(values) for name, values in figures.items()}
+
+
+def restarted(
+    problems: Sequence[Affinities],
+    restarts: int,
+    schedules: Sequence[Schedule],
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[list[Map]]:
+    """Every run of every problem, restart by restart; the first begins at PCA, the others at random."""
+    from langscape.engine import embed_many
+
+    if not isinstance(restarts, int) or restarts < 1:
+        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
+    tell = progress or (lambda step: None)
+    runs: list[list[Map]] = []
+    for r in range(restarts):
+
+        def told(step: Step, r: int = r) -> None:
+            tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
+
+        start = "pca" if r == 0 else "random"
+        schedule = schedules[r % len(schedules)]
+        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=told))
+    return runs
 
 
 def pack_atlas(atlas: Atlas) -> Arrays:

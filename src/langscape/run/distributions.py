@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Context, Gaussians, Items, Map, Progress
+from langscape.data import Context, Gaussians, Items, Map, Progress, View
 from langscape.errors import DataError, SettingsError
 from langscape.run.heads import opened, revision
 from langscape.run.recipe import Recipe
@@ -47,7 +47,10 @@ def word_recipe(
     if len(set(listed)) < len(listed):
         twice = next(word for word in listed if listed.count(word) > 1)
         raise SettingsError(f"the word {twice!r} is named twice; name each word once")
-    inputs = {f"corpus {i}": Path(path) for i, path in enumerate(corpora)}
+    inputs = {
+        f"corpus {i}": str(path) if str(path).startswith("sha256:") else Path(path)
+        for i, path in enumerate(corpora)
+    }
     if not inputs:
         raise SettingsError("no corpus is named; give a text file, a folder, or a packaged corpus")
     asked = {"words": listed, "contexts": contexts, "unit": unit, "seed": seed}
@@ -83,6 +86,21 @@ def make_gaussians(
     path = store.make(named, progress).path
     assert path is not None
     return path
+
+
+def ellipse_view(
+    recipe: Recipe, *, store: Store | None = None, progress: Progress | None = None, **how: Any
+) -> View:
+    """The picture of a `gaussians.map` recipe with its passages; `how` are settings of `views.ellipses`."""
+    from langscape.gaussianfile import read_gaussians
+    from langscape.views import ellipses, scatter
+
+    store = store or Store()
+    made: Map = store.run(recipe, progress)
+    given = recipe.inputs["gaussians"]
+    path = store.make(store.name(given), progress).path if isinstance(given, Recipe) else Path(given)
+    assert path is not None
+    return scatter(made, **how) if made.shapes is None else ellipses(made, read_gaussians(path), **how)
 
 
 @step("gaussians.contexts", version=1, defaults={"words": [], "contexts": 100, "unit": "sentence", "seed": 0})
@@ -189,7 +207,7 @@ def gaussians_table(settings: Mapping[str, Any], inputs: Mapping[str, Path], pro
 
 @step(
     "gaussians.map",
-    version=1,
+    version=2,
     defaults={
         "method": "tsne",
         "shape": "contexts",

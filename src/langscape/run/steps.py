@@ -11,7 +11,17 @@ import numpy as np
 
 from langscape.data import Map, Progress, Step
 from langscape.errors import DataError
-from langscape.run import captures, distributions, flow, heads, query_key, runs, token_maps  # noqa: F401  register their steps
+from langscape.run import (  # noqa: F401  register their steps
+    captures,
+    compare,
+    distributions,
+    flow,
+    heads,
+    query_key,
+    restarts,
+    runs,
+    token_maps,
+)
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 
@@ -163,6 +173,12 @@ def words_places(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
             "global": base.per_point.get("global", blank).astype(np.float32),
         }
     )
+
+
+@step("gather", version=1, defaults={})
+def gather(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
+    """Any inputs, all of them made: one recipe for several results that are looked at together."""
+    return {"parts": sorted(inputs)}
 
 
 @step("words.rest", version=1, defaults={**INSERTION, "chunk": 20_000})

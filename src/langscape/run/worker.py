@@ -146,12 +146,16 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
     try:
         tell(Step(0, 0, "looking at model and inputs"))
         named = store.name(Recipe.from_json(task["recipe"]))
-        _answer(answers, {"key": key, "digest": named.digest})
+        _answer(answers, {"key": key, "digest": named.digest, "needs": _digests(named)})
         try:
             store.make(named, tell, wait=False)
         except Busy:
             tell(Step(0, 0, "another process is computing this; waiting for it"))
             store.make(named, tell)
+        for need in named.needs.values():
+            store.make(
+                need, tell
+            )  # a kept result may have outlived what it was made from, which is looked at too
         said = {"state": "done", "error": "", "kind": ""}
     except LangscapeError as error:
         said = {"state": "failed", "error": str(error), "kind": type(error).__name__}
@@ -160,6 +164,11 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
     except Exception as error:
         said = {"state": "failed", "error": f"{type(error).__name__}: {error}", "kind": "Exception"}
     return {"key": key, "seconds": time.perf_counter() - started, **said}
+
+
+def _digests(named: Named) -> dict[str, Any]:
+    """The names of all results that a recipe takes, so that nobody has to find them out again."""
+    return {name: {"digest": need.digest, "needs": _digests(need)} for name, need in named.needs.items()}
 
 
 class _Teller:

@@ -43,11 +43,7 @@ def gaussians(
     import duckdb
 
     path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise FileError(f"{path} is no table that is known; expected one of {', '.join(_READERS)}")
-    if not path.is_file():
-        raise FileError(f"there is no table {path}; check the path")
+    reader = reader_of(path)
     tell = progress or (lambda step: None)
     connection = duckdb.connect()
     try:
@@ -62,6 +58,33 @@ def gaussians(
         raise FileError(f"{path} is no readable table: {str(error).strip().splitlines()[0]}") from None
     finally:
         connection.close()
+
+
+def reader_of(path: Path) -> str:
+    """DuckDB's function for a table: by its ending, or for bytes kept without one by how it begins."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None and path.suffix != ".bin":
+        raise FileError(f"{path} is no table that is known; expected one of {', '.join(_READERS)}")
+    if not path.is_file():
+        raise FileError(f"there is no table {path}; check the path")
+    if reader is None:
+        with path.open("rb") as file:
+            reader = "read_parquet" if file.read(4) == b"PAR1" else "read_csv"
+    return reader
+
+
+def columns_of(path: str | Path) -> dict[str, str]:
+    """The columns of a table with DuckDB's names of their types."""
+    import duckdb
+
+    path = Path(path)
+    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(path)).replace("'", "''")
+    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+        try:
+            found = connection.execute(f"describe select * from {reader_of(path)}('{literal}')").fetchall()
+        except duckdb.Error as error:
+            raise FileError(f"{path} is no readable table: {str(error).strip().splitlines()[0]}") from None
+    return {str(name): str(kind) for name, kind, *_ in found}
 
 
 def _columns(

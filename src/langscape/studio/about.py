@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from langscape import __version__
@@ -24,6 +25,7 @@ def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:
         ],
         "vectors": [{"id": "sample-words", "name": "5,000 common English words", "count": 5000, "dim": 100}],
         "lists": [{"id": "sample-groups", "name": "eleven groups", "count": len(samples.groups())}],
+        "corpora": [{"id": "sample-corpus", "name": "the sample texts"}],
         "examples": dict(examples),
         "limits": {"text": TEXT, "bytes": limits(), "words": MOST, "json": json_bytes},
         "asks": {name: ask.to_json() for name, ask in ASKS.items()},
@@ -32,6 +34,7 @@ def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:
 
 
 def _models() -> list[dict[str, Any]]:
+    from langscape import models
     from langscape.models.packaged import packaged_models
 
     out = []
@@ -48,6 +51,21 @@ def _models() -> list[dict[str, Any]]:
                 "longest": facts.get("max_position_embeddings"),
                 "ready": listing.here,
                 "hint": "" if listing.here else f"Run: langscape models get {model.name}",
+            }
+        )
+    shipped = Path(models.__file__).parent / "weights"
+    for name in ("lstm-tiny", "lstm"):
+        facts = _config(shipped / name / "config.json")
+        out.append(
+            {
+                "name": name,
+                "title": f"LSTM that comes with langscape, {facts.get('hidden', '?')} units",
+                "kind": "lstm",
+                "layers": facts.get("layers"),
+                "heads": None,
+                "longest": None,
+                "ready": bool(facts),
+                "hint": "" if facts else "Install langscape again: its weights are missing.",
             }
         )
     return out

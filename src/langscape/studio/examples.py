@@ -14,6 +14,14 @@ from langscape.studio.trouble import Trouble
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "atlas": ({}, {"text": "sample-harbour"}),
     "words": ({"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"}),
+    "flow": ({}, {}),
+    "query_key": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
+    "gaussians": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
+    "compare": ({"what": "hidden", "layer": 1, "other_layer": 6}, {"text": "sample-harbour"}),
+    "hidden": ({"layer": 3}, {"text": "sample-harbour"}),
+    "head": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
+    "query_key.scale": ({"tokens": 200}, {"text": "sample-harbour"}),
+    "query_key.grid": ({"tokens": 150, "steps": 300}, {"text": "sample-harbour"}),
 }
 """Ask: settings and inputs of its example."""
 
@@ -33,7 +41,7 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
 def prepare(store: Store, progress: Any) -> None:
     """Compute every example now, so that the first page opens on a finished one."""
     for recipe in _recipes():
-        store.run(recipe, progress)
+        store.make(store.name(recipe), progress)
 
 
 def _recipes() -> list[Recipe]:

@@ -49,32 +49,29 @@ class Inputs:
         """The input of that id, if it is of that kind; samples have ids too."""
         if not isinstance(id, str):
             raise Trouble("bad_input", f"an input is {str(id)[:60]!r}; expected the id of one")
-        sample = samples().get(id)
-        if sample is not None:
-            found = sample
-        else:
-            row = self._store.index.input(id)
-            if row is None:
-                raise Trouble("not_found", f"there is no input {id[:60]!r}", "Give it again.")
-            record = json.loads(row["record"])
-            found = Given(id, record["kind"], record["name"], record["source"])
+        found = self._find(id)
         if found.kind != kind:
             raise Trouble("bad_input", f"{found.name} is given as {found.kind}, but {kind} is wanted here")
         return found
 
     def text(self, id: str) -> str:
         """The text of a text or a list."""
+        found = self._find(id)
+        if found.kind not in ("text", "words"):
+            raise Trouble("bad_input", f"{found.name} holds {found.kind}, which is not shown as text")
+        assert found.path is not None
+        return found.path.read_text(encoding="utf-8-sig")
+
+    def _find(self, id: str) -> Given:
         sample = samples().get(id)
-        if sample is None:
-            row = self._store.index.input(id)
-            if row is None:
-                raise Trouble("not_found", f"there is no input {id[:60]!r}", "Give it again.")
-            record = json.loads(row["record"])
-            sample = Given(id, record["kind"], record["name"], record["source"])
-        if sample.kind not in ("text", "words"):
-            raise Trouble("bad_input", f"{sample.name} holds {sample.kind}, which is not shown as text")
-        path = self._store.kept(sample.source) if sample.source.startswith("sha256:") else Path(sample.source)
-        return path.read_text(encoding="utf-8-sig")
+        if sample is not None:
+            return sample
+        row = self._store.index.input(id)
+        if row is None:
+            raise Trouble("not_found", f"there is no input {id[:60]!r}", "Give it again.")
+        record = json.loads(row["record"])
+        source = record["source"]
+        return Given(id, record["kind"], record["name"], source, self._store.kept(source))
 
     def forget(self, id: str) -> None:
         """Take it off the list. Results made from it stay, and so do its bytes until the store is pruned."""
@@ -86,15 +83,13 @@ class Inputs:
 def samples() -> dict[str, Given]:
     """What comes inside the package, by id."""
     texts = sorted((_SAMPLES / "texts").glob("*.txt"))
-    found = {
-        f"sample-{path.stem}": Given(f"sample-{path.stem}", "text", path.stem, str(path)) for path in texts
-    }
-    for id, kind, name, file in (
-        ("sample-words", "vectors", "5,000 common English words", "words.safetensors"),
-        ("sample-groups", "words", "eleven groups", "groups.csv"),
-    ):
-        found[id] = Given(id, kind, name, str(_SAMPLES / file))
-    return found
+    listed = [(f"sample-{path.stem}", "text", path.stem, path) for path in texts]
+    listed += [
+        ("sample-words", "vectors", "5,000 common English words", _SAMPLES / "words.safetensors"),
+        ("sample-groups", "words", "eleven groups", _SAMPLES / "groups.csv"),
+        ("sample-corpus", "corpus", "the sample texts", _SAMPLES / "texts"),
+    ]
+    return {id: Given(id, kind, name, str(path), path) for id, kind, name, path in listed}
 
 
 def clean_name(name: str) -> str:
@@ -183,6 +178,27 @@ def _promised(file: Path) -> int | None:
     return None
 
 
+def _corpus(file: Path, name: str) -> dict[str, Any]:
+    with file.open("rb") as opened:
+        start = opened.read(1 << 20)
+    if b"\x00" in start or not start.strip():
+        raise DataError(f"{name} is empty or no text; save it as UTF-8 text")
+    return {"bytes": file.stat().st_size}
+
+
+def _table(file: Path, name: str) -> dict[str, Any]:
+    from langscape.sources.tables import columns_of
+
+    return {"columns": columns_of(file)}
+
+
+def _gaussians(file: Path, name: str) -> dict[str, Any]:
+    from langscape.gaussianfile import read_gaussians
+
+    found = read_gaussians(file)
+    return {"items": len(found), "dim": int(found.means.shape[1])}
+
+
 def _map(file: Path, name: str) -> dict[str, Any]:
     from langscape.mapfile import read_map
 
@@ -194,6 +210,9 @@ KINDS: dict[str, _Kind] = {
     "text": _Kind(4_000_000, _text),
     "words": _Kind(20_000_000, _words),
     "vectors": _Kind(4_000_000_000, _vectors),
+    "corpus": _Kind(500_000_000, _corpus),
+    "table": _Kind(1_000_000_000, _table),
+    "gaussians": _Kind(1_000_000_000, _gaussians),
     "map": _Kind(1_000_000_000, _map),
 }
 """Every kind of input: one function and one line."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from langscape.data import Map
 from langscape.errors import DataError, SettingsError
-from langscape.run import Recipe, Store
 from langscape.sources import Vectors, match_words
 from langscape.studio.asks.ask import Made
 from langscape.studio.asks.setting import Setting, read_settings
@@ -23,18 +22,55 @@ MOST = 2000
 """Words placed in one call."""
 
 SETTINGS = (
-    Setting("neighbours", "Neighbours", "integer", 10, "How many most similar words pull a new one.", "002",
-            low=1, high=1000),
-    Setting("weighting", "Weighting", "choice", "power", "How pull falls with similarity.", "002",
-            choices=(("power", "power"), ("exponential", "exponential"))),
-    Setting("theta", "θ", "number", 0.05,
-            "What the least similar neighbour weighs, the most similar being 1.", "002", low=1e-6, high=0.99),
-    Setting("p", "p", "number", None, "Exponent or base of the weighting; found from θ if left out.", "002",
-            low=0, high=1000),
-    Setting("method", "Method", "choice", "median",
-            "The weighted median, or refined by lowering the new point’s own KL.", "002",
-            choices=(("median", "median"), ("optimise", "refined"))),
-)  # fmt: skip
+    Setting(
+        "neighbours",
+        "Neighbours",
+        "integer",
+        10,
+        "How many most similar words pull a new one.",
+        "002",
+        low=1,
+        high=1000,
+    ),
+    Setting(
+        "weighting",
+        "Weighting",
+        "choice",
+        "power",
+        "How pull falls with similarity.",
+        "002",
+        choices=(("power", "power"), ("exponential", "exponential")),
+    ),
+    Setting(
+        "theta",
+        "θ",
+        "number",
+        0.05,
+        "What the least similar neighbour weighs, the most similar being 1.",
+        "002",
+        low=1e-6,
+        high=0.99,
+    ),
+    Setting(
+        "p",
+        "p",
+        "number",
+        None,
+        "Exponent or base of the weighting; found from θ if left out.",
+        "002",
+        low=0,
+        high=1000,
+    ),
+    Setting(
+        "method",
+        "Method",
+        "choice",
+        "median",
+        "The weighted median, or refined by lowering the new point’s own KL.",
+        "002",
+        choices=(("median", "median"), ("optimise", "refined")),
+    ),
+)
 
 # compiled loops share one team of threads, and only one caller may use it
 _ONE_AT_A_TIME = threading.Lock()
@@ -83,9 +119,11 @@ def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str
     if not one.matrix.any():
         raise DataError("the vector is all zeros and is similar to nothing; give another")
     return {
-        "words": _placed(base, one, how), "known": [], "missing": [],
+        "words": _placed(base, one, how),
+        "known": [],
+        "missing": [],
         "seconds": round(time.perf_counter() - started, 4),
-    }  # fmt: skip
+    }
 
 
 def grown(made: Made, words: Sequence[str]) -> Map:
@@ -185,17 +223,9 @@ def _looked_up(made: Made, words: Sequence[str]) -> tuple[Vectors, list[str]]:
 
 
 def _index(made: Made) -> tuple[Path, Mapping[str, int]]:
-    path = _packed(made.store, made.recipe)
+    path = made.needed("vectors").path
+    assert path is not None
     return path, _rows_of(path, path.stat().st_mtime_ns)
-
-
-def _packed(store: Store, recipe: Recipe) -> Path:
-    vectors = recipe.inputs.get("vectors")
-    if not isinstance(vectors, Recipe):
-        raise DataError("this map was not made from a file of vectors; words cannot be looked up")
-    entry = store.make(store.name(vectors))
-    assert entry.path is not None
-    return entry.path
 
 
 @lru_cache(maxsize=3)

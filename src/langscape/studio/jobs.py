@@ -19,6 +19,7 @@ from typing import Any
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store, locks
 from langscape.run.crew import Crew
+from langscape.run.flow import PROMPTS
 from langscape.run.label import Entry
 from langscape.run.recipe import canonical
 from langscape.run.registry import find_step
@@ -32,7 +33,11 @@ TRIES = 2
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
-_PRIVATE = ("recipe", "background", "owner")
+_LASTING = (None, "default", "decoder", *PROMPTS)
+"""Models that cannot change under their name."""
+
+_BLANK = {"needs": {}, "background": False}
+_PRIVATE = ("recipe", "needs", "background", "owner")
 
 
 class Jobs:
@@ -80,6 +85,12 @@ class Jobs:
                 self._look()
             held = self._records.get(id)
             if held is not None and (held["state"] in LIVE or self._is_there(held)):
+                if first and held["background"] and id in self._queue:
+                    # now somebody waits for it
+                    held["background"] = False
+                    self._queue.remove(id)
+                    self._queue.insert(self._first_place(), id)
+                    self._wake.set()
                 return self._shown(held), False
             shown = {key: {"id": one.id, "name": one.name} for key, one in inputs.items()}
             record: dict[str, Any] = {
@@ -87,7 +98,7 @@ class Jobs:
                 "doing": "", "done": 0, "total": 0, "figures": {}, "seconds": 0.0, "left": None,
                 "settings": complete, "inputs": shown, "digest": None, "error": None,
                 "made": held["made"] if held else time.time(), "changed": time.time(),
-                "owner": self.owner, "recipe": recipe.to_json(), "background": not first,
+                "owner": self.owner, "recipe": recipe.to_json(), "needs": {}, "background": not first,
             }  # fmt: skip
             if not self.store.index.claim_job(id, self.owner, _text(record)):
                 self._look()  # another studio was first
@@ -184,8 +195,8 @@ class Jobs:
 
     def _dispatch(self) -> None:
         with self._mutex:
-            while self._queue and self.crew.free():
-                id = self._queue.pop(0)
+            while self.crew.free() and (id := self._next()) is not None:
+                self._queue.remove(id)
                 record = self._records.get(id)
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
@@ -201,6 +212,12 @@ class Jobs:
                 record = self._records[self._queue.pop(0)]
                 self._finish(record, "failed", trouble_named("Exception", self.crew.refused))
 
+    def _next(self) -> str | None:
+        """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
+        at_it = sum(one["state"] == "running" and one["background"] for one in self._records.values())
+        room = at_it < max(1, len(self.crew.pids) - 1)
+        return next((id for id in self._queue if room or not self._records[id]["background"]), None)
+
     def _heard(self, key: str, message: Mapping[str, Any]) -> None:
         with self._mutex:
             record = self._records.get(key)
@@ -214,7 +231,7 @@ class Jobs:
                     self._save(record)
                 self._say(record)
             elif "digest" in message:
-                record["digest"] = message["digest"]
+                record |= {"digest": message["digest"], "needs": message["needs"]}
             elif message["state"] == "done":
                 record["seconds"] = message["seconds"]
                 self._finish(record, "done")
@@ -233,7 +250,8 @@ class Jobs:
         self._wake.set()
 
     def _finish(self, record: dict[str, Any], state: str, trouble: Trouble | None = None) -> None:
-        record |= {"state": state, "left": None, "doing": "", "error": None}
+        done = record["total"] if state == "done" else record["done"]
+        record |= {"state": state, "done": done, "left": None, "doing": "", "error": None}
         if trouble is not None:
             record["error"] = trouble.to_json()["error"]
         self._save(record)
@@ -265,7 +283,7 @@ class Jobs:
                 self._seen = max(self._seen, row["changed"])
                 if row["owner"] == self.owner and row["id"] in self._records:
                     continue
-                record = json.loads(row["record"])
+                record = {**_BLANK, **json.loads(row["record"])}
                 record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
                 if record["ask"] not in ASKS:
                     continue  # of a newer langscape
@@ -316,9 +334,14 @@ class Jobs:
         """Whether a job is done and its result can be had. A model of the user's own may have changed."""
         if record["state"] != "done" or record["digest"] is None:
             return False
-        if record["settings"].get("model", "default") not in ("default", "decoder"):
+        for name in ("model", "other_model"):
+            if record["settings"].get(name) not in _LASTING:
+                return False
+        taken = {name for name, one in record["recipe"]["inputs"].items() if isinstance(one, Mapping)}
+        if set(record["needs"]) != taken:
             return False
-        return self.store.entry(record["digest"]) is not None
+        wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
+        return all(self.store.entry(digest) is not None for digest in wanted)
 
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""

@@ -121,7 +121,9 @@ class Pictures:
         def read() -> Made:
             result = ask.open(self._jobs.store.load(entry))
             recipe = Recipe.from_json(record["recipe"])
-            return Made(result, record["settings"], recipe, self._jobs.store, record["title"])
+            return Made(
+                result, record["settings"], recipe, self._jobs.store, record["title"], record["needs"]
+            )
 
         return self._results.get((id, entry.digest), read, entry.bytes), ask, entry.digest
 

@@ -55,7 +55,7 @@ def _one(view: View) -> Figure:
     ]
     if focus is not None:
         said.append(
-            f"lines: the strongest keys of the query {properties['labels'][focus]!r}, wider is stronger"
+            f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
         )
     caption.write(figure, *said)
     return figure
@@ -194,8 +194,10 @@ def _focus(view: View) -> int | None:
     weights = view.arrays[f"weights_{panel['layer']}_{panel['head']}"].astype(float)
     if not len(weights):
         return None
-    # several keys of like weight make a better picture than one that has it all
-    return int(np.argmax(np.minimum(weights[:, :3].min(axis=1), 160) + 0.01 * weights.sum(axis=1)))
+    # several keys of like weight make a better picture than one that has it all, and words than commas
+    score = np.minimum(weights[:, :3].min(axis=1), 160) + 0.01 * weights.sum(axis=1)
+    labels = view.properties["labels"]
+    return int(np.argmax([value * any(map(str.isalpha, labels[row])) for row, value in enumerate(score)]))
 
 
 def _draw_lines(axes: Axes, view: View, plane: np.ndarray, focus: int, size: float) -> None:

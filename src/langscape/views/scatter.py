@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,9 +34,10 @@ def scatter(
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
     color names a column of the items or a figure per point; without it, "group" is taken, or the
-    first column of 2 to 32 categories. rings are labels, or a boolean per item; without it, items
-    inserted later are ringed. labels are those to write first where not all fit. quantiles, a number,
-    stretches both axes so that this many quantiles are equally far apart: readable, distances are lost.
+    first column of 2 to 32 categories, or the "position" of tokens. rings are labels, or a boolean per
+    item; without it, items inserted later are ringed. labels are those to write first where not all fit.
+    quantiles, a number, stretches both axes so that this many quantiles are equally far apart: readable,
+    distances are lost.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -76,6 +78,7 @@ def scatter(
         "ring_meaning": ring_meaning,
         "quantiles": quantiles,
         "quality": trust(map),
+        "kls": [float(kl) for kl in map.kls if math.isfinite(kl)] if len(map.kls) > 1 else [],
         "notes": [str(note) for note in map.notes],
         "settings": plain(map.settings),
     }
@@ -94,7 +97,7 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
     if "group" in names:
         return "group"
     few = (c["name"] for c in described if 2 <= len(c.get("categories", ())) <= DISTINCT)
-    return next(few, None)
+    return next(few, "position" if "position" in names else None)
 
 
 def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndarray | None, str]:

@@ -81,6 +81,82 @@ def _atlas(view: View) -> Columns:
     return columns | _described(view, view.properties["columns"], columns)
 
 
+def _query_key(view: View) -> Columns:
+    """A row for every query and key of every panel."""
+    xy, panels = view.arrays["xy"], view.properties["panels"]
+    n = xy.shape[1]
+    side = np.where(np.arange(n) < view.properties["queries"], "query", "key").astype(object)
+    columns: Columns = {
+        "panel": np.repeat(_texts([panel["title"] for panel in panels]), n),
+        "layer": np.repeat([panel["layer"] for panel in panels], n),
+        "head": np.repeat([panel["head"] for panel in panels], n),
+        "label": np.tile(_texts(view.properties["labels"]), len(panels)),
+        "side": np.tile(side, len(panels)),
+        **{axis: xy[:, :, at].ravel() for at, axis in enumerate("xyzw"[: xy.shape[2]])},
+    }
+    out = _described(view, view.properties["columns"], columns)
+    return columns | {
+        name: values.ravel() if values.ndim == 2 else np.tile(values, len(panels))
+        for name, values in out.items()
+    }
+
+
+def _matrices(view: View) -> Columns:
+    """A row for every cell of every table."""
+    parts: list[Columns] = []
+    for one in view.properties["tables"]:
+        values = view.arrays[one["array"]]
+        rows, columns = (part.ravel() for part in np.indices(values.shape))
+        second = values * np.nan if one["second"] is None else view.arrays[one["second"]]
+        parts.append(
+            {
+                "table": _texts([one["title"]] * values.size),
+                "row": _texts(one["rows"])[rows],
+                "column": _texts(one["columns"])[columns],
+                "value": values.ravel(),
+                "second": second.ravel(),
+            }
+        )
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _boxes(view: View) -> Columns:
+    """A row for every box."""
+    from langscape.views.boxes import NUMBERS
+
+    numbers = view.arrays["numbers"]
+    groups, series = (part.ravel() for part in np.indices(numbers.shape[:2]))
+    columns: Columns = {
+        "group": _texts(view.properties["groups"])[groups],
+        "series": _texts(view.properties["series"])[series],
+    }
+    return columns | {name: numbers[:, :, at].ravel() for at, name in enumerate(NUMBERS)}
+
+
+def _flow(view: View) -> Columns:
+    """A row for every number of every vector that stands at a token: (layer, token, dim) or (token, dim)."""
+    tokens = _texts(view.properties["tokens"])
+    parts: list[Columns] = []
+    for name, array in view.arrays.items():
+        if array.dtype.kind != "f" or array.ndim not in (2, 3) or array.shape[-2] != len(tokens):
+            continue
+        flat = array if array.ndim == 3 else array[None]
+        layer, token, dim = (part.ravel() for part in np.indices(flat.shape))
+        parts.append(
+            {
+                "vector": _texts([name] * flat.size),
+                "layer": layer if array.ndim == 3 else np.full(flat.size, -1),
+                "position": token,
+                "token": tokens[token],
+                "dim": dim,
+                "value": flat.ravel().astype(np.float32),
+            }
+        )
+    if not parts:
+        return _labelled(view)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def _labelled(view: View) -> Columns:
     labels = view.properties.get("labels") or view.properties.get("tokens")
     if not labels:
@@ -104,7 +180,11 @@ def _labelled(view: View) -> Columns:
 _KINDS: dict[str, Callable[[View], Columns]] = {
     "atlas": _atlas,
     "attention": _attention,
+    "boxes": _boxes,
+    "flow": _flow,
+    "matrices": _matrices,
     "max_attention": _max_attention,
+    "query_key": _query_key,
     "scatter": _scatter,
 }
 

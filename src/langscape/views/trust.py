@@ -72,7 +72,7 @@ def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trus
 
 
 _SAMPLED = {"local", "global", "ndcg", "trustworthiness"}
-_SHARES = {"local", "strongest", "anywhere", "agreement"}
+_SHARES = {"local", "strongest", "anywhere", "agreement", "shared"}
 
 _MEANINGS = {
     "local": (
@@ -115,6 +115,14 @@ _MEANINGS = {
         "Area and variance",
         "Rank correlation of the ellipses’ areas with the items’ total variance in the data: at 1 a larger "
         "ellipse is a more uncertain item, near 0 its size says nothing of that.",
+    ),
+    "shared": (
+        "Shared",
+        "Of an item’s ten nearest on the one map, the share that is also among its ten nearest on the other.",
+    ),
+    "moved": (
+        "Moved",
+        "How far an item lies from its place on the other map, in units of the map’s radius, on average.",
     ),
     "stability": (
         "Spread over restarts",

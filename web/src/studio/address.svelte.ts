@@ -21,6 +21,8 @@ export class Address {
   visit = $state(0)
   #rooms = $state.raw<Record<string, Values>>({})
   #everywhere = $state.raw<Values>({})
+  /** What views set of themselves. They read it once, and nothing is to be computed anew while a map is dragged. */
+  #views: Record<string, Values> = {}
   #pending = 0
   readonly #first: string
 
@@ -38,11 +40,11 @@ export class Address {
 
   /** What stands after the `#`. */
   get text(): string {
-    return written(this.room, { ...this.#rooms[this.room], ...this.#everywhere })
+    return written(this.room, { ...this.#rooms[this.room], ...this.#views[this.room], ...this.#everywhere })
   }
 
   get(name: string, room = this.room): string | null {
-    return (EVERYWHERE.has(name) ? this.#everywhere : this.#rooms[room])?.[name] ?? null
+    return (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room])?.[name] ?? null
   }
 
   number(name: string): number | null {
@@ -70,7 +72,7 @@ export class Address {
   memory(view: string): Memory {
     const room = untrack(() => this.room)
     return {
-      get: (name) => untrack(() => this.#rooms[room]?.[`${view}.${name}`] ?? null),
+      get: (name) => this.#views[room]?.[`${view}.${name}`] ?? null,
       set: (name, value) =>
         untrack(() => {
           if (this.#put(`${view}.${name}`, value, room) && room === this.room) this.#soon()
@@ -79,11 +81,12 @@ export class Address {
   }
 
   #put(name: string, value: string | null, room: string): boolean {
-    const held = EVERYWHERE.has(name) ? this.#everywhere : (this.#rooms[room] ?? {})
+    const held = (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room]) ?? {}
     if ((held[name] ?? null) === value) return false
     const { [name]: _, ...rest } = held
     const after = value === null ? rest : { ...rest, [name]: value }
     if (EVERYWHERE.has(name)) this.#everywhere = after
+    else if (isOfView(name)) this.#views[room] = after
     else this.#rooms = { ...this.#rooms, [room]: after }
     return true
   }
@@ -104,10 +107,16 @@ export class Address {
   #read(): void {
     const { room, values } = parsed(location.hash.slice(1))
     this.room = room || this.#first
-    const of = (everywhere: boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => EVERYWHERE.has(name) === everywhere))
-    this.#rooms = { ...this.#rooms, [this.room]: of(false) }
-    this.#everywhere = of(true)
+    const those = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => wanted(name)))
+    this.#rooms = { ...this.#rooms, [this.room]: those((name) => !EVERYWHERE.has(name) && !isOfView(name)) }
+    this.#views[this.room] = those(isOfView)
+    this.#everywhere = those((name) => EVERYWHERE.has(name))
   }
+}
+
+/** Names such as "map.colour" belong to a view; "map.with.mass" is what the room asks the server for. */
+function isOfView(name: string): boolean {
+  return name.includes('.') && !name.includes('.with.')
 }
 
 export function parsed(text: string): { room: string; values: Values } {

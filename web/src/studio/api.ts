@@ -69,7 +69,7 @@ export interface Ask {
   views: { name: string; kind: string; parameters: Setting[] }[]
 }
 
-export type InputKind = 'text' | 'words' | 'vectors' | 'table' | 'map' | 'gaussians'
+export type InputKind = 'text' | 'words' | 'vectors' | 'table' | 'map' | 'gaussians' | 'corpus'
 
 export interface Input {
   id: string
@@ -95,6 +95,7 @@ export interface About {
   texts: { id: string; name: string; text: string }[]
   vectors: { id: string; name: string; count: number; dim: number }[]
   lists?: { id: string; name: string; count: number }[]
+  corpora?: { id: string; name: string }[]
   /** Other samples by their kind, where the server has some. */
   samples?: Input[]
   examples: Record<string, string>

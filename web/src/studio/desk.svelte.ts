@@ -4,7 +4,7 @@ import type { Shared } from '../lib/shared'
 import { Address, itemsOf, keptItems } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
 import { Jobs } from './jobs.svelte'
-import { roomOf, ROOMS } from './rooms'
+import { askOf, roomOf, ROOMS, type AskName } from './rooms'
 
 /** A picture on screen, by which it can be exported. */
 export interface Shown {
@@ -12,6 +12,11 @@ export interface Shown {
   view: string
   parameters: Parameters
   label: string
+}
+
+export interface Begin {
+  settings: Record<string, unknown>
+  inputs: Record<string, { id: string; name: string }>
 }
 
 /** What all rooms share: the server, the jobs, the address, the one selection, and what went wrong last. */
@@ -58,17 +63,43 @@ export class Desk {
     else this.trouble = { code: 'page', message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Reload the page; if it comes again, run the job again.' }
   }
 
-  /** The job whose result a room shows: the address's, the last one asked for, or the example. */
+  get room() {
+    return ROOMS.find(({ name }) => name === this.address.room) ?? null
+  }
+
+  /** What the room computes now, where it can compute several things. */
+  get here(): AskName | null {
+    const asks = this.room?.asks ?? []
+    const job = this.address.get('job')
+    const wanted = job ? askOf(job) : this.address.get('ask')
+    return asks.find(({ ask }) => ask === wanted) ?? asks[0] ?? null
+  }
+
+  /** The job of an ask that is shown: the address's, the last one asked for, or the example. */
   jobOf(ask: string): string | null {
-    return this.address.get('job') ?? this.#chosen[ask] ?? this.about?.examples[ask] ?? null
+    const held = this.address.get('job')
+    return held && askOf(held) === ask ? held : (this.#chosen[ask] ?? this.about?.examples[ask] ?? null)
+  }
+
+  /** Turn to another thing that the room computes. */
+  turn(ask: string): void {
+    const job = this.#chosen[ask] ?? this.about?.examples[ask] ?? null
+    this.address.set({ job, ask: job ? null : ask }, true)
+  }
+
+  /** What a form begins with where nothing was asked yet: the text, model and head of the atlas. */
+  get begin(): Begin {
+    const atlas = this.jobs.get(this.#chosen['atlas'] ?? this.about?.examples['atlas'] ?? null)
+    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
+    const settings = { ...(atlas && { model: atlas.settings['model'] }), ...(layer !== null && { layer }), ...(head !== null && { head }) }
+    return { settings, inputs: { ...(atlas?.inputs['text'] && { text: atlas.inputs['text'] }) } }
   }
 
   show(job: Job): void {
     this.jobs.take(job)
     this.#chosen = { ...this.#chosen, [job.ask]: job.id }
-    const room = roomOf(job.ask)
-    const here = ROOMS.find(({ name }) => name === this.address.room)
-    this.address.enter(here?.ask === job.ask ? here.name : (room?.name ?? this.address.room), { job: job.id })
+    const isHere = this.room?.asks.some(({ ask }) => ask === job.ask)
+    this.address.enter(isHere ? this.address.room : (roomOf(job.ask)?.name ?? this.address.room), { job: job.id, ask: null })
   }
 
   async ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
@@ -88,10 +119,12 @@ export class Desk {
 
   /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
   enter(name: string, values: Record<string, string | number | null> = {}): void {
-    const room = ROOMS.find((one) => one.name === name)
-    const job = room?.ask ? (this.address.get('job', name) ?? this.#chosen[room.ask] ?? this.about?.examples[room.ask] ?? null) : null
-    const follow = room?.ask ? (this.#chosen[room.ask] ?? job) : null
-    this.address.enter(name, { ...(follow && { job: follow }), ...values })
+    const first = ROOMS.find((one) => one.name === name)?.asks[0]?.ask
+    const held = this.address.get('job', name)
+    // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
+    const ask = held ? askOf(held) : first
+    const job = (ask && this.#chosen[ask]) ?? held ?? (first && this.about?.examples[first])
+    this.address.enter(name, { ...(job && { job }), ...values })
   }
 
   shared(view: string): Shared {

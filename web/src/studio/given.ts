@@ -16,6 +16,7 @@ export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id:
     text: about.texts,
     vectors: about.vectors,
     words: about.lists ?? [],
+    corpus: about.corpora ?? [],
   } as Partial<Record<InputKind, { id: string; name: string }[]>>
   const more = (about.samples ?? []).filter((one) => one.kind === kind)
   const own = inputs.filter((one) => one.kind === kind && !one.id.startsWith('sample-'))

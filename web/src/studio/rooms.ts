@@ -1,23 +1,61 @@
-/** The rooms in their order; `ask` names the computation whose result a room shows. */
+/** One thing that a room can compute: its name at the server, and what the page calls it. */
+export interface AskName {
+  ask: string
+  /** What the switch between several of a room says. */
+  title: string
+  /** What the button that opens the form says, and the one that runs it. */
+  change: string
+  verb: string
+  /** Settings that everybody sees; the others are one click away. */
+  main: string[]
+}
+
+/** The rooms in their order. The first ask of a room is the one it opens on. */
 export interface RoomName {
   name: string
   title: string
-  ask: string | null
+  asks: AskName[]
   /** What the room is for, in one line. */
   about: string
 }
 
+const ATLAS: AskName = { ask: 'atlas', title: 'From the atlas', change: 'Your text', verb: 'Map every head', main: ['model', 'restarts', 'special'] }
+
 export const ROOMS: RoomName[] = [
-  { name: 'atlas', title: 'Atlas', ask: 'atlas', about: 'Every attention head of a model over your text, ranked.' },
-  { name: 'head', title: 'Head', ask: 'atlas', about: 'One head: its map of tokens, its matrix, its lines.' },
-  { name: 'queries', title: 'Queries & keys', ask: 'query_key', about: 'A head’s queries and keys on one map: close means attention.' },
-  { name: 'words', title: 'Words', ask: 'words', about: 'Word vectors as a map, with new words placed live.' },
-  { name: 'distributions', title: 'Distributions', ask: 'gaussians', about: 'Words as distributions: where they lie and how wide they are.' },
-  { name: 'flow', title: 'Flow', ask: 'flow', about: 'What flows through a network as it reads, step by step.' },
-  { name: 'compare', title: 'Compare', ask: 'compare', about: 'Two texts or two models side by side, aligned; what moved most.' },
-  { name: 'jobs', title: 'Jobs', ask: null, about: 'Everything that is or was computed.' },
+  { name: 'atlas', title: 'Atlas', asks: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
+  {
+    name: 'head',
+    title: 'Head',
+    asks: [
+      ATLAS,
+      { ask: 'head', title: 'Many restarts', change: 'Another head', verb: 'Map this head', main: ['model', 'layer', 'head', 'restarts'] },
+      { ask: 'hidden', title: 'Hidden states', change: 'Another layer', verb: 'Map hidden states', main: ['model', 'layer', 'perplexity', 'restarts'] },
+    ],
+    about: 'One head: its map of tokens, its matrix, its lines.',
+  },
+  {
+    name: 'queries',
+    title: 'Queries & keys',
+    asks: [
+      { ask: 'query_key', title: 'One head', change: 'Your text', verb: 'Map queries and keys', main: ['model', 'layer', 'head', 'by', 'c', 'choose'] },
+      { ask: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
+      { ask: 'query_key.scale', title: 'The constant c', change: 'Your text', verb: 'Measure every head', main: ['model', 'percentile', 'least_keys', 'tokens'] },
+    ],
+    about: 'A head’s queries and keys on one map: close means attention.',
+  },
+  { name: 'words', title: 'Words', asks: [{ ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] }], about: 'Word vectors as a map, with new words placed live.' },
+  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'gaussians', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
+  { name: 'flow', title: 'Flow', asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }], about: 'What flows through a network as it reads, step by step.' },
+  { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'] }], about: 'Two texts or two models side by side, aligned; what moved most.' },
+  { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },
 ]
 
+/** The room that shows what an ask computes; an ask of several rooms belongs to the first. */
 export function roomOf(ask: string): RoomName | undefined {
-  return ROOMS.find((room) => room.ask === ask)
+  return ROOMS.find((room) => room.asks.some((one) => one.ask === ask))
+}
+
+/** The ask that a job's id begins with. */
+export function askOf(job: string): string {
+  return job.slice(0, job.lastIndexOf('-'))
 }

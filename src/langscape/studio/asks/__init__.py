@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, flow, words
+from langscape.studio.asks import atlas, compare, flow, gaussians, heads, query_key, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 
@@ -13,8 +13,15 @@ ASKS: dict[str, Ask] = {
     ask.name: ask
     for ask in (
         atlas.ASK,
+        heads.HEAD_ASK,
+        heads.HIDDEN_ASK,
+        query_key.ONE,
+        query_key.GRID,
+        query_key.SCALE,
         flow.ASK,
         words.ASK,
+        gaussians.ASK,
+        compare.ASK,
     )
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,20 @@ import numpy as np
 from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.run import Recipe, Store
+from langscape.run.label import Entry
 from langscape.studio.asks.setting import Setting, read_settings
+from langscape.studio.trouble import Trouble
 
 
 @dataclass(frozen=True)
 class Given:
-    """An input that was given: `source` is how a recipe takes it, a path or `sha256:…`."""
+    """An input that was given. `source` is how a recipe takes it, a path or `sha256:…`; `path` its file."""
 
     id: str
     kind: str
     name: str
     source: str
+    path: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,13 @@ class Wanted:
     def to_json(self) -> dict[str, Any]:
         """What the page is told."""
         return {
-            "name": self.name, "kind": self.kind, "label": self.label, "help": self.help,
-            "required": self.required, "default": self.default,
-        }  # fmt: skip
+            "name": self.name,
+            "kind": self.kind,
+            "label": self.label,
+            "help": self.help,
+            "required": self.required,
+            "default": self.default,
+        }
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,23 @@ class Made:
     recipe: Recipe
     store: Store
     title: str
+    needs: Mapping[str, Any]
+
+    def needed(self, *names: str) -> Entry:
+        """The entry of a result that this one was made from, by the names of the inputs that lead to it."""
+        found: Mapping[str, Any] = {"needs": self.needs}
+        for name in names:
+            found = found["needs"].get(name) or {"needs": {}, "digest": ""}
+        entry = self.store.entry(found["digest"]) if found.get("digest") else None
+        if entry is None:
+            raise Trouble(
+                "gone", f"what {self.title} was made from is not in the store any more", "Ask again."
+            )
+        return entry
+
+    def load(self, *names: str) -> Any:
+        """The same, read."""
+        return self.store.load(self.needed(*names))
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,41 @@ from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.run import Recipe
 from langscape.run.atlas import Atlas, unpack_atlas
+from langscape.run.restarts import head_error
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import MODEL, QUANTILES, SEED, Setting
 
 LAYER = Setting("layer", "Layer", "integer", help="The layer, numbered from 0.", low=0, required=True)
 HEAD = Setting("head", "Head", "integer", help="The head, numbered from 0.", low=0, required=True)
 SPECIAL = Setting(
-    "special", "Special tokens", "choice", "drop",
+    "special",
+    "Special tokens",
+    "choice",
+    "drop",
     "[CLS], [SEP] and the like soak up attention. Dropped, the others share the map; kept, it is the "
-    "document’s.", "000", choices=(("drop", "drop"), ("keep", "keep")),
-)  # fmt: skip
+    "document’s.",
+    "000",
+    choices=(("drop", "drop"), ("keep", "keep")),
+)
 RESTARTS = Setting(
-    "restarts", "Restarts", "integer", 8,
+    "restarts",
+    "Restarts",
+    "integer",
+    8,
     "Runs of t-SNE per head; the lowest KL is kept, and their spread says how stable it is. The document "
-    "takes 100.", "000", low=1, high=500,
-)  # fmt: skip
+    "takes 100.",
+    "000",
+    low=1,
+    high=500,
+)
+TEXT = Wanted("text", "text", "Text", "What the model reads.", default="sample-harbour")
+CUT = Setting(
+    "cut",
+    "Cut long text",
+    "flag",
+    True,
+    "Of a text too long for the model, take the start; else it is refused.",
+)
 STEPS = Setting("steps", "Steps", "integer", 1000, "Steps of each run.", "000", low=10, high=20_000)
 
 
@@ -71,8 +91,10 @@ def _head(made: Made, asked: Mapping[str, Any]) -> View:
     layer, head = asked["layer"], asked["head"]
     if (layer, head) not in atlas.maps:
         raise SettingsError(f"layer {layer}, head {head} has no map here; {_held(atlas)}")
-    title = f"Layer {layer}, head {head}"
-    return scatter(atlas.maps[layer, head], title=title, quantiles=asked["quantiles"])
+    found = atlas.maps[layer, head]
+    found = found.but(per_point={"error": head_error(atlas.capture, atlas.of, layer, head, found)})
+    view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=asked["quantiles"])
+    return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
 
 def _held(atlas: Atlas) -> str:
@@ -98,14 +120,14 @@ ASK = Ask(
     "atlas",
     "Atlas of heads",
     "atlas",
-    (Wanted("text", "text", "Text", "What the model reads.", default="sample-harbour"),),
+    (TEXT,),
     (
         MODEL,
         SPECIAL,
         RESTARTS,
         STEPS,
         Setting("layers", "Layers", "numbers", None, "Only these layers, from 0; all if left out.", low=0),
-        Setting("cut", "Cut long text", "flag", False, "Of a text too long for the model, take the start."),
+        CUT,
         SEED,
     ),
     (
@@ -119,8 +141,12 @@ ASK = Ask(
             (
                 Setting("layers", "Layers", "numbers", None, "Only these layers, from 0.", low=0),
                 Setting(
-                    "show", "Show", "choice", "maximum",
-                    "The largest weight that any query gives a token, or the mean over queries.", "000",
+                    "show",
+                    "Show",
+                    "choice",
+                    "maximum",
+                    "The largest weight that any query gives a token, or the mean over queries.",
+                    "000",
                     choices=(("maximum", "maximum"), ("mean", "mean")),
                 ),
             ),
@@ -129,4 +155,4 @@ ASK = Ask(
     _recipe,
     _called,
     unpack_atlas,
-)  # fmt: skip
+)

@@ -136,15 +136,29 @@ def _shown(value: Any) -> str:
 
 
 SEED = Setting(
-    "seed", "Seed", "integer", 0, "Where chance begins: the same seed gives the same map, bit for bit.",
-    low=0, high=2**31 - 1,
-)  # fmt: skip
+    "seed",
+    "Seed",
+    "integer",
+    0,
+    "Where chance begins: the same seed gives the same map, bit for bit.",
+    low=0,
+    high=2**31 - 1,
+)
 QUANTILES = Setting(
-    "quantiles", "Equal quantiles", "integer", None,
+    "quantiles",
+    "Equal quantiles",
+    "integer",
+    None,
     "Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are "
-    "lost.", "000", low=1, high=100_000,
-)  # fmt: skip
+    "lost.",
+    "000",
+    low=1,
+    high=100_000,
+)
 MODEL = Setting(
-    "model", "Model", "text", "default",
+    "model",
+    "Model",
+    "text",
+    "default",
     "default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.",
-)  # fmt: skip
+)

@@ -172,7 +172,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
   return {
     title, subtitle: '', count: labels.length, dims: 2, at, labels, columns, colour,
     rings: null, ringMeaning: '', labelOrder: Int32Array.from({ length: labels.length }, (_, i) => i),
-    quantiles: null, quality: [], notes: [], settings: [],
+    quantiles: null, quality: [], kls: [], notes: [], settings: [],
   }
 }
 

@@ -19,6 +19,8 @@ export interface Scatter {
   /** k of rescaled axes at first; null for true distances. */
   quantiles: number | null
   quality: Figure[]
+  /** KL of every restart, in the order they ran; empty where there was one. */
+  kls: number[]
   notes: string[]
   settings: [string, string][]
 }
@@ -69,6 +71,7 @@ interface Properties {
   ring_meaning?: string
   quantiles?: number | null
   quality?: Figure[]
+  kls?: (number | null)[]
   notes?: string[]
   settings?: Record<string, unknown>
 }
@@ -92,6 +95,7 @@ export function readScatter(view: View): Scatter {
     labelOrder: (view.arrays['label_order']?.data as Int32Array | undefined) ?? Int32Array.from({ length: count }, (_, row) => row),
     quantiles: properties.quantiles ?? null,
     quality: properties.quality ?? [],
+    kls: (properties.kls ?? []).filter((kl): kl is number => typeof kl === 'number' && Number.isFinite(kl)),
     notes: properties.notes ?? [],
     settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),
   }

@@ -16,6 +16,8 @@ export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto
 export const LABEL_SIZE = 12
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Beyond so many ghosts only those of chosen points are drawn. */
+const GHOSTS = 20_000
 
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
 const MOVE = 600
@@ -86,9 +88,11 @@ export class Stage {
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
-  /** Ellipses around the points, on a canvas below theirs that is made when there are some. */
+  /** Where other runs put each row, one plane after the other; null when they are not shown. */
+  #ghosts: Float32Array | null = null
+  /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
-  #under: HTMLCanvasElement | null = null
+  #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
@@ -137,13 +141,15 @@ export class Stage {
   /** Draw ellipses around the points, or with null the points alone. */
   outline(outlines: Outlines | null): void {
     if (outlines === this.#outlines) return
-    const first = outlines !== null && this.#under === null
+    const first = outlines !== null && this.#ellipses === null
     this.#outlines = outlines
     if (first) {
-      this.#under = document.createElement('canvas')
-      this.#under.className = 'outlines'
-      this.#under.setAttribute('aria-hidden', 'true')
-      this.#host.prepend(this.#under)
+      const whole = this.#fitted()
+      const still = this.camera.x === whole.x && this.camera.y === whole.y && this.camera.scale === whole.scale
+      this.#ellipses = document.createElement('canvas')
+      this.#ellipses.className = 'outlines'
+      this.#ellipses.setAttribute('aria-hidden', 'true')
+      this.#overlay.before(this.#ellipses)
       const { long } = outlines
       const corners = new Float32Array(4 * long.length)
       for (let row = 0; row < long.length; row++) {
@@ -153,7 +159,8 @@ export class Stage {
       }
       this.#home = bounds(corners)
       this.#measure()
-      this.camera = this.#fitted()
+      // A reader who comes back to a part of the map is left there.
+      if (still) this.camera = this.#fitted()
     }
     this.ask()
   }
@@ -174,6 +181,12 @@ export class Stage {
     const near = (a: number, b: number) => Math.abs(a - b) * this.camera.scale < 1
     if (near(this.camera.x, whole.x) && near(this.camera.y, whole.y) && Math.abs(this.zoom - 1) < 1e-3) return null
     return { x: this.camera.x, y: this.camera.y, zoom: this.zoom }
+  }
+
+  /** Show where other runs put the points, as planes of the same rows one after the other; null hides them. */
+  haunt(ghosts: Float32Array | null): void {
+    this.#ghosts = ghosts
+    this.ask(false)
   }
 
   reset(): void {
@@ -326,11 +339,11 @@ export class Stage {
     this.#layer.destroy()
     this.#layer.canvas.remove()
     this.#overlay.remove()
-    this.#under?.remove()
+    this.#ellipses?.remove()
   }
 
   #drawOutlines(): void {
-    const paint = this.#under?.getContext('2d')
+    const paint = this.#ellipses?.getContext('2d')
     if (!paint || !this.#style) return
     const density = this.#density()
     paint.setTransform(density, 0, 0, density, 0, 0)
@@ -366,6 +379,7 @@ export class Stage {
     const density = this.#density()
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
+    this.#drawGhosts(text)
     this.#drawNeighbours(text)
     this.#drawRings(text)
     this.shown = this.#labels()
@@ -405,6 +419,40 @@ export class Stage {
     text.textAlign = 'left'
     text.textBaseline = 'middle'
     for (const { at, text: words } of ticks.up) if (at > 8 && at < height - 24) write(words, 7, at)
+    text.globalAlpha = 1
+  }
+
+  /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
+  #drawGhosts(text: CanvasRenderingContext2D): void {
+    const [ghosts, style] = [this.#ghosts, this.#style]
+    const n = this.#scatter.count
+    // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
+    if (!ghosts || !style || !n || this.#way > 0) return
+    const { hovered, focus, selected } = this.#marks
+    const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
+    const runs = ghosts.length / (2 * n)
+    const many = runs * n > GHOSTS
+    for (const row of style.order) {
+      const lit = chosen.has(row)
+      if (!lit && (many || chosen.size)) continue
+      text.fillStyle = text.strokeStyle = `rgb(${style.colours[4 * row]} ${style.colours[4 * row + 1]} ${style.colours[4 * row + 2]})`
+      const [x, y] = this.screen(row)
+      const size = lit ? 5 : 3
+      for (let run = 0; run < runs; run++) {
+        const at = 2 * (run * n + row)
+        const [gx, gy] = toScreen(this.camera, this.size, ghosts[at], ghosts[at + 1])
+        if (lit) {
+          text.globalAlpha = 0.35
+          text.lineWidth = 1
+          text.beginPath()
+          text.moveTo(x, y)
+          text.lineTo(gx, gy)
+          text.stroke()
+        }
+        text.globalAlpha = lit ? 0.8 : 0.28
+        text.fillRect(gx - size / 2, gy - size / 2, size, size)
+      }
+    }
     text.globalAlpha = 1
   }
 
@@ -595,7 +643,7 @@ export class Stage {
     const first = this.size.width === 0
     const before = this.#fitted().scale
     this.size = { width, height }
-    for (const canvas of [this.#layer.canvas, this.#overlay, this.#under]) {
+    for (const canvas of [this.#layer.canvas, this.#overlay, this.#ellipses]) {
       if (!canvas) continue
       canvas.width = Math.round(width * this.#density())
       canvas.height = Math.round(height * this.#density())

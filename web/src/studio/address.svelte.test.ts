@@ -1,3 +1,4 @@
+import { flushSync } from 'svelte'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { Address, itemsOf, keptItems, parsed, written } from './address.svelte'
@@ -25,6 +26,26 @@ describe('the address', () => {
     expect([address.get('grid.sort'), address.number('layer')]).toEqual([null, 2])
     address.enter('atlas')
     expect(address.get('grid.sort')).toBe('entropy')
+  })
+
+  it('makes nothing depend on what views set of themselves', () => {
+    const address = new Address('words')
+    address.memory('map').set('at', '1,2,3')
+    let runs = 0
+    const stop = $effect.root(() => {
+      $effect(() => {
+        void [address.get('job'), address.get('map.with.mass')]
+        runs++
+      })
+    })
+    flushSync()
+    address.memory('map').set('at', '4,5,6')
+    flushSync()
+    expect(runs).toBe(1)
+    address.set({ 'map.with.mass': '0.9' })
+    flushSync()
+    expect([runs, address.text]).toEqual([2, 'words?map.at=4,5,6&map.with.mass=0.9'])
+    stop()
   })
 
   it('is replaced by small changes and pushed by going somewhere', () => {

@@ -1,0 +1,151 @@
+"""What is computed for one model: queries and keys, the choice of c, maps by distance and by attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from langscape.affinity import Scales, align_query_key, head_vectors, heads_of
+from langscape.data import Capture, Map, Progress
+from langscape.metrics import ClassTable
+from langscape.run import Recipe, Store
+from langscape.run.query_key import (
+    class_tables,
+    constant_panels,
+    map_heads,
+    pairing,
+    sample_text,
+    unpack_collected,
+    unpack_scales,
+)
+
+METRICS = ("weighted", "scaled", "norms")
+CHOICES = ((0.5, 2), (5.0, 3))
+"""Percentile and least number of keys: the document's, and the one that holds on unseen sentences."""
+
+SHORT = ("harbour", "orchard", "pattern")
+"""Sample texts of about 420 tokens together, over which the two kinds of map are compared."""
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run: tokens read for the choice of c, heads compared, heads shown under six constants."""
+
+    tokens: int = 2000
+    compared: int = 18
+    shown: tuple[Key, ...] = ((1, 2), (3, 3))
+    steps: int = 600
+
+
+QUICK = Plan(tokens=400, compared=6, shown=((1, 2),), steps=250)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Everything the page shows of one model.
+
+    scales     by metric, percentile and least number of keys
+    panels     per head shown: its maps under six constants, their titles, the place of the chosen one
+    compared   by (kind of map, special tokens): the figures of every compared head
+    invariance the largest difference of an attention weight after scaling and translation
+    """
+
+    model: str
+    capture: Capture
+    scales: Mapping[tuple[str, float, int], Scales]
+    panels: Mapping[Key, tuple[list[tuple[Key, Map]], list[str], list[int]]]
+    compared: Mapping[tuple[str, str], Sequence[Mapping[str, float]]]
+    best: tuple[Key, Map]
+    classes: Mapping[Key, ClassTable]
+    pairs: list[dict[str, Any]]
+    invariance: float
+
+    def mean(self, kind: str, special: str, figure: str) -> float:
+        """The mean of a figure over the compared heads."""
+        return float(np.mean([one[figure] for one in self.compared[kind, special]]))
+
+
+def run(
+    model: str,
+    plan: Plan,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    store: Store | None = None,
+) -> Results:
+    """Compute what is missing for one model, and gather it."""
+    store = store or Store()
+    collected = Recipe("query_key.collect", {"model": model, "tokens": plan.tokens})
+    little = Recipe("query_key.collect", {"model": model, "text": sample_text(SHORT)})
+    capture = unpack_collected(store.run(collected, progress))
+    chosen = {
+        (metric, percentile, least): Recipe(
+            "query_key.scale",
+            {"metric": metric, "percentile": percentile, "least_keys": least, "special": "keep"},
+            {"collected": collected},
+        )
+        for metric in METRICS
+        for percentile, least in CHOICES
+    }
+    stored = {key: store.run(recipe, progress) for key, recipe in chosen.items()}
+    # the document draws with UMAP by cosine distance, special tokens and all
+    document = {"method": "umap", "metric": "cosine", "special": "keep", "by": "distance"}
+    panels = {
+        key: constant_panels(store, collected, stored["scaled", *CHOICES[0]], document, key, progress)
+        for key in plan.shown
+    }
+    heads = _spread(heads_of(capture), plan.compared)
+    compared = {}
+    for special in ("keep", "drop"):
+        for kind in ("distance", "attention"):
+            settings = {"by": kind, "special": special, "steps": plan.steps}
+            sweep = map_heads(little, heads, settings, store=store)
+            sweep.run(workers=workers, progress=progress)
+            compared[kind, special] = [dict(one.quality) for _, one in sweep.results()]
+    shown = heads[int(np.argmax([one["order"] for one in compared["attention", "drop"]]))]
+    sweep = map_heads(collected, [shown], {"steps": plan.steps}, store=store)
+    sweep.run(workers=0, progress=progress)
+    best = next(iter(sweep.results()))[1]
+    found = pairing(best, head_vectors(capture, *shown, special="drop"))
+    return Results(
+        model,
+        capture,
+        {key: unpack_scales(one) for key, one in stored.items()},
+        panels,
+        compared,
+        (shown, best),
+        class_tables(capture),
+        found.strongest(10),
+        _invariance(capture, heads),
+    )
+
+
+def _spread(heads: Sequence[Key], count: int) -> list[Key]:
+    """So many heads, evenly over all of them."""
+    at = np.unique(np.linspace(0, len(heads) - 1, min(count, len(heads))).round().astype(int))
+    return [heads[i] for i in at]
+
+
+def _invariance(capture: Capture, heads: Sequence[Key]) -> float:
+    """The largest change of an attention weight over all constants, on the first sentence, in float64."""
+    worst = 0.0
+    for key in heads:
+        one = head_vectors(capture, *key)
+        rows = np.flatnonzero(one.queries.columns["sentence"] == 0)
+        Q, K = (side.astype(np.float64) for side in (one.Q, one.K))
+        before = _softmax(Q[rows] @ K[rows].T * one.scaling)
+        for c in (0.2, 1.0, 5.0):
+            scaled, moved = align_query_key(Q, K, c)
+            after = _softmax(scaled[rows] @ moved[rows].T * one.scaling)
+            worst = max(worst, float(np.abs(after - before).max()))
+    return worst
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,104 @@
+"""The studio's rooms of restarts, queries and keys, distributions, flows and comparisons."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+
+def job_of(page, ask):
+    """The id of the job that the address names, once it names one of this ask."""
+    page.wait_for_url(re.compile(rf"job={re.escape(ask)}-[0-9a-f]+"))
+    return re.search(rf"job=({re.escape(ask)}-[0-9a-f]+)", page.url)[1]
+
+
+def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=2").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_role("button", name="Many restarts", exact=True).last.click()
+    id = job_of(page, "head")
+    dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
+    expect(dots).to_be_visible(timeout=60_000)
+    made = studio.app.parts["pictures"].made(id).result
+    kls = np.asarray(made.map.kls)
+    assert len(kls) == 20
+    expect(dots).to_have_attribute(
+        "aria-label",
+        f"KL of 20 restarts: best {kls.min():.3f}, median {np.median(kls):.3f}, worst {kls.max():.3f}",
+    )
+    with page.expect_response(re.compile("/ghosts")) as answer:
+        page.get_by_role("switch", name="Show where other restarts put them").check()
+    sent = np.frombuffer(answer.value.body(), "<f4").reshape(made.ghosts.shape)
+    np.testing.assert_array_equal(sent, made.ghosts)
+
+
+def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    expect(page.get_by_role("heading", name=re.compile("Queries and keys of default"))).to_be_visible()
+    first = job_of(page, "query_key")
+    made = studio.app.parts["pictures"].made(first).result
+    expect(page.locator("main header p").first).to_contain_text(f"KL {made.kl:.3f}")
+    page.get_by_role("button", name="near: distance").click()
+    slider = page.get_by_role("slider", name="The constant c")
+    expect(slider).to_be_visible(timeout=30_000)
+    page.wait_for_url(lambda url: first not in url)
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("c = 1.07")).to_be_visible()
+    page.wait_for_function("() => !document.querySelector('.content.old, [role=progressbar]')")
+    assert studio.jobs.get(job_of(page, "query_key"))["settings"]["c"] == pytest.approx(2**0.1, abs=1e-3)
+    page.get_by_label("chosen by").select_option("norms")
+    page.wait_for_function("() => !document.querySelector('.content.old, [role=progressbar]')")
+    expect(page.get_by_label("chosen by")).to_have_value("norms")
+    assert studio.jobs.get(job_of(page, "query_key"))["settings"]["choose"] == "norms"
+
+
+def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
+    made = studio.example("gaussians")
+    word = made.labels[0]
+    page = open_studio(f"distributions?sel=*:{word}").page
+    page.wait_for_selector("[data-renderer]")
+    expect(page.get_by_role("switch", name="Ellipses")).to_be_checked()
+    expect(page.get_by_label("Contexts", exact=True).locator("mark").first).to_have_text(
+        re.compile(re.escape(word), re.IGNORECASE)
+    )
+    page.get_by_role("button", name="Points", exact=True).click()
+    expect(page.get_by_role("switch", name="Ellipses")).to_have_count(0)
+    expect(page.locator("main header p").first).to_contain_text(f"{len(made)} items")
+    expect(page.get_by_label("Selection", exact=True)).to_contain_text(word)
+
+
+def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
+    studio.example("flow")
+    page = open_studio("flow").page
+    expect(page.get_by_role("heading", name=re.compile("cats that chase"))).to_be_visible()
+    page.get_by_label("Prompt").fill("the small dog that barks")
+    page.get_by_role("button", name="Read it").click()
+    expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible(timeout=30_000)
+    step = page.locator("[data-step]", has_text="dog")
+    step.click()
+    expect(step).to_have_attribute("aria-current", "step")
+    expect(page.get_by_label("Followed everywhere")).to_contain_text("dog")
+    page.reload()
+    expect(page.locator("[data-step]", has_text="dog")).to_have_attribute("aria-current", "step")
+
+
+def test_what_moved_most_between_two_layers_is_listed_first(open_studio, studio):
+    made = studio.example("compare")
+    page = open_studio("compare").page
+    listed = page.get_by_label("What moved most").locator("li")
+    expect(listed.first).to_be_visible()
+    moved = np.asarray(
+        made.left.items.columns["moved"]
+        if "moved" in made.left.items.columns
+        else made.left.per_point["moved"]
+    )
+    first = int(np.argmax(moved))
+    expect(listed.first).to_contain_text(made.left.labels[first])
+    expect(listed.first).to_contain_text(f"{moved[first]:.{2 if moved[first] >= 1 else 3}f}")
+    listed.first.click()
+    for selection in page.get_by_label("Selection", exact=True).all():
+        expect(selection).to_contain_text(made.left.labels[first])

@@ -1,0 +1,151 @@
+"""The query–key view and the matrices view, as data and as figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.affinity.test_query_key import collected
+
+from langscape.affinity import choose_scale, head_vectors, heads_of
+from langscape.data import Items, Map
+from langscape.errors import DataError, SettingsError
+from langscape.metrics import class_attention
+from langscape.run.query_key import class_tables, cluster_view, judged
+from langscape.views import Matrix, matrices, query_key, scales, write
+from langscape.views import class_tables as class_view
+from langscape.views.kinds import drawer
+
+
+def made(capture, head=0, dims=2, special="drop", seed=0):
+    one = head_vectors(capture, 0, head, special=special)
+    items = one.items()
+    xy = np.random.default_rng(seed).normal(size=(len(items), dims))
+    settings = {"special": special, "by": "attention", "layer": 0, "head": head}
+    return judged(Map(xy, items, kl=1.0, settings=settings), one)
+
+
+@pytest.fixture
+def capture():
+    return collected(sentences=8, length=14, heads=3)
+
+
+def test_every_query_has_lines_to_its_strongest_keys(capture):
+    view = query_key(capture, {(0, 1): made(capture, 1)})
+    one = head_vectors(capture, 0, 1, special="drop")
+    n = len(one.Q)
+    assert view.properties["queries"] == n
+    keys, weights = view.arrays["keys_0_1"], view.arrays["weights_0_1"]
+    for row in (0, 17, n - 1):
+        mine = np.flatnonzero(one.pairs.query == row)
+        best = mine[np.argsort(-one.pairs.attention[mine])[:5]]
+        assert keys[row].tolist() == (one.pairs.key[best] + n).tolist()
+        np.testing.assert_allclose((weights[row] / 255) ** 2, one.pairs.attention[best], atol=0.004)
+    sentence = np.concatenate([one.queries.columns["sentence"], one.keys.columns["sentence"]])
+    assert (sentence[keys] == sentence[:n, None]).all()
+    total = view.arrays["aggregate_0_1"]
+    assert total.shape == (14, 14)
+    np.testing.assert_allclose(total.sum(axis=1), 1, atol=1e-5)
+
+
+def test_norms_differ_from_head_to_head_and_other_columns_do_not(capture):
+    maps = {key: made(capture, key[1], seed=key[1]) for key in heads_of(capture)}
+    view = query_key(capture, maps, color="class")
+    columns = {column["name"]: column for column in view.properties["columns"]}
+    wanted = {
+        "type",
+        "position",
+        "position mod 5",
+        "sentence",
+        "length",
+        "frequency",
+        "norm",
+        "class",
+        "special",
+    }
+    assert wanted <= set(columns)
+    assert columns["norm"]["per_panel"]
+    assert view.arrays["norm"].shape == (3, len(maps[0, 0]))
+    one = head_vectors(capture, 0, 2, special="drop")
+    np.testing.assert_allclose(view.arrays["norm"][2, : len(one.Q)], np.linalg.norm(one.Q, axis=1), rtol=1e-5)
+    assert [panel["title"] for panel in view.properties["panels"]] == ["0.0", "0.1", "0.2"]
+    assert all(panel["order"] is not None for panel in view.properties["panels"])
+
+
+@pytest.mark.parametrize("color", ["type", "class", "position", "norm", "position mod 5", "special"])
+def test_one_map_is_drawn_in_every_colour(capture, color, tmp_path):
+    view = query_key(capture, {(0, 0): made(capture)}, color=color)
+    figure = drawer(view)(view)
+    texts = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    assert {"query", "key"} <= texts
+    assert write(view, tmp_path / "one.png").stat().st_size > 20_000
+
+
+def test_maps_of_three_dimensions_and_grids_are_drawn(capture, tmp_path):
+    write(query_key(capture, {(0, 0): made(capture, dims=3)}), tmp_path / "turned.svg")
+    panels = [((0, 0), made(capture, seed=at)) for at in range(6)]
+    titles = [f"c = {c}" for c in (0.2, 0.4, 0.8, 1, 2.5, 5)]
+    view = query_key(capture, panels, titles=titles, marked=[3])
+    assert [panel["marked"] for panel in view.properties["panels"]] == [False] * 3 + [True] + [False] * 2
+    figure = drawer(view)(view)
+    assert set(titles) <= {text.get_text() for text in figure.axes[0].texts}
+    assert len(figure.axes[0].patches) == 1
+
+
+def test_the_map_beside_is_linked_by_token(capture):
+    one = made(collected(sentences=1, length=14))
+    n = len(one) // 2
+    rows = np.array([3, 0, 5])
+    beside = Map(np.zeros((3, 2)), Items(["a", "b", "c"], {"position": one.items.columns["position"][rows]}))
+    view = query_key(collected(sentences=1, length=14), {(0, 0): one}, beside=beside)
+    assert view.arrays["beside_rows"].tolist() == rows.tolist()
+    with pytest.raises(DataError, match="does not"):
+        query_key(
+            collected(sentences=1, length=14), {(0, 0): one},
+            beside=Map(np.zeros((1, 2)), Items(["x"], {"position": [n + 50]})),
+        )  # fmt: skip
+
+
+def test_maps_that_do_not_fit_are_refused(capture):
+    one = made(capture)
+    with pytest.raises(SettingsError, match="no map"):
+        query_key(capture, {})
+    with pytest.raises(SettingsError, match="color 'shape'"):
+        query_key(capture, {(0, 0): one}, color="shape")
+    with pytest.raises(DataError, match="same tokens"):
+        query_key(capture, {(0, 0): one, (0, 1): made(capture, 1, special="keep")})
+    with pytest.raises(DataError, match="capture it was made from"):
+        query_key(collected(), {(0, 0): one})
+
+
+def test_scales_stand_in_a_table_of_layers_and_heads(capture, tmp_path):
+    chosen = [choose_scale(capture, metric, 20, 3) for metric in ("weighted", "scaled", "norms")]
+    view = scales(chosen)
+    assert [table["title"][:3] for table in view.properties["tables"]] == ["(a)", "(b)", "(c)"]
+    np.testing.assert_allclose(view.arrays["values2"][0], chosen[2].c, rtol=1e-6)
+    write(view, tmp_path / "scales.png")
+
+
+def test_class_tables_and_clusters_are_drawn(capture, tmp_path):
+    tables = class_tables(capture)
+    view = class_view(tables)
+    assert not view.properties["together"]
+    assert len(view.properties["tables"]) == 3
+    np.testing.assert_allclose(view.arrays["second0"], tables[0, 0].weight, rtol=1e-6)
+    write(view, tmp_path / "classes.png")
+    write(cluster_view(capture, (0, 0), made(capture), 4), tmp_path / "clusters.png")
+
+
+def test_a_cell_without_a_value_is_drawn_as_none():
+    table = class_attention([1.0], [0], [0], ["a"], ["a", "b"], ["a", "b"])
+    view = matrices(
+        [Matrix("one", table.rows, table.columns, table.lift, "ratio")],
+        title="t",
+        row_name="q",
+        column_name="k",
+    )
+    figure = drawer(view)(view)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1", "–"]
+    with pytest.raises(DataError, match="2 columns"):
+        matrices([Matrix("one", ["a"], ["a", "b"], np.ones((1, 1)))], title="t")
+    with pytest.raises(SettingsError, match="no table"):
+        matrices([], title="t")

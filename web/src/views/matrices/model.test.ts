@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+
+import { cellColour, shares, valueText, type Table } from './model'
+
+const table = (values: number[], scale: Table['scale']): Table => ({ title: '', rows: ['a'], columns: values.map(String), values: Float32Array.from(values), scale, centre: 1, digits: 2, said: '', second: null, secondName: '' })
+
+it('ratios are drawn by their logarithm, alike above and below', () => {
+  expect(shares(table([0.25, 1, 4, NaN], 'ratio'))).toEqual([-1, 0, 1, null])
+})
+
+it('plain values run from nothing to the largest', () => {
+  expect(shares(table([0, 1, 2], 'plain'))).toEqual([0, 0.5, 1])
+})
+
+it('a centre has the colour of the ground, and what has no value has none', () => {
+  expect(cellColour(0, 'light', '#ffffff').fill).toBe('#ffffff')
+  expect(cellColour(-1, 'light', '#ffffff')).toEqual({ fill: '#c44f00', strong: true })
+  expect(cellColour(null, 'light', '#ffffff').fill).toBe('transparent')
+})
+
+it('values are written without needless zeros', () => {
+  expect(valueText(1.5, 2)).toBe('1.5')
+  expect(valueText(-0.25, 2)).toBe('−0.25')
+  expect(valueText(NaN, 2)).toBe('–')
+})

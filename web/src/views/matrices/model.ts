@@ -1,0 +1,79 @@
+import { heatColour, hex, rgb, type Rgb, type Theme } from '../../lib/colour'
+import type { View } from '../../lib/view'
+
+/** A labelled table; `second` are values told beside. */
+export interface Table {
+  title: string
+  rows: string[]
+  columns: string[]
+  values: Float32Array
+  scale: 'plain' | 'ratio'
+  centre: number
+  digits: number
+  said: string
+  second: Float32Array | null
+  secondName: string
+}
+
+interface Described extends Omit<Table, 'values' | 'second' | 'secondName'> {
+  array: string
+  second: string | null
+  second_name: string
+}
+
+export interface Tables {
+  title: string
+  subtitle: string
+  tables: Table[]
+  rowName: string
+  columnName: string
+  together: boolean
+  notes: string[]
+}
+
+export function readTables(view: View): Tables {
+  const properties = view.properties as unknown as { title: string; subtitle: string; tables: Described[]; row_name: string; column_name: string; together: boolean; notes: string[] }
+  return {
+    title: properties.title,
+    subtitle: properties.subtitle,
+    tables: properties.tables.map(({ array, second, second_name, ...table }) => ({
+      ...table,
+      values: view.arrays[array].data as Float32Array,
+      second: second ? (view.arrays[second].data as Float32Array) : null,
+      secondName: second_name,
+    })),
+    rowName: properties.row_name,
+    columnName: properties.column_name,
+    together: properties.together,
+    notes: properties.notes,
+  }
+}
+
+/** From far below the centre to far above it; the ground stands between. */
+const BELOW: Record<Theme, string> = { light: '#c44f00', dark: '#f69116' }
+
+/** The share of the way to the last colour, −1 to 1 for ratios and 0 to 1 for plain values; null without a value. */
+export function shares(table: Table): (number | null)[] {
+  const known = Array.from(table.values).filter(Number.isFinite)
+  if (table.scale === 'plain') {
+    const [low, high] = [Math.min(0, ...known), Math.max(...known, 1e-12)]
+    return Array.from(table.values, (value) => (Number.isFinite(value) ? (value - low) / (high - low) : null))
+  }
+  const ratio = (value: number) => Math.min(4, Math.max(-4, Math.log2(Math.max(value, 1e-6) / table.centre)))
+  const most = Math.max(...known.map((value) => Math.abs(ratio(value))), 1e-12)
+  return Array.from(table.values, (value) => (Number.isFinite(value) ? ratio(value) / most : null))
+}
+
+/** The colour of a share, and whether letters on it must be light. */
+export function cellColour(share: number | null, theme: Theme, ground: string): { fill: string; strong: boolean } {
+  if (share === null) return { fill: 'transparent', strong: false }
+  const strong = Math.abs(share) > 0.62
+  if (share >= 0) return { fill: hex(heatColour(0.9 * share, theme)), strong }
+  const [from, to] = [rgb(ground), rgb(BELOW[theme])]
+  return { fill: hex([0, 1, 2].map((c) => Math.round(from[c] + (to[c] - from[c]) * -share)) as unknown as Rgb), strong }
+}
+
+export function valueText(value: number, digits: number): string {
+  if (!Number.isFinite(value)) return '–'
+  return String(Number(value.toFixed(digits))).replace('-', '−')
+}

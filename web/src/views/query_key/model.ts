@@ -1,0 +1,199 @@
+import type { View } from '../../lib/view'
+import { categoryMark, type Theme } from '../../lib/colour'
+import { numberColumn, readColumn, type Column, type DescribedColumn, type Figure, type Scatter } from '../scatter/model'
+import type { Style } from '../scatter/style'
+
+/** One map of the view: a head, or a head under one constant. */
+export interface Panel {
+  row: number
+  layer: number
+  head: number
+  title: string
+  marked: boolean
+  quality: Figure[]
+  kl: number | null
+  order: number | null
+  strongest: number | null
+  anywhere: number | null
+  settings: Record<string, unknown>
+}
+
+export interface QueryKeys {
+  title: string
+  subtitle: string
+  labels: string[]
+  /** The first so many points are queries, the others keys. */
+  queries: number
+  count: number
+  dims: number
+  panels: Panel[]
+  layers: number[]
+  wide: number
+  /** Whether every panel is another head, so that they stand as layers × heads. */
+  isTable: boolean
+  columnNames: string[]
+  colour: string
+  sentence: Int32Array
+  position: Int32Array
+  sentences: string[]
+  special: string
+  beside: { xy: Float32Array; rows: Int32Array; quality: Figure[] } | null
+  notes: string[]
+}
+
+interface Described extends DescribedColumn {
+  per_panel: boolean
+}
+
+interface Properties {
+  title: string
+  subtitle: string
+  labels: string[]
+  queries: number
+  columns: Described[]
+  color: string
+  panels: Omit<Panel, 'row'>[]
+  steps: number
+  sentences: string[]
+  special: string
+  beside?: { quality: Figure[] }
+  notes: string[]
+}
+
+export function readQueryKeys(view: View): QueryKeys {
+  const properties = view.properties as unknown as Properties
+  const [, count, dims] = view.arrays['xy'].shape
+  const panels = properties.panels.map((panel, row) => ({ ...panel, row }))
+  const layers = [...new Set(panels.map(({ layer }) => layer))].sort((a, b) => a - b)
+  const heads = new Set(panels.map(({ layer, head }) => `${layer}.${head}`))
+  const numbers = (name: string) => Int32Array.from(view.arrays[properties.columns.find((column) => column.name === name)!.array].data)
+  return {
+    title: properties.title,
+    subtitle: properties.subtitle,
+    labels: properties.labels,
+    queries: properties.queries,
+    count,
+    dims,
+    panels,
+    layers,
+    wide: Math.max(...layers.map((number) => panels.filter(({ layer }) => layer === number).length)),
+    isTable: heads.size === panels.length && panels.length > 1,
+    columnNames: properties.columns.map(({ name }) => name),
+    colour: properties.color,
+    sentence: numbers('sentence'),
+    position: numbers('position'),
+    sentences: properties.sentences,
+    special: properties.special,
+    beside: properties.beside ? { xy: view.arrays['beside_xy'].data as Float32Array, rows: view.arrays['beside_rows'].data as Int32Array, quality: properties.beside.quality } : null,
+    notes: properties.notes,
+  }
+}
+
+/** A column as it is for one panel: norms and figures differ from head to head. */
+export function columnOf(view: View, all: QueryKeys, name: string, panel: number): Column {
+  const described = (view.properties as unknown as Properties).columns.find((column) => column.name === name)!
+  if (!described.per_panel) return readColumn(view, described)
+  const data = view.arrays[described.array].data as Float32Array
+  return numberColumn(name, data.subarray(panel * all.count, (panel + 1) * all.count))
+}
+
+/** A panel's coordinates, points × dims. */
+export function placesOf(view: View, all: QueryKeys, panel: number): Float32Array {
+  const size = all.count * all.dims
+  return (view.arrays['xy'].data as Float32Array).subarray(panel * size, (panel + 1) * size)
+}
+
+/** The strongest keys of every query of a head: rows of all points, −1 for none, and their weights. */
+export interface Lines {
+  each: number
+  keys: Int32Array
+  weights: Float32Array
+  aggregate: { values: Float32Array; size: number }
+}
+
+export async function linesOf(view: View, panel: Panel): Promise<Lines> {
+  const name = `${panel.layer}_${panel.head}`
+  const [keys, weights, aggregate] = await Promise.all(['keys', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()))
+  const steps = (view.properties as unknown as Properties).steps
+  return {
+    each: keys.shape[1],
+    keys: keys.data as Int32Array,
+    weights: Float32Array.from(weights.data, (value) => (value / steps) ** 2),
+    aggregate: { values: aggregate.data as Float32Array, size: aggregate.shape[0] },
+  }
+}
+
+export interface Link {
+  row: number
+  weight: number
+}
+
+/** Of a query its strongest keys; of a key the queries that have it among theirs. The strongest first. */
+export function links(lines: Lines, queries: number, row: number, most = 10): Link[] {
+  const found: Link[] = []
+  if (row < queries) {
+    for (let i = row * lines.each; i < (row + 1) * lines.each; i++)
+      if (lines.keys[i] >= 0 && lines.weights[i] > 0) found.push({ row: lines.keys[i], weight: lines.weights[i] })
+  } else {
+    for (let i = 0; i < lines.keys.length; i++)
+      if (lines.keys[i] === row) found.push({ row: Math.floor(i / lines.each), weight: lines.weights[i] })
+  }
+  return found.sort((a, b) => b.weight - a.weight || a.row - b.row).slice(0, most)
+}
+
+/** Rows of the tokens of one sentence, on one side, in order. */
+export function sentenceRows(all: QueryKeys, row: number): number[] {
+  const isQuery = row < all.queries
+  const [from, to] = isQuery ? [0, all.queries] : [all.queries, all.count]
+  const rows: number[] = []
+  for (let i = from; i < to; i++) if (all.sentence[i] === all.sentence[row]) rows.push(i)
+  return rows
+}
+
+/** The same token on the other side: the key of a query, the query of a key; −1 where there is none. */
+export function partner(all: QueryKeys, row: number): number {
+  const [from, to] = row < all.queries ? [all.queries, all.count] : [0, all.queries]
+  for (let i = from; i < to; i++) if (all.sentence[i] === all.sentence[row] && all.position[i] === all.position[row]) return i
+  return -1
+}
+
+/** A panel as the scatter's stage draws it. */
+export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Column): Scatter {
+  return {
+    title: panel.title, subtitle: '', count: all.count, dims: all.dims, at: placesOf(view, all, panel.row), labels: all.labels,
+    columns: [column], colour: column.name, rings: null, ringMeaning: '',
+    labelOrder: Int32Array.from({ length: all.count }, (_, i) => i), quantiles: null, quality: [], kls: [], notes: [], settings: [],
+  }
+}
+
+const CIRCLE = 0
+const DIAMOND = 2
+
+/** Queries are circles and keys diamonds, whatever the colour says; sides that are not shown go. */
+export function withSides(style: Style, queries: number, shown: 'both' | 'queries' | 'keys'): Style {
+  const shapes = style.shapes.slice()
+  const visible = style.visible.slice()
+  for (let i = 0; i < shapes.length; i++) {
+    const isQuery = i < queries
+    shapes[i] = isQuery ? CIRCLE : DIAMOND
+    if ((shown === 'queries' && !isQuery) || (shown === 'keys' && isQuery)) visible[i] = 0
+  }
+  // Queries and keys by turns, so that neither hides the other.
+  const rank = (row: number) => (row < queries ? 2 * row : 2 * (row - queries) + 1)
+  const order = Array.from(style.order).filter((row) => visible[row])
+  const sorted = style.order.length === shapes.length ? order.sort((a, b) => rank(a) - rank(b)) : order
+  return { ...style, shapes, visible, order: Uint32Array.from(sorted) }
+}
+
+export const SIDES = (theme: Theme) => [
+  { label: 'query', colour: categoryMark(0, theme).colour, shape: CIRCLE },
+  { label: 'key', colour: categoryMark(1, theme).colour, shape: DIAMOND },
+]
+
+export type SortName = 'place' | 'order' | 'strongest' | 'anywhere'
+
+/** The panels in order: as they came, or the highest figure first; those without it last. */
+export function arranged(panels: Panel[], sort: SortName): Panel[] {
+  if (sort === 'place') return panels
+  return [...panels].sort((a, b) => (b[sort] ?? -Infinity) - (a[sort] ?? -Infinity) || a.row - b.row)
+}
