@@ -105,10 +105,10 @@ def _choices(stream: Stream, ids: np.ndarray) -> np.ndarray:
             if token + 1 < len(given) or not stream.head
             else None
         )
-        wanted = dict.fromkeys([*best[:3], *([] if told is None else [told]), *best[3:]])
+        wanted: dict[int, None] = dict.fromkeys([*best[:3], *([] if told is None else [told]), *best[3:]])
         for node in ids[::-1, token]:
-            wanted |= dict.fromkeys(int(word) for word in node)
-        wanted |= dict.fromkeys(range(chosen.shape[1]))
+            wanted.update(dict.fromkeys(int(word) for word in node))
+        wanted.update(dict.fromkeys(range(chosen.shape[1])))
         chosen[token] = list(wanted)[: chosen.shape[1]]
     return chosen
 
@@ -228,7 +228,7 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
     massive = [int(d) for d in np.argsort(-ratio)[:5] if ratio[d] > 100]
     if massive and not stream.post_norm:
         dim = massive[0]
-        node, token = np.unravel_index(size[..., dim].argmax(), size.shape[:2])
+        node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
             {
