@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from langscape.engine import WordColours
 
 PROMPTS = {
-    "lstm-tiny": "the small dog that chases the birds barks .",
+    "lstm-tiny": "the small dog that chases a bird barks .",
     "lstm": "the people of the united states have",
 }
 """What is read where no prompt is given, by model."""
