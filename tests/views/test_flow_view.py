@@ -205,3 +205,20 @@ def test_what_is_missing_or_impossible_is_said():
 def test_a_model_without_a_prompt_reads_one_of_its_own():
     assert make_flow(lstm()).properties["tokens"]
     assert "Italy" in default_prompt(stream_of("llama").model)
+
+
+def test_a_node_mixes_the_colours_of_the_words_it_says_and_a_head_without_words_is_grey():
+    view = make_flow(stream_of("llama").model, TEXT)
+    for node, token in ((0, 1), (3, 4), (6, 8)):
+        told = view.arrays["word_colours"][view.arrays["lens"][node, token]]
+        mixed = np.average(told, axis=0, weights=view.arrays["lens_values"][node, token])
+        np.testing.assert_allclose(view.arrays["colour_stream"][node, token], mixed, atol=0.51)
+    none = view.arrays["heads_words"][..., 0] < 0
+    assert (view.arrays["colour_heads"][none] == [154, 160, 168]).all()
+
+
+def test_of_a_large_vocabulary_the_words_of_the_page_are_coloured(monkeypatch):
+    monkeypatch.setattr("langscape.run.flow.WHOLE", 10)
+    view = make_flow(stream_of("gpt2").model, TEXT)
+    assert len(np.unique(view.arrays["word_colours"], axis=0)) > 20
+    assert [one["label"] for one in view.properties["quality"]] == ["Sums", "Colours"]

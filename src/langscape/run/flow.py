@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from langscape.engine import WordColours
 
 PROMPTS = {
-    "lstm-tiny": "the small dog that chases the birds barks .",
+    "lstm-tiny": "the small dog that chases a bird barks .",
     "lstm": "the people of the united states have",
 }
 """What is read where no prompt is given, by model."""
 
-WHOLE, SAMPLED, AMONG = 10_000, 1000, 250
-"""Words up to which a vocabulary is coloured as a whole; of a larger one, those that are mapped, and those of
-the mapped among which thousands of heads and states are fitted."""
+WHOLE = 10_000
+"""Words up to which a vocabulary is coloured as a whole; of a larger one, those that a page speaks of."""
 
 
 @step(
     "flow.view",
-    version=1,
+    version=2,
     defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
     revision=revision,
 )
@@ -95,29 +94,47 @@ def default_prompt(model: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """Colours with the method of fitting chosen; of a large vocabulary, a sample of words is mapped.
-
-    table is (words, dim); words beside the sample are fitted when asked for.
-    """
+    """Colours of a whole vocabulary, with the method of fitting chosen."""
 
     base: WordColours
-    table: Any
     method: Literal["force", "exact"]
 
     @property
     def quality(self) -> Mapping[str, float]:
-        """Of the words that are mapped."""
+        """How well colours follow vectors."""
         return self.base.quality
 
     def of(self, ids: Sequence[int]) -> np.ndarray:
         """The colours of words by their numbers."""
-        if len(self.table) == len(self.base.rgb):
-            return self.base.rgb[list(ids)]
-        return self.base.fit(np.asarray(self.table[list(ids)]), "exact")
+        return self.base.rgb[list(ids)]
 
     def fit(self, vectors: Any) -> np.ndarray:
         """The colours of other vectors."""
         return self.base.fit(vectors, self.method)
+
+
+class PagePalette:
+    """Colours of a vocabulary too large to be mapped: those words are mapped together that are asked for.
+
+    A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far
+    from all of it, and take one colour.
+    """
+
+    def __init__(self, table: Any, space: str, seed: int) -> None:
+        self.table, self.space, self.seed = table, space, seed
+        self.quality: dict[str, float] = {}
+
+    def of(self, ids: Sequence[int]) -> np.ndarray:
+        """The colours of words by their numbers; `quality` then says how well they follow the vectors."""
+        from langscape.engine import colours
+
+        base = colours(np.asarray(self.table[list(ids)]), space=self.space, seed=self.seed)  # type: ignore[arg-type]
+        self.quality = dict(base.quality)
+        return base.rgb
+
+    def fit(self, vectors: Any) -> np.ndarray:
+        """Not to be had: a stream takes the colours of its words."""
+        raise SettingsError("vectors of a large vocabulary take the colours of the words they say")
 
 
 class _Table:
@@ -134,10 +151,12 @@ class _Table:
         return isinstance(other, _Table) and self.name == other.name
 
 
-def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Palette:
+def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Palette | PagePalette:
     if fit not in ("force", "exact"):
         raise SettingsError(f"fit {fit!r} is not known; use force or exact")
-    return Palette(_base(_Table(rows, revision), space, seed), rows, fit)  # type: ignore[arg-type]
+    if len(rows) > WHOLE:
+        return PagePalette(rows, space, seed)
+    return Palette(_base(_Table(rows, revision), space, seed), fit)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=2)
@@ -145,12 +164,7 @@ def _base(table: _Table, space: str, seed: int) -> WordColours:
     """The words' map, made once for a model: a new prompt finds it there."""
     from langscape.engine import colours
 
-    count = len(table.rows)
-    if count <= WHOLE:
-        return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
-    chosen = np.sort(np.random.default_rng(seed).choice(count, SAMPLED, replace=False))
-    made = colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
-    return replace(made, mapped=made.mapped[:: SAMPLED // AMONG])
+    return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
 
 
 def pack_view(view: View) -> Arrays:

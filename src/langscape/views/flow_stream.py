@@ -8,13 +8,15 @@ import numpy as np
 
 from langscape.data import View
 from langscape.metrics import change
-from langscape.views.flow import Book, Colours, bytes_of, colour_quality, halves, word_colours
+from langscape.views.flow import Book, Colours, colour_quality, halves, word_colours
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
 
 BUDGET = 11_500_000
 """Bytes, in base64, that a page's vectors may take; beyond, they are rounded and then heads left out."""
+
+GREY = np.array([154, 160, 168])
 
 CHOICES, SPLIT, BUSY = 12, 4, 24
 """Words per position whose scores are taken apart, those of them split over tokens and neurons, and heads
@@ -54,16 +56,12 @@ def stream_flow(
         _norms(stream, arrays)
     width = held["stream"].shape[-1]
     if colours is not None:
-        usual = float(stream.words.norm(dim=1).mean())
-        notes.append("vectors take the colour of their direction, as if they were as long as a usual word")
-        arrays["word_colours"] = word_colours(colours, book.ids)
-        for name in ("stream", "heads", "mlp"):
-            vectors = held[name]
-            # Streams grow far beyond the words' length and heads add little: only direction has a colour
-            flat = vectors.reshape(-1, width)
-            length = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-12)
-            fitted = colours.fit(flat / length * usual)
-            arrays[f"colour_{name}"] = bytes_of(fitted).reshape(*vectors.shape[:-1], 3)
+        notes.append("vectors take the mixed colours of the words they say; heads without words are grey")
+        named = arrays["word_colours"] = word_colours(colours, book.ids)
+        shares = words.values if stream.head else np.exp(20 * words.values)
+        arrays["colour_stream"] = _mixed(named, arrays["lens"], shares)
+        for name, found in raised.items():
+            arrays[f"colour_{name}"] = _mixed(named, arrays[f"{name}_words"], np.nan_to_num(found.values))
     layers, heads = held["attention"].shape[:2]
     model = stream.model
     properties: dict[str, Any] = {
@@ -88,6 +86,14 @@ def stream_flow(
     return View("flow", properties, arrays)
 
 
+def _mixed(named: np.ndarray, ids: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The colours of words (…, top) mixed by their shares, uint8; grey where there are none."""
+    weights = np.where(ids >= 0, np.maximum(shares, 0), 0)[..., None].astype(np.float64)
+    total = weights.sum(-2)
+    mixed = (named[ids] * weights).sum(-2) / np.where(total > 0, total, 1)
+    return np.where(total > 0, np.round(mixed), GREY).astype(np.uint8)
+
+
 def _choices(stream: Stream, ids: np.ndarray) -> np.ndarray:
     """Per token, the words whose scores are taken apart: the next one, the best, then others of the lens."""
     given = np.asarray(stream.capture.made["ids"])
@@ -101,8 +107,8 @@ def _choices(stream: Stream, ids: np.ndarray) -> np.ndarray:
         )
         wanted: dict[int, None] = dict.fromkeys([*best[:3], *([] if told is None else [told]), *best[3:]])
         for node in ids[::-1, token]:
-            wanted |= dict.fromkeys(int(word) for word in node)
-        wanted |= dict.fromkeys(range(chosen.shape[1]))
+            wanted.update(dict.fromkeys(int(word) for word in node))
+        wanted.update(dict.fromkeys(range(chosen.shape[1])))
         chosen[token] = list(wanted)[: chosen.shape[1]]
     return chosen
 
@@ -222,7 +228,7 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
     massive = [int(d) for d in np.argsort(-ratio)[:5] if ratio[d] > 100]
     if massive and not stream.post_norm:
         dim = massive[0]
-        node, token = np.unravel_index(size[..., dim].argmax(), size.shape[:2])
+        node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
             {
