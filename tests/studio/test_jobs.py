@@ -131,6 +131,7 @@ def test_a_job_whose_data_is_refused_says_what_by_the_name_the_user_gave(client,
     assert "Traceback" not in failed["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
     record = client.ask("words", {**ENDLESS, "seed": 7}, vectors="sample-words")
     jobs = running.jobs
@@ -152,7 +153,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
 @pytest.mark.slow
 def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
     one = start_apart()
-    asked = {"limit": 900, "steps": 4000, "seed": 1}
+    asked = {"limit": 600, "steps": 4000, "seed": 1}
     record = one.client.ask("words", asked, vectors="sample-words")
     queued = one.client.ask("words", {**asked, "seed": 2, "limit": 100}, vectors="sample-words")
     one.client.wait(record["id"], "running")
@@ -170,7 +171,7 @@ def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
 @pytest.mark.slow
 def test_a_server_that_is_stopped_leaves_its_jobs_to_the_next(start_apart):
     one = start_apart()
-    record = one.client.ask("words", {"limit": 900, "steps": 4000}, vectors="sample-words")
+    record = one.client.ask("words", {"limit": 600, "steps": 4000}, vectors="sample-words")
     one.client.wait(record["id"], "running")
     one.stop()
     assert one.process.returncode == 0
