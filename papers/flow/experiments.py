@@ -99,10 +99,8 @@ def run(
     looked = {}
     for key, (_, result) in zip(keys, sweep.results(), strict=True):
         looked[key] = look(rebuilt(result), result["loss"], lines)
-    pages = {
-        fault: make_flow(looked[fault, plan.seeds[0]].model, PROMPT, title=f"{fault}: {about.said}")
-        for fault, about in FAULTS.items()
-    }
+    first = plan.seeds[0]
+    pages = {fault: make_flow(looked[fault, first].model, PROMPT, title=fault) for fault in FAULTS}
     return Results(plan, looked, least_perplexity(lines, surprises), pages)
 
 

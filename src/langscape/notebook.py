@@ -66,7 +66,7 @@ def _class() -> type[Any]:
         def selected(self) -> list[str]:
             """The labels of the selected rows."""
             labels = self.view.properties.get("labels") or self.view.properties.get("tokens") or ()
-            return [labels[row] for row in self.selection if 0 <= row < len(labels)]
+            return [str(labels[row]) for row in self.selection if 0 <= row < len(labels)]
 
         @property
         def rows(self) -> dict[str, np.ndarray]:

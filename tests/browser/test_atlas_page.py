@@ -78,7 +78,7 @@ def test_every_head_is_there_numbered_from_0(page):
 
 
 def test_sorting_by_a_score_shows_it_and_turns_round(page):
-    page.get_by_label("Sort").select_option("Entropy")
+    page.get_by_role("combobox", name="Sort").select_option("Entropy")
     order = [f"{KEYS[row][0]}.{KEYS[row][1]}" for row in np.argsort(-ENTROPY)]
     assert shown(page) == order
     expect(head(page, order[0])).to_contain_text("12")
@@ -91,20 +91,20 @@ def test_heads_are_filtered_by_what_they_do_and_by_number(page):
     page.get_by_role("button", name="previous-token 3").click()
     assert shown(page) == ["0.0", "1.0", "2.0"]
     page.get_by_role("button", name="previous-token 3").click()
-    page.get_by_label("Only heads of this number or name").fill("2.")
+    page.get_by_role("textbox", name="Only heads of this number or name").fill("2.")
     assert shown(page) == ["2.0", "2.1", "2.2", "2.3"]
-    page.get_by_label("Only heads of this number or name").fill("sink")
+    page.get_by_role("textbox", name="Only heads of this number or name").fill("sink")
     assert shown(page) == ["0.1", "1.1", "2.1"]
-    page.get_by_label("Only heads of this number or name").fill("zebra")
+    page.get_by_role("textbox", name="Only heads of this number or name").fill("zebra")
     page.get_by_role("button", name="Show all").click()
     assert len(shown(page)) == 12
 
 
 def test_heads_are_grouped(page):
-    page.get_by_label("Group").select_option("what it does")
+    page.get_by_role("combobox", name="Group").select_option("what it does")
     headings = page.locator(".sight h2")
     expect(headings).to_have_text(["previous-token 3", "first-token sink 3", "broad 3", "(none) 3"])
-    page.get_by_label("Group").select_option("Cluster")
+    page.get_by_role("combobox", name="Group").select_option("Cluster")
     expect(headings).to_have_text(["x 6", "y 6"])
 
 
@@ -141,7 +141,7 @@ def test_arrows_lead_to_the_neighbouring_heads(page):
 
 
 def test_arrows_follow_the_order_that_is_shown(page):
-    page.get_by_label("Sort").select_option("Entropy")
+    page.get_by_role("combobox", name="Sort").select_option("Entropy")
     order = shown(page)
     head(page, order[3]).click()
     page.keyboard.press("ArrowRight")
@@ -170,7 +170,7 @@ def test_a_token_lights_up_in_every_map(page):
 def test_hidden_special_tokens_are_on_no_map_and_in_no_line(page):
     head(page, "0.1").click()
     expect(page.locator("[data-side='from']")).to_have_count(9)
-    page.get_by_label("Hide special tokens").check()
+    page.get_by_role("checkbox", name="Hide special tokens").check()
     expect(page.locator("[data-side='from']")).to_have_count(7)
     page.get_by_label("Light a token in every map").fill("CLS")
     expect(page.locator("[role='search'] [aria-live]")).to_have_text("no match")
@@ -195,7 +195,7 @@ def test_colour_by_a_column_of_the_tokens(page):
 
 
 def test_the_maps_of_the_heads_shown_are_saved(page):
-    page.get_by_label("Only heads of this number or name").fill("1.")
+    page.get_by_role("textbox", name="Only heads of this number or name").fill("1.")
     page.wait_for_function("() => document.querySelectorAll('[data-head]').length < 12")
     names = shown(page)
     with page.expect_download() as waiting:
@@ -259,7 +259,7 @@ def test_axe_finds_nothing_serious(open_page, axe, scheme):
     page = open_page(atlas(*parts()), color_scheme=scheme, wait=False).page
     head(page, "1.0").click()
     expect(page.locator("[data-side='from']")).to_have_count(9)
-    page.get_by_label("Sort").select_option("Entropy")
+    page.get_by_role("combobox", name="Sort").select_option("Entropy")
     page.evaluate(axe)
     found = page.evaluate("() => axe.run()")["violations"]
     bad = [

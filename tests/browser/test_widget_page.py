@@ -1,4 +1,4 @@
-"""The notebook widget in a page of its own: drawn from bytes, with a selection that goes both ways."""
+"""The notebook widget's module in a page of its own: drawn from bytes, its selection kept on both sides."""
 
 import base64
 import json

@@ -236,19 +236,3 @@ def test_the_shipped_models_open_and_beat_counts_of_pairs(name: str) -> None:
     sizes = {"lstm-tiny": (20, 7, 1), "lstm": (4000, 128, 2)}
     assert (len(model.words), model.dim, model.layers) == sizes[name]
     assert sum(f.stat().st_size for one in SHIPPED for f in shipped_path(one).iterdir()) < 3e6
-
-
-def test_the_tiny_model_remembers_the_number_of_its_subject() -> None:
-    model = open_model("lstm-tiny")
-    assert isinstance(model, LSTMModel)
-    row = model.tokenizer.number
-
-    def plural(text: str) -> float:
-        shares = capture(model, text)["softmax"][-1]
-        many = sum(shares[row[verb]] for verb in ("bark", "sleep", "sing", "chase"))
-        one = sum(shares[row[verb]] for verb in ("barks", "sleeps", "sings", "chases"))
-        return float(many / (many + one))
-
-    for near in ("a cat", "the cats", "the small birds"):
-        assert plural(f"the dogs near {near}") > 0.9
-        assert plural(f"a dog near {near}") < 0.1

@@ -12,6 +12,7 @@ from papers.flow import experiments, report
 from papers.flow.faults import FAULTS, KNOWN, _spoiled
 from papers.flow.grammar import PREY, WORDS, least_perplexity, sentences
 
+from langscape.models import capture, open_model
 from langscape.run.store import Store
 
 
@@ -52,6 +53,23 @@ def test_faults_spoil_what_they_say_and_nothing_else() -> None:
         if fault not in ("wrong pairs", "collided"):
             assert _spoiled(line, fault) == line
     assert KNOWN.words == WORDS
+
+
+def test_the_tiny_model_remembers_the_number_of_a_subject_some_words_back() -> None:
+    model = open_model("lstm-tiny")
+    many = [model.words.index(verb) for verb in ("bark", "sleep", "sing", "chase")]
+    one = [row - 1 for row in many]  # each beside its plural
+    right = []
+    for line in sentences(400, seed=77)[0]:
+        words = line.split()
+        verb = next(
+            at for at, word in enumerate(words) if word.rstrip("s") in ("bark", "sleep", "sing", "chase")
+        )
+        if "near" in words[:verb] and "that" not in words[:verb]:
+            chances = capture(model, " ".join(words[:verb]))["softmax"][-1]
+            right.append((chances[many].sum() > chances[one].sum()) != words[verb].endswith("s"))
+    assert len(right) > 60
+    assert np.mean(right) > 0.9
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def _graph(affinities: Affinities) -> Any:
 
     P = csr_matrix(affinities.P)
     largest = np.asarray(P.max(axis=1).todense(), np.float64).ravel()
-    one = diags(1.0 / np.where(largest > 0, largest, 1.0)) @ P
+    one: Any = diags(1.0 / np.where(largest > 0, largest, 1.0)) @ P
     both = one.multiply(one.T)
     return coo_matrix(one + one.T - both)
 

@@ -162,9 +162,9 @@ def _kappa2(Y: np.ndarray, spread: np.ndarray) -> float:
     """κ² for which the middle ellipse reaches about as far as the nearest item on the map."""
     if len(Y) < 2 or not (spread > 0).any():
         return 1.0
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
-    gaps = cKDTree(Y).query(Y, k=2)[0][:, 1]
+    gaps = KDTree(Y).query(Y, k=2)[0][:, 1]
     gaps = gaps[gaps > 0]
     gap = float(np.median(gaps)) if len(gaps) else 1.0
     return (0.75 * gap) ** 2 / float(np.median(spread[spread > 0]))

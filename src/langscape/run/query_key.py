@@ -336,9 +336,9 @@ def class_tables(
         one = head_vectors(capture, *key, special=special)
         if column not in one.queries.columns:
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
-        kinds = [[str(value) for value in side.columns[column]] for side in (one.queries, one.keys)]
+        asking, asked = ([str(value) for value in side.columns[column]] for side in (one.queries, one.keys))
         pairs = one.pairs
-        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, *kinds, CLASSES)
+        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asking, asked, CLASSES)
     return tables
 
 

@@ -99,7 +99,7 @@ def _choices(stream: Stream, ids: np.ndarray) -> np.ndarray:
             if token + 1 < len(given) or not stream.head
             else None
         )
-        wanted = dict.fromkeys([*best[:3], *([] if told is None else [told]), *best[3:]])
+        wanted: dict[int, None] = dict.fromkeys([*best[:3], *([] if told is None else [told]), *best[3:]])
         for node in ids[::-1, token]:
             wanted |= dict.fromkeys(int(word) for word in node)
         wanted |= dict.fromkeys(range(chosen.shape[1]))
@@ -229,7 +229,7 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
                 "vector": "stream", "layer": int(node), "step": int(token), "share": float(ratio[dim]),
                 "level": "notice",
                 "text": f"dimension {dim}{others} grows to {held['stream'][node, token, dim]:.0f} at "
-                f"“{held.tokens[token]}”, {ratio[dim]:.0f} times the usual size",
+                f"“{held.tokens[int(token)]}”, {ratio[dim]:.0f} times the usual size",
             }
         )  # fmt: skip
     added = np.linalg.norm(held["heads"], axis=-1).max(-1)

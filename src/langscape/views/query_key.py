@@ -45,7 +45,8 @@ def query_key(
     titles name the panels, `marked` says which wear a frame. All maps must hold the same tokens. beside is
     the attention-head map of the same tokens, shown linked with the first map. color names a column.
     """
-    panels = list(maps.items()) if isinstance(maps, Mapping) else [(tuple(key), one) for key, one in maps]
+    given = maps.items() if isinstance(maps, Mapping) else maps
+    panels: list[tuple[Key, Map]] = [((layer, head), one) for (layer, head), one in given]
     if not panels:
         raise SettingsError("there is no map to show; give {(layer, head): map}")
     first = panels[0][1]
