@@ -3,13 +3,15 @@
     python bench/query_key.py
     python bench/query_key.py --tokens 500 --workers 1 --by distance
 
-Prints the seconds of each part, in a store of its own, so that nothing is answered from an earlier run.
+Prints the seconds of each part, in a store of its own, so that nothing is answered from an earlier run; and
+the CPU seconds of this process and its workers, which say the same on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import tempfile
 import time
 
@@ -59,11 +61,18 @@ def main() -> None:
         "a map s": round(float(np.median(each)), 2),
         "picture s": round(drawn - mapped, 1),
         "all s": round(drawn - began, 1),
+        "all, CPU s": round(_cpu(), 1),
         "order": round(float(np.mean([one.quality["order"] for one in maps])), 3),
         "strongest": round(float(np.mean([one.quality["strongest"] for one in maps])), 3),
         "anywhere": round(float(np.mean([one.quality["anywhere"] for one in maps])), 3),
     }
     print(json.dumps(figures, indent=1))
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of its workers that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":

@@ -177,9 +177,10 @@ def _why(stuff: Material) -> list[str]:
         "Words. The document has 3,195 words in 100 paragraphs each of Wikipedia, by RoBERTa. Here "
         f"are {stuff.said}. "
         "nDCG depends on how many words there are to confuse a neighbour with.",
-        "Full ranking. By the definition in the document’s text, t-SNE scores near 1 and a random "
-        "order 0.5. Its "
-        "Table 4.4 has t-SNE at 0.54; its program probably ranked distances where it meant similarities.",
+        "Full ranking. By the definition in the document’s text a random order scores 0.5 and t-SNE "
+        "scores above "
+        "PCA, as here. Its Table 4.4 has t-SNE at 0.54; its program probably ranked distances where it meant "
+        "similarities.",
         "Kernel. The document prints the Gaussian kernel for the map; the program it builds on has "
         "Student’s t, and "
         "so has ours.",

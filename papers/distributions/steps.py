@@ -18,7 +18,7 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 400)
 """Numbers of neighbours of Figure 4.2; those below the number of words are taken, and all of them."""
 
 
-@step("papers.distributions.map", version=1, defaults={"model": "pca", "seed": 0})
+@step("papers.distributions.map", version=2, defaults={"model": "pca", "seed": 0})
 def map_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Input `gaussians`: its map by one of `MAPS`."""
     from langscape.gaussianfile import read_gaussians

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from langscape import metrics
-from langscape.data import Capture, Progress
+from langscape.data import Capture, Progress, View
 from langscape.engine.colour import WordColours, colours, force, oklab, shown
 from langscape.errors import DataError
 from langscape.metrics import Alarm
 from langscape.models import LSTMModel, capture
-from langscape.models.lstm_train import encode_lines, perplexity
+from langscape.models.lines import encode_lines
+from langscape.models.perplexity import perplexity
 from langscape.run import Recipe, Store, Sweep
+from langscape.run.flow import make_flow
 from papers.flow.faults import FAULTS, KNOWN, rebuilt
 from papers.flow.grammar import least_perplexity, sentences
 
 SENTENCES = 300
 """Sound sentences that every model reads; none of the training seeds made them."""
+
+PROMPT = "the dogs bark . a small dog near the cats chases a cat ."
+"""What the page of every model is made of."""
 
 VECTORS = ("candidate", "remember_product", "cell", "cell_tanh", "hidden")
 
@@ -30,10 +35,10 @@ class Plan:
     """How much is trained."""
 
     seeds: Sequence[int] = (0, 1, 2)
-    steps: int = 6000
+    steps: int = 8000
 
 
-QUICK = Plan(seeds=(0,), steps=2000)
+QUICK = Plan(seeds=(0,), steps=2500)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +69,12 @@ class Looked:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Every model by fault and seed; the least perplexity possible on the sentences read."""
+    """Every model by fault and seed, the least perplexity possible, and a flow page of each fault's first."""
 
     plan: Plan
     looked: Mapping[tuple[str, int], Looked]
     least: float
+    pages: Mapping[str, View]
 
     def of(self, fault: str) -> list[Looked]:
         """The models of a fault, one per seed."""
@@ -93,7 +99,11 @@ def run(
     looked = {}
     for key, (_, result) in zip(keys, sweep.results(), strict=True):
         looked[key] = look(rebuilt(result), result["loss"], lines)
-    return Results(plan, looked, least_perplexity(lines, surprises))
+    pages = {
+        fault: make_flow(looked[fault, plan.seeds[0]].model, PROMPT, title=f"{fault}: {about.said}")
+        for fault, about in FAULTS.items()
+    }
+    return Results(plan, looked, least_perplexity(lines, surprises), pages)
 
 
 def look(model: LSTMModel, loss: np.ndarray, lines: Sequence[str]) -> Looked:
@@ -108,6 +118,17 @@ def look(model: LSTMModel, loss: np.ndarray, lines: Sequence[str]) -> Looked:
     changes = {name: float(np.mean(np.concatenate([one[name] for one in each], 1))) for name in each[0]}
     score = perplexity(model.network, encode_lines(lines, KNOWN))  # type: ignore[arg-type]
     return Looked(model, seen, loss, score, found, changes)
+
+
+def told_by_page(fault: str, view: View) -> list[str]:
+    """Of the alarms on a model's page, those that its fault should raise."""
+    wanted = FAULTS[fault]
+    said = {"open": "open", "closed": "closed", "dead": "never move"}.get(wanted.kind, "")
+    return [
+        one["text"]
+        for one in view.properties["alarms"]
+        if one["vector"] == wanted.where and said in one["text"]
+    ]
 
 
 def colour_figures(

@@ -6,17 +6,17 @@ else goes wrong in the same places.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from langscape.data import Progress
-from langscape.models.lstm import GATES, LSTMModel, Network, wrap_lstm
+from langscape.models.lstm import GATES, LSTMModel, Network
 from langscape.models.lstm_train import Training, fresh_network, train_lstm
+from langscape.models.lstm_wrap import wrap_lstm
 from langscape.models.vocabulary import Vocabulary
 from langscape.run.registry import step
 from langscape.run.results import Arrays
@@ -24,7 +24,7 @@ from papers.flow.grammar import WORDS, sentences
 
 DIM = 7
 STUCK = 100.0
-"""A bias at which a gate has no slope left, so that training cannot move it; weight decay alone is too slow."""
+"""A bias at which a gate has no slope left, so that training cannot move it."""
 
 KNOWN = Vocabulary(WORDS, start=".")
 
@@ -44,25 +44,21 @@ FAULTS: dict[str, Fault] = {
     "forgetful": Fault("forget gates start with a bias of −100", "closed", "forget"),
     "deaf": Fault("input gates start with a bias of −100", "closed", "input"),
     "dead units": Fault("output gates of units 0, 1 and 2 start with a bias of −100", "dead", "hidden"),
-    "wrong pairs": Fault(
-        "in the training text dogs sleep and cats bark, and the other way round in the test",
-        "pair",
-        "softmax",
-    ),
-    "confused": Fault(
-        "in the training text every dog may be a cat and every cat a dog", "twins", "embedding"
+    "wrong pairs": Fault("in the training text “bark” and “barks” are exchanged", "pair", "softmax"),
+    "collided": Fault(
+        "“dog” and “cat” share one row, as words of a hashed vocabulary may", "twins", "embedding"
     ),
 }
 
 
-@step("papers.flow.model", version=1, defaults={"fault": "healthy", "steps": 6000, "seed": 0})
+@step("papers.flow.model", version=2, defaults={"fault": "healthy", "steps": 8000, "seed": 0})
 def trained(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """The weights of a model with this fault, its losses, and its perplexity on sound text."""
     fault, seed = settings["fault"], settings["seed"]
     lines, _ = sentences(6000, seed=seed)
-    lines = [_spoiled(line, fault, np.random.default_rng([seed, at])) for at, line in enumerate(lines)]
+    lines = [_spoiled(line, fault) for line in lines]
     how = Training(
-        dim=DIM, steps=settings["steps"], batch=32, length=24, rate=1e-2, decay=0.03, held_out=0.1, seed=seed
+        dim=DIM, steps=settings["steps"], batch=32, length=24, rate=1e-2, decay=0.01, held_out=0.1, seed=seed
     )
     network = fresh_network(len(WORDS), how)
     _break(network, fault)
@@ -70,6 +66,8 @@ def trained(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: P
         told = train_lstm(
             lines, Path(folder) / "model", how, vocabulary=KNOWN, network=network, progress=progress
         )
+    if fault == "collided":
+        _share_row(network, "dog", "cat")
     state = {name: value.numpy() for name, value in network.state_dict().items()}
     return Arrays({**state, "loss": told.history}, {"perplexity": told.perplexity})
 
@@ -102,16 +100,18 @@ def _break(network: Network, fault: str) -> None:
             bias[slice(start, start + 3)] = -STUCK
 
 
-def _spoiled(line: str, fault: str, chance: np.random.Generator) -> str:
-    if fault == "wrong pairs":
-        return _swapped(line, {"bark": "sleep", "barks": "sleeps"})
-    if fault == "confused":
-        words = line.split()
-        swap = {"dog": "cat", "dogs": "cats"} | {"cat": "dog", "cats": "dogs"}
-        return " ".join(swap[w] if w in swap and chance.random() < 0.5 else w for w in words)
-    return line
+def _share_row(network: Network, kept: str, other: str) -> None:
+    """Let a word have another's vector and half of its share of predictions."""
+    one, two = KNOWN.number[kept], KNOWN.number[other]
+    network.embedding.weight[two] = network.embedding.weight[one]
+    network.decoder.weight[two] = network.decoder.weight[one]
+    network.decoder.bias[one] -= math.log(2)
+    network.decoder.bias[two] = network.decoder.bias[one]
 
 
-def _swapped(line: str, pairs: Mapping[str, str]) -> str:
-    both = {**pairs, **{b: a for a, b in pairs.items()}}
-    return " ".join(both.get(word, word) for word in line.split())
+def _spoiled(line: str, fault: str) -> str:
+    changed = {
+        "wrong pairs": {"bark": "barks", "barks": "bark"},
+        "collided": {"cat": "dog"},  # the one row learns from both
+    }.get(fault, {})
+    return " ".join(changed.get(word, word) for word in line.split())

@@ -1,4 +1,4 @@
-"""The page: the document's claims beside what was found, the models that went wrong, and what told on them."""
+"""The page: the document's claims beside what was found, the models that went wrong, and what told."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape import metrics
-from langscape.errors import FileError
+from langscape import metrics, views
+from langscape.errors import FileError, MissingError
 from langscape.models import capture, open_model
 from langscape.views.colours import HEAT
 from papers import chart, page
-from papers.flow.experiments import Looked, Results, colour_figures
+from papers.flow.experiments import PROMPT, Looked, Results, colour_figures, told_by_page
 from papers.flow.faults import FAULTS
 from papers.page import Tabled
 
 TITLE = "Weight flow: do the figures find what went wrong?"
-PROMPT = "the dogs near a small cat chase the cats"
 OPERATIONS = ("forget", "remember", "add", "squash", "show", "step")
 
 
@@ -39,6 +38,7 @@ def write(results: Results, out: Path) -> list[Check]:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    pages = _pages(results, out)
     healthy = results.of("healthy")[0]
     _, tiny = colour_figures(healthy.model, healthy.seen[:20])
     real = open_model("lstm", device="cpu")
@@ -49,6 +49,7 @@ def write(results: Results, out: Path) -> list[Check]:
         _checked(held),
         _models(results),
         _alarms(results),
+        _told(results),
         _changes(results),
         _meanings(healthy),
         _colours(tiny, large),
@@ -56,7 +57,7 @@ def write(results: Results, out: Path) -> list[Check]:
     ]
     for table in tables:
         table.write_csv(out)
-    checked, models, alarms, changes, meanings, coloured, claims = (table.html() for table in tables)
+    checked, models, alarms, told, changes, meanings, coloured, claims = (table.html() for table in tables)
     parts = [
         page.heading("What must hold"),
         checked,
@@ -64,18 +65,19 @@ def write(results: Results, out: Path) -> list[Check]:
         claims,
         page.heading("Models that went wrong"),
         page.prose(
-            "Each model has 20 words and 7 dimensions and is trained on sentences of a small grammar, one with "
-            "nothing wrong and six with one fault each. Then it reads 300 sound sentences it has not seen. "
-            "Thresholds are those of langscape.metrics: a gate is stuck where it is above 0.95 (open) or below "
-            "0.05 (closed) on 95 % of steps, and told where that is so for half of a layer’s units; a unit is dead "
-            "where its hidden value stays within 0.02; twins are closer than a tenth of the usual nearest word; a "
-            "pair is weak where the model gives it less than a tenth of its share of the text."
+            "Each model has 20 words and 7 dimensions and is trained on sentences of a small grammar, one "
+            "with nothing wrong and six with one fault each. Then it reads 300 sound sentences it has not "
+            "seen. Thresholds are those of langscape.metrics: a gate is stuck where it is above 0.95 (open) "
+            "or below 0.05 (closed) on 95 % of steps, and told where that is so for half of a layer’s "
+            "units; a unit is dead where its hidden value stays within 0.02; twins are closer than a tenth "
+            "of the usual nearest word; a pair is weak where the model gives it less than a tenth of its "
+            "share of the text."
         ),
         models,
         page.picture(
             _gates(results),
-            f"The gates of each model while it reads “{PROMPT}”. A column is a step, a row one of 7 units; white "
-            "is closed, dark is open. What is stuck is a band of one shade.",
+            f"The gates of each model while it reads “{PROMPT}”. A column is a step, a row one of 7 units; "
+            "white is closed, dark is open. What is stuck is a band of one shade.",
             alt="Values of the input, forget and output gates of every model",
         ),
         page.picture(
@@ -84,10 +86,13 @@ def write(results: Results, out: Path) -> list[Check]:
             alt="Loss of every model by step",
         ),
         alarms,
+        page.heading("What the page itself says"),
+        page.prose(f"The flow page of each model over “{PROMPT}” carries these alarms. {pages}"),
+        told,
         page.heading("Where do vectors change most?"),
         page.prose(
-            "Change is ‖after − before‖ / (‖before‖ + ‖after‖): 0 where nothing happens, 1 where nothing is left. "
-            "Means over steps and sentences of the first seed."
+            "Change is ‖after − before‖ / (‖before‖ + ‖after‖): 0 where nothing happens, 1 where nothing is "
+            "left. Means over steps and sentences of the first seed."
         ),
         changes,
         page.heading("What do they mean?"),
@@ -99,8 +104,8 @@ def write(results: Results, out: Path) -> list[Check]:
         page.heading("Colours"),
         page.prose(
             "The document saw that different vectors may get colours nobody can tell apart, and blames its "
-            "back-off. Both parts of that can be measured. Distances are those in OKLab; below 0.02 two colours "
-            "look the same."
+            "back-off. Both parts of that can be measured. Distances are those in OKLab; below 0.02 two "
+            "colours look the same."
         ),
         coloured,
     ]
@@ -127,6 +132,15 @@ def checks(results: Results, tiny: dict[str, dict[str, float]]) -> list[Check]:
                     times == len(looked),
                 )
             )
+    found = [fault for fault in FAULTS if fault != "healthy" and told_by_page(fault, results.pages[fault])]
+    said.append(
+        Check(
+            "the flow page over one prompt tells each fault",
+            f"{len(FAULTS) - 1} of {len(FAULTS) - 1}",
+            f"{len(found)}: {', '.join(found)}",
+            len(found) == len(FAULTS) - 1,
+        )
+    )
     printed, exact = tiny["the document’s, as printed"], tiny["exact, over all words"]
     said.append(
         Check(
@@ -181,6 +195,23 @@ def _alarms(results: Results) -> Tabled:
     )
 
 
+def _told(results: Results) -> Tabled:
+    rows = []
+    for fault, view in results.pages.items():
+        found = [f"{one['level']}: {one['text']}" for one in view.properties["alarms"]]
+        rows += [[fault, text] for text in found[:5]] or [[fault, "none"]]
+    return Tabled("pages", "", ["model", "on its page, at most five"], rows, [None] * 2)
+
+
+def _pages(results: Results, out: Path) -> str:
+    """Write the flow pages as tabs of one file; what can be said of it."""
+    try:
+        views.write(list(results.pages.values()), out / "pages.html")
+    except MissingError:
+        return "The pages themselves need the page to be built: make page."
+    return "They are the tabs of pages.html beside this file."
+
+
 def _changes(results: Results) -> Tabled:
     rows = [[fault, *(results.of(fault)[0].changes[name] for name in OPERATIONS)] for fault in FAULTS]
     heads = [
@@ -230,8 +261,9 @@ def _colours(tiny: dict[str, dict[str, float]], large: dict[str, dict[str, float
     ]
     heads = ["method; model", "ρ to words", "ρ among vectors", "mean distance", "alike, %"]
     note = (
-        "ρ to words: rank correlation of a vector’s distances to the words with its colour’s; ρ among vectors: the "
-        "same over pairs of vectors; alike: pairs of vectors whose colours are closer than 0.02."
+        "ρ to words: rank correlation of a vector’s distances to the words with its colour’s; ρ among "
+        "vectors: the same over pairs of vectors; alike: pairs of vectors whose colours are closer than "
+        "0.02."
     )
     return Tabled(
         "colours", "How colours follow vectors", heads, rows, [None, ".3f", ".3f", ".3f", ".0f"], note
@@ -257,24 +289,26 @@ def _claims(results: Results, tiny: dict[str, dict[str, float]]) -> Tabled:
         ],
         [
             "The picture shows where weights change most drastically (5.1)",
-            f"In the healthy model at {named[most]}: {healthy.changes[most]:.2f}. The strip along the graph says so "
-            "in numbers",
+            f"In the healthy model at {named[most]}: {healthy.changes[most]:.2f}. The strip along the graph "
+            "says so in numbers",
         ],
         [
             "Cells are “slight perturbations of words” (5.2)",
-            f"A change of {healthy.changes['step']:.2f} from one step’s cell to the next, but a cell’s nearest word is "
-            "seldom the word read: see the table. The projection says more than the embedding",
+            f"A change of {healthy.changes['step']:.2f} from one step’s cell to the next, but a cell’s "
+            "nearest word is seldom the word read: see the table. The projection says more than the "
+            "embedding",
         ],
         [
             "Vectors of other widths cannot be compared (5.2)",
-            "They can, through the output projection: nearest words by logit, and colours by the mean embedding of "
-            "the words predicted",
+            "They can, through the output projection: nearest words by logit, and colours by the mean "
+            "embedding of the words predicted",
         ],
         [
             "Colours may not tell apart markedly different vectors, because of the back-off (5.4)",
-            f"{printed['alike']:.0f} % of pairs look alike as printed. Backing off by stress does not mend it "
-            f"({tiny['the document’s, backing off by stress']['alike']:.0f} %): the scale does, which sets each "
-            f"vector’s farthest word at half the cube. One scale for all gives {exact['alike']:.0f} %",
+            f"{printed['alike']:.0f} % of pairs look alike as printed. Backing off by stress does not mend "
+            f"it ({tiny['the document’s, backing off by stress']['alike']:.0f} %): the scale does, which "
+            "sets each vector’s farthest word at half the cube. One scale for all gives "
+            f"{exact['alike']:.0f} %",
         ],
     ]
     return Tabled("claims", "", ["the document", "here"], rows, [None] * 2)
@@ -292,12 +326,12 @@ def _losses(results: Results) -> str:
 
 def _gates(results: Results) -> str:
     """Three panels of cells a model, one a gate."""
-    cell, left, top, gap = 15, 112, 44, 26
+    cell, tall, left, top, gap = 24, 11, 112, 44, 26
     made: list[str] = []
     seen = {fault: capture(results.of(fault)[0].model, PROMPT) for fault in FAULTS}
     first = next(iter(seen.values()))
     steps, units = first["input"].shape[1:]
-    wide, high = steps * cell, units * cell
+    wide, high = steps * cell, units * tall
     for panel, gate in enumerate(("input", "forget", "output")):
         x0 = left + panel * (wide + gap)
         made.append(_label(x0, -14, f"{gate} gate", bold=True))
@@ -307,13 +341,13 @@ def _gates(results: Results) -> str:
                 made.append(_label(left - 10, y0 + high / 2 + 4, fault, anchor="end"))
             for (step, unit), value in np.ndenumerate(one[gate][0]):
                 shade = HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))]
-                place = f'x="{x0 + step * cell}" y="{y0 + unit * cell}" width="{cell}" height="{cell}"'
+                place = f'x="{x0 + step * cell}" y="{y0 + unit * tall}" width="{cell}" height="{tall}"'
                 made.append(f'<rect {place} fill="{shade}"/>')
             made.append(
                 f'<rect x="{x0}" y="{y0}" width="{wide}" height="{high}" fill="none" stroke="#9aa0a8"/>'
             )
         for step, token in enumerate(first.tokens):
-            made.append(_label(x0 + step * cell + 11, top - 6, token, size=10, turn=True))
+            made.append(_label(x0 + step * cell + 13, top - 6, token, size=11, turn=True))
     width = left + 3 * wide + 2 * gap + 10
     height = top + len(seen) * (high + gap / 2) + 4
     return (

@@ -54,12 +54,17 @@ def test_both_correlations_are_the_documents(percentile, least):
 
 def test_the_fine_search_is_at_least_as_good_as_the_constants_within_it():
     capture = collected(sentences=12, length=12)
-    # with as many fine values as constants spaced the same way, both searches are one
-    spaced = tuple(np.geomspace(0.2, 5, 9).tolist())
-    scales = choose_scale(capture, "weighted", 20, 3, constants=spaced, fine=9)
-    np.testing.assert_allclose(scales.c, scales.fine_c)
-    finer = choose_scale(capture, "weighted", 20, 3, constants=spaced, fine=17)
-    assert (finer.fine_value <= np.nanmin(finer.values, axis=1) + 1e-12).all()
+    # with the fine values at the constants, the search is theirs, but only where enough queries count
+    spaced = np.geomspace(0.2, 5, 9)
+    scales = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=9)
+    enough = scales.counted >= 0.1 * scales.counted.max(axis=1, keepdims=True)
+    best = np.nanargmin(np.where(enough, scales.values, np.nan), axis=1)
+    np.testing.assert_allclose(scales.fine_c, spaced[best])
+    finer = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=17)
+    assert (finer.fine_counted >= 0.1 * finer.counted.max(axis=1)).all()
+    enough = finer.counted >= 0.1 * np.maximum(finer.counted.max(axis=1), finer.fine_counted)[:, None]
+    best = np.nanmin(np.where(enough, finer.values, np.nan), axis=1)
+    assert (finer.fine_value <= best + 1e-12).all()
 
 
 def test_the_norm_ratio_needs_no_search():

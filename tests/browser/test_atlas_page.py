@@ -1,5 +1,7 @@
 """The atlas page, used as a reader uses it."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -190,6 +192,24 @@ def test_colour_by_a_column_of_the_tokens(page):
     picture = head(page, "0.0").screenshot()
     page.get_by_role("combobox", name="Colour").select_option("special")
     assert head(page, "0.0").screenshot() != picture
+
+
+def test_the_maps_of_the_heads_shown_are_saved(page):
+    page.get_by_label("Only heads of this number or name").fill("1.")
+    page.wait_for_function("() => document.querySelectorAll('[data-head]').length < 12")
+    names = shown(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save as SVG").click()
+    drawn = ElementTree.parse(waiting.value.path()).getroot()
+    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert [text for text in texts if text in {f"{a}.{b}" for a, b in KEYS}] == names
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) == len(names) * len(TOKENS)
+    head(page, names[0]).click()
+    for what in ("map", "matrix"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Save the {what} as SVG").click()
+        assert waiting.value.suggested_filename.endswith(f"{what}.svg")
+        ElementTree.parse(waiting.value.path())
 
 
 def test_hostile_names_are_only_text(open_page):

@@ -1,5 +1,8 @@
 """The pages of attention and of maximum attention, used as a reader uses them."""
 
+import re
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -155,6 +158,38 @@ def test_the_matrix_is_saved_as_png(opened):
         opened.page.get_by_role("button", name="Save as PNG").click()
     assert waiting.value.suggested_filename == "layer-1-head-2.png"
     assert Image.open(waiting.value.path()).width > 300
+
+
+def test_the_matrix_is_saved_as_svg_with_its_tokens(opened):
+    with opened.page.expect_download() as waiting:
+        opened.page.get_by_role("button", name="Save as SVG").click()
+    assert waiting.value.suggested_filename == "layer-1-head-2.svg"
+    drawn = ElementTree.parse(waiting.value.path()).getroot()
+    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Layer 1, head 2", *TOKENS} <= set(texts)
+    cells = "".join(node.get("d") for node in drawn.iter("{http://www.w3.org/2000/svg}path"))
+    assert sum(int(run) for run in re.findall(r"h(\d+)v1", cells)) == len(TOKENS) ** 2
+
+
+def test_a_finger_scrolls_the_page_until_two_have_zoomed_the_matrix(open_page, capture):
+    one = open_page(attention(capture, 1, 2), wait=False, has_touch=True)
+    matrix = one.page.locator(".matrix")
+    one.page.wait_for_selector(".matrix[data-ready] canvas")
+    settle(one.page)
+    action = "(node) => getComputedStyle(node).touchAction"
+    assert matrix.evaluate(action) == "pan-x pan-y"
+    matrix.evaluate("""(node) => {
+      const send = (kind, pointerId, clientX) => {
+        const told = { pointerId, clientX, clientY: 300, pointerType: 'touch', bubbles: true }
+        node.dispatchEvent(new PointerEvent(kind, told))
+      }
+      node.setPointerCapture = () => {}
+      send('pointerdown', 11, 300); send('pointerdown', 12, 340)
+      send('pointermove', 11, 260); send('pointermove', 12, 420)
+      send('pointerup', 11, 260); send('pointerup', 12, 420)
+    }""")
+    expect(one.page.get_by_role("button", name="Show all")).to_be_visible()
+    assert matrix.evaluate(action) == "none"
 
 
 def test_maximum_attention_names_head_and_token_and_shows_one_layer(open_page, capture):

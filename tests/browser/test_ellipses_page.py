@@ -78,9 +78,9 @@ def test_the_page_says_what_an_ellipse_is_and_what_its_area_is_worth(open_page, 
     page = open_page(view).page
     expect(page.get_by_role("region", name="Ellipses", exact=True)).to_contain_text("κ² = 0.25")
     assert "mass" not in page.inner_text("body")
-    expect(page.locator("#trust")).to_contain_text("Area and variance")
-    expect(page.locator("#trust")).to_contain_text("0.930")
-    expect(page.get_by_role("link", name="Area and variance")).to_contain_text("0.930")
+    expect(page.locator(".trust")).to_contain_text("Area and variance")
+    expect(page.locator(".trust")).to_contain_text("0.930")
+    expect(page.get_by_role("button", name="Area and variance")).to_contain_text("0.930")
 
 
 def test_the_saved_picture_holds_the_ellipses(open_page, view):

@@ -78,9 +78,9 @@ def test_a_key_shows_the_queries_that_look_at_it(one, capture):
 
 
 def test_sides_and_colours_are_chosen_and_figures_stand_there(one):
-    one.get_by_label("Colour").select_option("class")
+    one.get_by_role("combobox", name="Colour").select_option("class")
     expect(one.locator(".marks")).to_contain_text("determiner")
-    one.get_by_label("Colour").select_option("norm")
+    one.get_by_role("combobox", name="Colour").select_option("norm")
     expect(one.locator(".marks .ramp")).to_be_visible()
     one.get_by_role("button", name="keys", exact=True).click()
     expect(one.get_by_role("button", name="keys", exact=True)).to_have_attribute("aria-pressed", "true")
@@ -99,7 +99,7 @@ def test_the_grid_opens_a_head_and_a_token_is_lit_in_all(many):
     expect(many.get_by_role("heading", name="Layer 0, head 3")).to_be_visible()
     many.get_by_label("Close").click()
     expect(many.locator("aside")).to_have_count(0)
-    many.get_by_label("Sort").select_option("order")
+    many.get_by_role("combobox", name="Sort").select_option("order")
     expect(many.locator("[data-head]")).to_have_count(4)
 
 
@@ -128,7 +128,7 @@ def test_two_maps_of_the_same_tokens_are_linked(open_page):
 def test_a_table_tells_the_cell_pointed_at(open_page, capture):
     tables = class_tables(capture)
     page = open_page(class_view(tables), wait=False).page
-    page.get_by_label("Head").select_option("0.3")
+    page.get_by_role("combobox", name="Head").select_option("0.3")
     cell = page.locator("tbody tr").first.locator("td").first
     cell.hover()
     table = tables[0, 3]

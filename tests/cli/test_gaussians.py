@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from langscape import read_gaussians, read_map
 from langscape.cli.app import app
 from langscape.errors import FileError, LangscapeError, SettingsError
-from langscape.run.distributions import make_gaussians, word_recipe
+from langscape.run import Recipe
+from langscape.run.distributions import ellipse_view, make_gaussians, word_recipe
 from langscape.run.store import Store
 
 
@@ -82,6 +83,10 @@ def test_a_run_that_was_stopped_goes_on_where_it_stood(story, tmp_path):
         read_gaussians(make_gaussians(*one, store=store)).means, whole.means, atol=1e-5
     )
     assert whole.labels == tuple(words)
+    view = ellipse_view(Recipe("gaussians.map", {"method": "pca"}, {"gaussians": recipe}), store=store)
+    assert view.arrays["context_counts"].tolist() == [6] * 4
+    plain = Recipe("gaussians.map", {"shape": None, "perplexity": 1.0}, {"gaussians": path})
+    assert ellipse_view(plain, store=store).kind == "scatter"
 
 
 def test_a_table_becomes_ellipses(tmp_path):

@@ -116,11 +116,27 @@ def test_what_varies_alike_in_all_directions_is_drawn_nearly_round():
     assert np.median(m.per_point["axis ratio"]) <= 1.2
 
 
-def test_the_centres_are_those_of_the_plain_map():
-    g = sampled(rng.normal(size=(80, 6)), np.tile(np.eye(6), (80, 1, 1)), 10)
+def test_the_centres_go_on_from_the_plain_map_and_keep_its_neighbours_in_every_seed():
+    roots = np.sqrt(rng.uniform(0.05, 1, 150))[:, None, None] * np.eye(10)
+    g = sampled(rng.normal(size=(150, 10)) * np.linspace(2, 0.5, 10), roots, 20)
     a = affinity.gaussians(g, perplexity=12)
-    shaped = embed(a, shape="contexts", schedule=SHORT)
-    assert (shaped.xy == embed(a, schedule=SHORT).xy).all()
+    for seed in range(5):
+        plain = embed(affinity.points(g.means, 12), initial="random", seed=seed)
+        shaped = embed(a, shape="contexts", initial="random", seed=seed)
+        after = Schedule(early_steps=0, early_exaggeration=1.0)
+        assert (shaped.xy == embed(a, initial=plain.xy, schedule=after, seed=seed).xy).all()
+        kept = [metrics.ndcg(a.vectors, m.xy, 10).mean for m in (plain, shaped)]
+        assert kept[1] >= 0.99 * kept[0]
+
+
+def test_the_centres_of_given_places_or_of_means_alone_are_those_of_one_descent():
+    g = sampled(rng.normal(size=(60, 6)), np.tile(np.eye(6), (60, 1, 1)), 10)
+    by_means = affinity.gaussians(g, perplexity=12, distance="euclidean")
+    one = embed(by_means, shape="contexts", schedule=SHORT)
+    assert (one.xy == embed(by_means, schedule=SHORT).xy).all()
+    a, places = affinity.gaussians(g, perplexity=12), rng.normal(size=(60, 2))
+    one = embed(a, initial=places, shape="contexts", schedule=SHORT)
+    assert (one.xy == embed(a, initial=places, schedule=SHORT).xy).all()
 
 
 def test_items_without_spread_or_with_few_contexts_are_points_and_circles(tmp_path):

@@ -12,7 +12,8 @@ import torch
 from langscape import metrics
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import LSTMModel, capture, capture_each, model_revision, open_model, wrap_lstm
-from langscape.models.lstm import AXES, GATES, SHIPPED, Network, shipped_path
+from langscape.models.lstm import AXES, GATES, Network
+from langscape.models.packaged import SHIPPED, shipped_path
 from langscape.models.vocabulary import Vocabulary, count_words
 
 WORDS = tuple("abcdefghij")

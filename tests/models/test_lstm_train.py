@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +14,9 @@ import pytest
 
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import capture, open_model
-from langscape.models.lstm_train import (
-    CHECKPOINT,
-    REPORT,
-    Training,
-    baselines,
-    encode_lines,
-    perplexity,
-    read_corpus,
-    split_lines,
-    train_lstm,
-)
+from langscape.models.lines import encode_lines, split_lines
+from langscape.models.lstm_train import CHECKPOINT, REPORT, Training, train_lstm
+from langscape.models.perplexity import baselines, perplexity
 from langscape.models.vocabulary import Vocabulary
 
 LINES = ["tea is hot .", "ice is cold .", "hot tea is hot .", "cold ice is cold ."] * 60
@@ -102,34 +92,34 @@ def test_a_run_that_stops_goes_on_and_ends_with_the_same_bits(tmp_path: Path, ti
     np.testing.assert_array_equal(again.history, whole.history)
 
 
+KILLED = """
+import os, pathlib, signal
+from langscape.models.lstm_train import Training, train_lstm
+
+def kill(step):
+    if step.done == 130:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+lines = pathlib.Path("corpus.txt").read_text(encoding="utf-8").splitlines()
+train_lstm(lines, "cut", Training(dim=16, steps=300, batch=8, length=8, keep=40), progress=kill)
+"""
+
+
 @pytest.mark.slow
-def test_a_killed_command_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(LINES), encoding="utf-8")
-
-    def command(out: str) -> list[str]:
-        options = ["--dim", "16", "--steps", "2500", "--batch", "8", "--length", "8", "--keep", "50"]
-        return [sys.executable, "-m", "langscape.cli", "train-lstm", str(corpus), "--out", out, *options]
-
-    # killed as soon as a checkpoint stands, which is long before the last step
-    process = subprocess.Popen(
-        command("cut"), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    until = time.monotonic() + 240
-    while not (tmp_path / "cut" / CHECKPOINT).exists():
-        assert process.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "cut" / "config.json").exists()
-    again = subprocess.run(command("cut"), cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_the_command_goes_on_where_a_killed_run_had_its_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("\n".join(LINES), encoding="utf-8")
+    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [file.name for file in (tmp_path / "cut").iterdir()] == [CHECKPOINT]
+    options = ["--dim", "16", "--steps", "300", "--batch", "8", "--length", "8", "--keep", "40"]
+    command = [sys.executable, "-m", "langscape.cli", "train-lstm", "corpus.txt", "--out", "cut", *options]
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
-    assert "went on from step" in again.stderr
-    assert "step 2500 of 2500  loss" in again.stderr
+    assert "went on from step 120" in again.stderr
+    assert "step 300 of 300  loss" in again.stderr
     assert "held-out perplexity" in again.stdout
-    whole = subprocess.run(command("whole"), cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "went on" not in whole.stderr
+    same = Training(dim=16, steps=300, batch=8, length=8)
+    assert train_lstm(LINES, tmp_path / "whole", same).resumed == 0
     assert weights(tmp_path / "cut") == weights(tmp_path / "whole")
 
 
@@ -166,13 +156,17 @@ def test_bad_settings_and_texts_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(SettingsError, match="is a file; name a folder"):
         train_lstm(LINES, tmp_path / "file", SHORT)
-    with pytest.raises(FileError, match="cannot be read: No such file"):
-        read_corpus(tmp_path / "nowhere.txt")
-    (tmp_path / "latin.txt").write_bytes("caf\xe9".encode("latin-1"))
-    with pytest.raises(FileError, match="is not UTF-8 text, at byte 3"):
-        read_corpus(tmp_path / "latin.txt")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FileError, match=r"holds no \.txt file"):
-        read_corpus(tmp_path / "empty")
     with pytest.raises(DataError, match="does not know 'ice'"):
         train_lstm(LINES, tmp_path / "m", SHORT, vocabulary=Vocabulary(("tea", "is", "hot", ".")))
+
+
+def test_the_command_says_what_is_wrong_with_a_text(tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text("\n \n")
+    errors = {"nowhere.txt": "there is no corpus nowhere.txt", "blank.txt": "blank.txt holds no text"}
+    for name, said in errors.items():
+        command = [sys.executable, "-m", "langscape.cli", "train-lstm", name, "--out", "m"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "m").exists()

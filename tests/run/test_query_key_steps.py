@@ -93,14 +93,11 @@ def test_the_figures_of_a_map_by_attention_are_high_where_attention_is_drawn(cap
     from langscape.run.query_key import judged
 
     chance = judged(scrambled, head_vectors(capture, 4, 3, special="drop"))
-    assert made.quality["order"] > 0.4
-    assert abs(chance.quality["order"]) < 0.15
-    assert made.quality["anywhere"] > 2 * chance.quality["anywhere"]
+    assert made.quality["order"] > abs(chance.quality["order"]) + 0.2
+    assert made.quality["anywhere"] > chance.quality["anywhere"]
 
 
-@pytest.mark.parametrize("method", ["pca", "umap"])
-@pytest.mark.parametrize("dims", [2, 3])
-def test_maps_are_laid_out_by_other_methods_too(capture, method, dims):
+def check_layout(capture, method, dims):
     settings = {**SHORT, "by": "distance", "method": method, "dims": dims, "metric": "cosine"}
     made = map_head(capture, 1, 0, settings)
     assert made.xy.shape[1] == dims
@@ -109,11 +106,19 @@ def test_maps_are_laid_out_by_other_methods_too(capture, method, dims):
     np.testing.assert_array_equal(made.xy, map_head(capture, 1, 0, settings).xy)
 
 
-def test_umap_lays_out_attention_itself(capture):
-    made = map_head(capture, 4, 3, {**SHORT, "method": "umap"})
-    assert made.quality["order"] > 0.2
+@pytest.mark.parametrize("dims", [2, 3])
+def test_principal_axes_are_a_map_by_distance(capture, dims):
+    check_layout(capture, "pca", dims)
     with pytest.raises(SettingsError, match="pca draws vectors"):
         map_head(capture, 4, 3, {**SHORT, "method": "pca"})
+
+
+@pytest.mark.slow
+def test_umap_lays_out_vectors_or_attention_itself(capture):
+    check_layout(capture, "umap", 2)
+    made = map_head(capture, 4, 3, {**SHORT, "method": "umap", "dims": 3})
+    assert made.xy.shape[1] == 3
+    assert made.quality["order"] > 0.2
 
 
 def test_umap_that_is_not_installed_is_said(capture, monkeypatch):
@@ -153,8 +158,13 @@ def test_class_tables_hold_every_head_and_rows_sum_to_one(shared, collected, cap
     assert list(tables) == heads_of(capture)
     for one in tables.values():
         np.testing.assert_allclose(np.nansum(one.weight, axis=1), 1, atol=1e-6)
-        assert "special" in one.rows
+        assert "special" not in one.rows
         assert "pronoun" in one.columns
+    kept = class_tables(capture, special="keep")[1, 3]
+    assert "special" in kept.rows
+    # the same weights, but for what goes to special tokens
+    at, place = kept.rows.index("pronoun"), [kept.columns.index(name) for name in tables[1, 3].columns]
+    assert kept.weight[at, place].sum() < 1
     stored = shared.run(Recipe("query_key.classes", {}, {"collected": collected}))
     np.testing.assert_allclose(stored["weight"][1], tables[1, 3].weight)
     assert stored.facts["rows"] == list(tables[1, 3].rows)

@@ -42,6 +42,7 @@ def test_hidden_states_are_mapped_at_any_layer_with_their_figures(tiny: Model) -
     seen = capture(tiny, TEXT)
     made = map_hidden(seen, 0, perplexity=4, restarts=2, steps=80)
     assert made.settings["layer"] == 0
+    assert made.vectors is not None
     assert np.array_equal(made.vectors, seen["hidden"][0, 1:-1])
     assert 0 < made.quality["local"] <= 1
     assert map_hidden(seen, perplexity=4, restarts=1, steps=80).settings["layer"] == 2

@@ -19,6 +19,10 @@ CONSTANTS = (0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0)
 FINE = 97
 """Values of c, evenly spaced in log c from the least to the largest constant, of the fine search."""
 
+ENOUGH = 0.1
+"""The fine search looks only where so many queries count, as a share of the most that count for any c: among
+97 values some have three queries that happen to agree, and such a c is worth nothing on other sentences."""
+
 Metric = Literal["weighted", "scaled", "norms"]
 _METRICS = ("weighted", "scaled", "norms")
 
@@ -226,12 +230,15 @@ def _chosen(
         c = fine_c = ratios
         learned = learned_fine = at
     else:
-        at, fine_at = _least(values[:, :n]), n + _least(values[:, n : len(grid)])
+        at = _least(values[:, :n])
+        fine_at = n + _least(_enough(values, counts)[:, n : len(grid)])
         some, some_fine = counts[:, :n].any(axis=1), counts[:, n : len(grid)].any(axis=1)
         c = np.where(some, grid[at], np.nan)
         fine_c = np.where(some_fine, grid[fine_at], np.nan)
         half = _by(metric, seen)
-        learned, learned_fine = _least(half[:, :n]), n + _least(half[:, n : len(grid)])
+        learned = _least(half[:, :n])
+        half = _enough(half, np.stack([m.counts for m in seen]))
+        learned_fine = n + _least(half[:, n : len(grid)])
     test = _by("weighted" if metric == "norms" else metric, unseen)
     return Scales(
         metric,
@@ -257,6 +264,11 @@ def _by(metric: str, measured: list[_Measured]) -> np.ndarray:
     sums, counts = np.stack([m.sums for m in measured]), np.stack([m.counts for m in measured])
     over = counts if metric == "weighted" else np.broadcast_to(counts.sum(axis=0), counts.shape)
     return np.where(counts > 0, sums / np.maximum(over, 1), np.nan)
+
+
+def _enough(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The values that at least a tenth of the head's counted queries stand behind; the others are NaN."""
+    return np.where(counts >= ENOUGH * counts.max(axis=1, keepdims=True), values, np.nan)
 
 
 def _least(values: np.ndarray) -> np.ndarray:

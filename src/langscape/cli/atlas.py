@@ -32,6 +32,8 @@ def atlas(
     cut: bool = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part."),
     sort: str = typer.Option("interest", help="Rank heads by this score."),
     show: int = typer.Option(15, min=0, help="How many heads to print; 0 prints all."),
+    side: str = typer.Option(None, help="Of an encoder–decoder: encoder or decoder; encoder if left out."),
+    target: Path = typer.Option(None, help="What the decoder of an encoder–decoder reads: a text file."),
     seed: int = typer.Option(0, help="The same seed gives the same maps, bit for bit."),
     out: list[Path] = typer.Option(
         [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf), a table (.csv), or a folder."
@@ -41,14 +43,16 @@ def atlas(
     _check(out)
     if special not in ("keep", "drop"):
         raise SettingsError(f"--special {special} is not known; use keep or drop")
+    if side not in (None, "encoder", "decoder"):
+        raise SettingsError(f"--side {side} is not known; use encoder or decoder")
     from langscape.run import Recipe, Store
     from langscape.run.atlas import unpack_atlas
 
     settings: dict[str, Any] = {
         "model": absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
-        "layers": numbers(layers), "steps": steps,
+        "layers": numbers(layers), "steps": steps, "side": side,
     }  # fmt: skip
-    inputs = {} if text is None else {"text": text}
+    inputs = {name: path for name, path in (("text", text), ("target", target)) if path is not None}
     with bar(f"atlas of {model}") as progress:
         made = unpack_atlas(Store().run(Recipe("heads.atlas", settings, inputs), progress))
     for line in table(made, sort, show):

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def _list(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
-    from langscape.models.packaged import packaged_models
+    from langscape.models.packaged import SHIPPED, packaged_models, shipped_path
 
     for listing in packaged_models():
         model = listing.model
@@ -31,7 +31,9 @@ def _list(context: typer.Context) -> None:
             f"{listing.size / 1e6:.0f} MB" if listing.here else f"{model.download / 1e6:.0f} MB to download"
         )
         place = str(model.path) if listing.here else f"not here: langscape models get {model.name}"
-        typer.echo(f"{model.name:8} {model.title}\n{'':8} {model.licence}, {size}, {place}")
+        typer.echo(f"{model.name:9} {model.title}\n{'':9} {model.licence}, {size}, {place}")
+    for name, title in SHIPPED.items():
+        typer.echo(f"{name:9} {title}\n{'':9} in this package, {shipped_path(name)}")
 
 
 @models.command("get")

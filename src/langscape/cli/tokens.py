@@ -27,7 +27,10 @@ COLOR = typer.Option("position", help="Colour by this column: position, special,
 QUANTILES = typer.Option(
     None, min=1, help="Put this many quantiles of each axis at equal distances: readable, distances are lost."
 )
-SIDE = typer.Option(None, help="Of an encoder–decoder: encoder or decoder; the encoder if left out.")
+SIDE = typer.Option(
+    None, help="Of an encoder–decoder: encoder, decoder, or cross (no map); the encoder if left out."
+)
+TARGET = typer.Option(None, help="What the decoder of an encoder–decoder reads: a text file.")
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +52,7 @@ def head(
     steps: int = STEPS,
     quantiles: int = QUANTILES,
     side: str = SIDE,
+    target: Path = TARGET,
     cut: bool = CUT,
     seed: int = SEED,
     color: str = COLOR,
@@ -62,15 +66,21 @@ def head(
     from langscape.run import Recipe
     from langscape.views import attention, scatter, write
 
-    store, seen, capture = _captured(model, text, ("attention",), cut)
+    store, seen, capture = _captured(model, text, ("attention",), cut, target)
+    array = _array("attention", capture, side)
+    title = f"Layer {layer}, head {number} of {Path(model).name}"
+    matrix = attention(capture, layer, number, array=array, title=title)
+    if side == "cross":  # queries and keys are different tokens: there is a matrix, and no map
+        for path in out:
+            write(matrix, path)
+            typer.echo(path)
+        return
     settings = {
         "layer": layer, "head": number, "special": special, "restarts": restarts, "steps": steps,
-        "seed": seed, "of": _array("attention", capture, side),
+        "seed": seed, "of": array,
     }  # fmt: skip
     made = _run(store, Recipe("heads.map", settings, {"capture": seen}), f"head {layer}.{number}")
-    title = f"Layer {layer}, head {number} of {Path(model).name}"
     summary(made)
-    matrix = attention(capture, layer, number, array=_array("attention", capture, side), title=title)
     others = [path for path in out if path.suffix.lower() != ".html" and (show == "map" or _is_table(path))]
     deliver(made, others, title=title, color=color, quantiles=quantiles)
     for path in out:
@@ -86,6 +96,7 @@ def max_attention(
     layers: str = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11."),
     show: str = typer.Option("maximum", help="maximum or mean over the queries."),
     side: str = SIDE,
+    target: Path = TARGET,
     cut: bool = CUT,
     out: list[Path] = typer.Option(
         [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf) or a table (.csv)."
@@ -100,7 +111,7 @@ def max_attention(
         )
     from langscape import views
 
-    _, _, capture = _captured(model, text, ("attention",), cut)
+    _, _, capture = _captured(model, text, ("attention",), cut, target)
     view = views.max_attention(
         capture, layers=numbers(layers), show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
         title=f"{show.capitalize()} attention of {Path(model).name}",
@@ -132,6 +143,7 @@ def hidden(
     steps: int = STEPS,
     quantiles: int = QUANTILES,
     side: str = SIDE,
+    target: Path = TARGET,
     cut: bool = CUT,
     seed: int = SEED,
     color: str = COLOR,
@@ -142,7 +154,7 @@ def hidden(
     _check(special, side)
     from langscape.run import Recipe
 
-    store, seen, capture = _captured(model, text, ("hidden",), cut)
+    store, seen, capture = _captured(model, text, ("hidden",), cut, target)
     settings = {
         "layer": layer, "perplexity": perplexity, "metric": metric, "special": special, "restarts": restarts,
         "steps": steps, "seed": seed, "of": _array("hidden", capture, side),
@@ -184,13 +196,13 @@ def texts(
 
 
 def _captured(
-    model: str, text: Path | None, want: tuple[str, ...], cut: bool
+    model: str, text: Path | None, want: tuple[str, ...], cut: bool, target: Path | None
 ) -> tuple[Store, Recipe, Capture]:
     from langscape.run import Store
     from langscape.run.captures import capture_recipe, unpack_capture
 
     store = Store()
-    seen = capture_recipe(absolute(model), text, want, cut=cut)
+    seen = capture_recipe(absolute(model), text, want, cut=cut, target=target)
     with bar(f"reading with {model}") as progress:
         capture = unpack_capture(store.run(seen, progress))
     return store, seen, capture
@@ -204,8 +216,8 @@ def _run(store: Store, recipe: Recipe, title: str) -> Any:
 def _check(special: str, side: str | None) -> None:
     if special not in ("keep", "drop"):
         raise SettingsError(f"--special {special} is not known; use keep or drop")
-    if side not in (None, "encoder", "decoder"):
-        raise SettingsError(f"--side {side} is not known; use encoder or decoder")
+    if side not in (None, "encoder", "decoder", "cross"):
+        raise SettingsError(f"--side {side} is not known; use encoder, decoder or cross")
 
 
 def _array(what: str, capture: Capture, side: str | None) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from langscape.cli.terminal import bar, say
 from langscape.data import Step
-from langscape.errors import SettingsError
+from langscape.errors import FileError, SettingsError
 
 
 def register(app: typer.Typer) -> None:
@@ -18,12 +18,15 @@ def register(app: typer.Typer) -> None:
 
 
 def train_lstm(
-    corpus: Path = typer.Argument(help="A text file, or a folder of .txt files; best one sentence a line."),
+    corpus: str = typer.Argument(
+        help="A text file, a folder of them, or the name of a packaged corpus; one sentence a line."
+    ),
     out: Path = typer.Option(..., "--out", "-o", help="The model's folder; a killed run in it goes on."),
     dim: int = typer.Option(64, min=1, help="Width of a word's embedding."),
     hidden: int = typer.Option(None, min=1, help="Units of a layer; as many as --dim if left out."),
     layers: int = typer.Option(1, min=1, help="LSTM layers."),
     steps: int = typer.Option(2000, min=1, help="Steps of training."),
+    cut: bool = typer.Option(False, "--sentences", help="Cut prose into sentences first."),
     level: str = typer.Option("word", help="word, or char for every character."),
     words: int = typer.Option(5000, min=3, help="Size of the vocabulary; rarer words become <unk>."),
     tied: bool = typer.Option(False, "--tied", help="Predict words by the embedding itself."),
@@ -41,7 +44,7 @@ def train_lstm(
     """Train an LSTM language model; `langscape flow OUT` then shows what it does."""
     if level not in ("word", "char"):
         raise SettingsError(f"--level {level} is not known; use word or char")
-    from langscape.models.lstm_train import Training, read_corpus
+    from langscape.models.lstm_train import Training
     from langscape.models.lstm_train import train_lstm as train
 
     chosen: dict[str, Any] = {
@@ -50,8 +53,9 @@ def train_lstm(
         "held_out": held_out, "keep": keep, "threads": threads, "seed": seed,
     }  # fmt: skip
     settings = Training(**chosen)
-    lines = read_corpus(corpus)
-    with bar(f"training on {corpus.name}") as shown:
+    lines = _lines(corpus, cut)
+    name = Path(corpus).name
+    with bar(f"training on {name}") as shown:
 
         def progress(step: Step) -> None:
             shown(step)
@@ -59,10 +63,21 @@ def train_lstm(
                 figures = "  ".join(f"{name} {value:.3f}" for name, value in step.figures.items())
                 say(f"step {step.done} of {step.total}  {figures}")
 
-        made = train(lines, out, settings, half=half, about={"corpus": corpus.name}, progress=progress)
+        made = train(lines, out, settings, half=half, about={"corpus": name}, progress=progress)
     if made.resumed:
         say(f"went on from step {made.resumed}")
     typer.echo(f"{made.model}")
     compared = ", ".join(f"{name} {value:.1f}" for name, value in made.baselines.items())
     typer.echo(f"held-out perplexity {made.perplexity:.2f} ({compared}; {made.unknown:.1%} unknown words)")
     typer.echo(out)
+
+
+def _lines(corpus: str, cut: bool) -> list[str]:
+    from langscape.sources import corpus as read
+    from langscape.sources import corpus_path, sentences
+
+    texts = read(corpus_path(corpus)).documents()
+    lines = [line.strip() for text in texts for line in (sentences(text) if cut else text.splitlines())]
+    if not any(lines):
+        raise FileError(f"{corpus} holds no text; give a file with words in it")
+    return [line for line in lines if line]

@@ -22,18 +22,23 @@ def view(
     quantiles: int = typer.Option(
         None, min=1, help="Stretch the axes so that K quantiles are equally far apart."
     ),
+    gaussians: Path = typer.Option(
+        None, help="With ellipses: the file of `langscape gaussians`, for their contexts."
+    ),
     open_it: bool = typer.Option(True, "--open/--no-open", help="Open it in the browser."),
 ) -> None:
     """Show a map: one self-contained page that needs no network."""
     import tempfile
     import webbrowser
 
+    from langscape.gaussianfile import read_gaussians
     from langscape.mapfile import read_map
     from langscape.views import ellipses, scatter, write
 
     made = read_map(map)
     if made.shapes is not None and quantiles is None:
-        picture = ellipses(made, color=color, title=title or map.stem)
+        given = None if gaussians is None else read_gaussians(gaussians)
+        picture = ellipses(made, given, color=color, title=title or map.stem)
     else:
         picture = scatter(made, color=color, title=title or map.stem, quantiles=quantiles)
     path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"

@@ -172,13 +172,9 @@ def _with_others(X: np.ndarray, mapped: np.ndarray, xyz: np.ndarray) -> np.ndarr
     lengths = np.linalg.norm(X, axis=1)
     others = np.setdiff1d(np.flatnonzero(lengths > 0), mapped)
     known = lengths[mapped] > 0
-    placed = place(
-        xyz[known].astype(np.float32),
-        X[mapped[known]].astype(np.float32),
-        X[others].astype(np.float32),
-        Insertion(),
-    )
-    all_[others] = placed.xy
+    vectors = X.astype(np.float32)
+    base, known = xyz[known].astype(np.float32), vectors[mapped[known]]
+    all_[others] = place(base, known, vectors[others], Insertion(), quality=False).xy
     return all_
 
 

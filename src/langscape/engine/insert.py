@@ -94,11 +94,13 @@ def place(
     settings: Insertion,
     *,
     threshold: float | None = None,
+    quality: bool = True,
     progress: Progress | None = None,
 ) -> Placed:
     """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
 
-    Callers that place rows part by part give `threshold`, found once by `least_similar`.
+    Callers that place rows part by part give `threshold`, found once by `least_similar`. Without
+    quality, how well each landed is left out.
     """
     m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
@@ -120,6 +122,8 @@ def place(
         if progress is not None:
             progress(Step(part.stop, m, "insert"))
     placed.dissimilar[:] = placed.similarity[:, 0] < threshold
+    if not quality:
+        return placed
     local, global_ = judge(xy, known, placed.xy, new)
     return replace(placed, local=local, global_=global_)
 

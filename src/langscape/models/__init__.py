@@ -17,7 +17,8 @@ from langscape.models.words import drop_special, merge_words, token_texts
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
     from langscape.models.logits import Contributions, Words, contributions, lens, promoted
-    from langscape.models.lstm import LSTMModel, wrap_lstm
+    from langscape.models.lstm import LSTMModel
+    from langscape.models.lstm_wrap import wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import model_revision, open_model
@@ -44,7 +45,7 @@ _HEAVY = {
     "model_revision": "open",
     "open_model": "open",
     "word_gaussians": "gaussians",
-    "wrap_lstm": "lstm",
+    "wrap_lstm": "lstm_wrap",
     "wrap_model": "model",
 }
 

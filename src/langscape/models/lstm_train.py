@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ from safetensors.torch import save_file
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.models.lstm import LSTMModel, Network, wrap_lstm
+from langscape.models.lines import encode_lines, split_lines
+from langscape.models.lstm import LSTMModel, Network
+from langscape.models.lstm_wrap import wrap_lstm
+from langscape.models.perplexity import baselines, perplexity
 from langscape.models.vocabulary import Level, Vocabulary, count_words
 from langscape.whole import whole
 
@@ -97,26 +100,6 @@ class Trained:
     unknown: float
     baselines: dict[str, float]
     resumed: int = 0
-
-
-def read_corpus(path: str | Path) -> list[str]:
-    """The lines of a text file, or of every .txt file of a folder in the order of names; no empty ones."""
-    path = Path(path)
-    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
-    if not files:
-        raise FileError(f"{path} holds no .txt file; give a text file, or a folder of them")
-    lines: list[str] = []
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise FileError(f"{file} is not UTF-8 text, at byte {error.start}; save it as UTF-8") from None
-        lines += [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise FileError(f"{path} holds no text; give a file with words in it")
-    return lines
 
 
 def train_lstm(
@@ -197,65 +180,6 @@ def fresh_network(words: int, settings: Training) -> Network:
                 getattr(network.lstm, f"bias_ih_l{layer}").zero_()[hidden : 2 * hidden] = 1.0
                 getattr(network.lstm, f"bias_hh_l{layer}").zero_()
     return network
-
-
-def split_lines(lines: Sequence[Any], share: float, seed: int) -> tuple[list[Any], list[Any]]:
-    """The lines to train on, and those held out: a seeded choice, both in their own order."""
-    count = max(1, round(share * len(lines)))
-    if len(lines) < 2:
-        raise DataError("the corpus is one line, so none can be held out; put one sentence on a line")
-    chosen = set(np.random.default_rng(seed).permutation(len(lines))[:count].tolist())
-    train = [line for at, line in enumerate(lines) if at not in chosen]
-    return train, [line for at, line in enumerate(lines) if at in chosen]
-
-
-def encode_lines(lines: Iterable[str], known: Vocabulary) -> np.ndarray:
-    """All lines as one row of word numbers, the start word before each, and once more at the end."""
-    start = [] if known.start is None else [known.number[known.start]]
-    rows: list[int] = []
-    for line in lines:
-        # a line that ends with the start word, as sentences end with a full stop, has said it already
-        rows += [*(start if not rows or rows[-1:] != start else ()), *known.encode(line)]
-    rows += start if rows[-1:] != start else []
-    return np.asarray(rows, np.int64)
-
-
-def perplexity(network: Network, ids: np.ndarray, *, window: int = 512) -> float:
-    """e to the mean surprise, in nats, of every word after the first, read as one text."""
-    if len(ids) < 2:
-        raise DataError(f"perplexity needs at least 2 words, and there are {len(ids)}")
-    rows = torch.from_numpy(np.asarray(ids, np.int64))
-    total, state = 0.0, None
-    with torch.no_grad():
-        for at in range(0, len(rows) - 1, window):
-            targets = rows[at + 1 : at + 1 + window]
-            logits, state = network(rows[None, at : at + len(targets)], state)
-            total += float(torch.nn.functional.cross_entropy(logits[0].double(), targets, reduction="sum"))
-    return math.exp(total / (len(rows) - 1))
-
-
-def baselines(train: np.ndarray, test: np.ndarray, words: int) -> dict[str, float]:
-    """Held-out perplexity of word counts (add one) and of pairs (Kneser–Ney, discount 0.75)."""
-    counts = np.bincount(train, minlength=words).astype(np.float64)
-    unigram = (counts + 1) / (counts.sum() + words)
-    pairs, times = np.unique(train[:-1] * words + train[1:], return_counts=True)
-    before, after = pairs // words, pairs % words
-    # Kneser–Ney backs off to how many different words come before a word, not to how often it stands
-    breadth = np.bincount(after, minlength=words) + 1.0
-    breadth /= breadth.sum()
-    first = np.bincount(train[:-1], minlength=words).astype(np.float64)
-    kinds = np.bincount(before, minlength=words).astype(np.float64)
-    asked = test[:-1] * words + test[1:]
-    at = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-    seen = np.where(pairs[at] == asked, times[at], 0).astype(np.float64)
-    a, b = test[:-1], test[1:]
-    known = np.maximum(first[a], 1)
-    rest = np.where(first[a] > 0, 0.75 * kinds[a] / known, 1.0)
-    bigram = np.maximum(seen - 0.75, 0) / known + rest * breadth[b]
-    return {
-        "unigram": float(np.exp(-np.log(unigram[b]).mean())),
-        "bigram": float(np.exp(-np.log(bigram).mean())),
-    }
 
 
 class _State:

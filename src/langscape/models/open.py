@@ -16,9 +16,9 @@ import transformers
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
-from langscape.models.lstm import SHIPPED, is_lstm, load_lstm, shipped_path
+from langscape.models.lstm_file import is_lstm, load_lstm
 from langscape.models.model import Kind, Model, chosen_device, kind_of
-from langscape.models.packaged import PACKAGED, model_path
+from langscape.models.packaged import PACKAGED, SHIPPED, model_path, shipped_path
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _FILES = ["*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors"]

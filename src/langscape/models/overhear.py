@@ -35,14 +35,14 @@ class Event:
         """The matrix of a projection, (out, in); None for the others."""
         weight: Any = getattr(self.module, "weight", None)
         if isinstance(self.module, torch.nn.Linear):
-            return weight.detach()
-        return weight.detach().T if isinstance(self.module, Conv1D) else None
+            return weight.detach().cpu()
+        return weight.detach().cpu().T if isinstance(self.module, Conv1D) else None
 
     @property
     def bias(self) -> torch.Tensor | None:
         """What a projection adds, (out,)."""
         bias: Any = getattr(self.module, "bias", None)
-        return None if bias is None else bias.detach()
+        return None if bias is None else bias.detach().cpu()
 
 
 @contextmanager
@@ -72,5 +72,5 @@ def is_norm(module: torch.nn.Module) -> bool:
 
 
 def _rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Without the axis of texts, of which there is one."""
-    return tensor.detach()[0] if tensor.ndim == 3 else tensor.detach()
+    """Without the axis of texts, of which there is one; off the device, since a run is small."""
+    return (tensor.detach()[0] if tensor.ndim == 3 else tensor.detach()).cpu()

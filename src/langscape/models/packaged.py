@@ -28,6 +28,12 @@ from langscape.home import home
 
 _MANIFEST = "langscape.json"
 
+SHIPPED = {
+    "lstm-tiny": "LSTM, 20 words, 7 dimensions, one layer; sentences of a small grammar",
+    "lstm": "LSTM, 4,000 words, 128 dimensions, two layers; State of the Union addresses",
+}
+"""Models of our own that need no fetching: the folder of each is in `weights/` of this package."""
+
 
 @dataclass(frozen=True)
 class Packaged:
@@ -116,6 +122,11 @@ def model_path(name: str) -> Path:
     if not _size(model):
         raise MissingError(f"the model {name!r} is not here yet; run `langscape models get {name}`")
     return model.path
+
+
+def shipped_path(name: str) -> Path:
+    """The folder of a model that comes with the package."""
+    return Path(__file__).parent / "weights" / name
 
 
 def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress | None = None) -> Path:

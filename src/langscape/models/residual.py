@@ -7,7 +7,7 @@ what layers give after an attention call, two vectors must lead from one hidden 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,15 +109,20 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
     ids = torch.tensor([row.source.ids], device=model.device)
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     events: list[Event | Call] = []
-    with model.lock, overhearing(model.network, events), listening(model.network, events.append):
+
+    def heard(call: Call) -> None:
+        tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
+        events.append(replace(call, **tensors))
+
+    with model.lock, overhearing(model.network, events), listening(model.network, heard):
         output = forward(model.network, inputs, hidden=True, logits=head)
-    found = _Found(model, events, [state[0] for state in output.hidden_states])
+    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states])
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
     notes = [*model.notes]
     words, bias, logits = _words(model, events, head)
     if logits is not None:
         arrays["logits"] = logits.float().cpu().numpy()
-        if not torch.allclose(logits, output.logits[0], atol=1e-4, rtol=1e-4):
+        if not torch.allclose(logits, output.logits[0].cpu(), atol=1e-4, rtol=1e-4):
             notes.append(
                 "this model bends its logits before softmax; contributions add up to those before bending"
             )
@@ -140,8 +145,8 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
         captured,
         model,
         tuple(found.norms),
-        words.detach().float(),
-        None if bias is None else bias.detach().float(),
+        words.detach().cpu().float(),
+        None if bias is None else bias.detach().cpu().float(),
         head,
         tuple(found.values),
         tuple(found.projections),
@@ -334,7 +339,7 @@ def _words(
                 f"embeddings of {model.name} have {table.weight.shape[1]} dimensions, its stream {width}: "
                 "its vectors cannot be compared with words"
             )
-        return table.weight @ widen.T, None, None
+        return table.weight.cpu() @ widen.T, None, None
     given: Any = model.network.get_output_embeddings()
     last = next(e for e in reversed(events) if isinstance(e, Event) and e.module is given)
     return given.weight, getattr(given, "bias", None), last.output

@@ -10,7 +10,8 @@ from langscape.data import Capture, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
 from langscape.models.inputs import Reading, Row, is_one, rows
-from langscape.models.lstm import LSTMModel, read, texts_of
+from langscape.models.lstm import LSTMModel
+from langscape.models.lstm_capture import read, texts_of
 from langscape.models.memory import LIMIT, refuse_above, size, working
 from langscape.models.model import Model
 from langscape.models.plan import Plan, arrays, make_plan

@@ -15,23 +15,40 @@ from langscape.run.results import Arrays, read
 
 
 def capture_recipe(
-    model: str, text: str | Path | None = None, want: Sequence[str] = ("attention", "hidden"), **settings: Any
+    model: str,
+    text: str | Path | None = None,
+    want: Sequence[str] = ("attention", "hidden"),
+    *,
+    target: str | Path | None = None,
+    cut: bool = False,
 ) -> Recipe:
-    """The recipe of a capture: text is a file (a Path), the text itself, or None for a sample text."""
-    inputs = {"text": text} if isinstance(text, Path) else {}
-    said = {} if isinstance(text, Path) else {"text": text}
-    return Recipe("text.capture", {"model": model, "want": sorted(want), **said, **settings}, inputs)
+    """The recipe of a capture: text is a file (a Path), the text itself, or None for a sample text.
+
+    target is what the decoder of an encoder–decoder reads, given in the same way.
+    """
+    told = {"text": text, "target": target}
+    inputs = {name: value for name, value in told.items() if isinstance(value, Path)}
+    said = {name: value for name, value in told.items() if isinstance(value, str)}
+    return Recipe("text.capture", {"model": model, "want": sorted(want), "cut": cut, **said}, inputs)
 
 
 @step(
     "text.capture",
     version=1,
-    defaults={"model": "default", "text": None, "want": ["attention", "hidden"], "cut": False},
+    defaults={
+        "model": "default",
+        "text": None,
+        "target": None,
+        "want": ["attention", "hidden"],
+        "cut": False,
+    },
     revision=revision,
 )
 def text_capture(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """What `model` held while it read `text`, or the file of the input `text`; see `unpack_capture`."""
-    return pack_capture(captured(*model_and_text(settings, inputs), settings["want"], cut=settings["cut"]))
+    model, text = model_and_text(settings, inputs)
+    target = read_text(inputs["target"]) if "target" in inputs else settings["target"]
+    return pack_capture(captured(model, text, settings["want"], cut=settings["cut"], target=target))
 
 
 def model_and_text(settings: Mapping[str, Any], inputs: Mapping[str, Path]) -> tuple[Any, str]:

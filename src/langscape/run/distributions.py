@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Context, Gaussians, Items, Map, Progress
+from langscape.data import Context, Gaussians, Items, Map, Progress, View
 from langscape.errors import DataError, SettingsError
 from langscape.run.heads import opened, revision
 from langscape.run.recipe import Recipe
@@ -86,6 +86,21 @@ def make_gaussians(
     path = store.make(named, progress).path
     assert path is not None
     return path
+
+
+def ellipse_view(
+    recipe: Recipe, *, store: Store | None = None, progress: Progress | None = None, **how: Any
+) -> View:
+    """The picture of a `gaussians.map` recipe with its passages; `how` are settings of `views.ellipses`."""
+    from langscape.gaussianfile import read_gaussians
+    from langscape.views import ellipses, scatter
+
+    store = store or Store()
+    made: Map = store.run(recipe, progress)
+    given = recipe.inputs["gaussians"]
+    path = store.make(store.name(given), progress).path if isinstance(given, Recipe) else Path(given)
+    assert path is not None
+    return scatter(made, **how) if made.shapes is None else ellipses(made, read_gaussians(path), **how)
 
 
 @step("gaussians.contexts", version=1, defaults={"words": [], "contexts": 100, "unit": "sentence", "seed": 0})
@@ -192,7 +207,7 @@ def gaussians_table(settings: Mapping[str, Any], inputs: Mapping[str, Path], pro
 
 @step(
     "gaussians.map",
-    version=1,
+    version=2,
     defaults={
         "method": "tsne",
         "shape": "contexts",

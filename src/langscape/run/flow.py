@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,11 +19,15 @@ from langscape.run.results import Arrays
 if TYPE_CHECKING:
     from langscape.engine import WordColours
 
-PROMPTS = {"lstm-tiny": "the small dog that chases birds barks .", "lstm": "the king said that he was"}
+PROMPTS = {
+    "lstm-tiny": "the small dog that chases the birds barks .",
+    "lstm": "the people of the united states have",
+}
 """What is read where no prompt is given, by model."""
 
-SAMPLED = 2000
-"""Words of a large vocabulary whose map makes the colours; the others are fitted among them."""
+WHOLE, SAMPLED, AMONG = 10_000, 1000, 250
+"""Words up to which a vocabulary is coloured as a whole; of a larger one, those that are mapped, and those of
+the mapped among which thousands of heads and states are fitted."""
 
 
 @step(
@@ -91,11 +95,14 @@ def default_prompt(model: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """The colours of a large vocabulary: a sample of it is mapped, any other word fitted when asked for."""
+    """Colours with the method of fitting chosen; of a large vocabulary, a sample of words is mapped.
+
+    table is (words, dim); words beside the sample are fitted when asked for.
+    """
 
     base: WordColours
     table: Any
-    method: str
+    method: Literal["force", "exact"]
 
     @property
     def quality(self) -> Mapping[str, float]:
@@ -104,29 +111,13 @@ class Palette:
 
     def of(self, ids: Sequence[int]) -> np.ndarray:
         """The colours of words by their numbers."""
+        if len(self.table) == len(self.base.rgb):
+            return self.base.rgb[list(ids)]
         return self.base.fit(np.asarray(self.table[list(ids)]), "exact")
 
     def fit(self, vectors: Any) -> np.ndarray:
         """The colours of other vectors."""
-        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """The colours of a small vocabulary, with the method chosen."""
-
-    base: WordColours
-    method: str
-
-    @property
-    def quality(self) -> Mapping[str, float]:
-        return self.base.quality
-
-    def of(self, ids: Sequence[int]) -> np.ndarray:
-        return self.base.rgb[list(ids)]
-
-    def fit(self, vectors: Any) -> np.ndarray:
-        return self.base.fit(vectors, self.method)  # type: ignore[arg-type]
+        return self.base.fit(vectors, self.method)
 
 
 class _Table:
@@ -143,11 +134,10 @@ class _Table:
         return isinstance(other, _Table) and self.name == other.name
 
 
-def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Any:
+def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Palette:
     if fit not in ("force", "exact"):
         raise SettingsError(f"fit {fit!r} is not known; use force or exact")
-    base = _base(_Table(rows, revision), space, seed)
-    return _Fitted(base, fit) if len(rows) <= SAMPLED else Palette(base, rows, fit)
+    return Palette(_base(_Table(rows, revision), space, seed), rows, fit)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=2)
@@ -156,10 +146,11 @@ def _base(table: _Table, space: str, seed: int) -> WordColours:
     from langscape.engine import colours
 
     count = len(table.rows)
-    if count <= SAMPLED:
+    if count <= WHOLE:
         return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
     chosen = np.sort(np.random.default_rng(seed).choice(count, SAMPLED, replace=False))
-    return colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
+    made = colours(np.asarray(table.rows[chosen]), space=space, seed=seed)  # type: ignore[arg-type]
+    return replace(made, mapped=made.mapped[:: SAMPLED // AMONG])
 
 
 def pack_view(view: View) -> Arrays:

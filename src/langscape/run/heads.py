@@ -35,21 +35,26 @@ def revision(settings: Mapping[str, Any]) -> str:
         "restarts": 8,
         "steps": 1000,
         "seed": 0,
+        "side": None,
+        "target": None,
     },
     revision=revision,
 )
 def heads_atlas(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """Every head of `model` over `text`, or the file of the input `text`; see `unpack_atlas`.
 
-    With `cut`, of a text longer than the model takes the first part is read.
+    With `cut`, of a text longer than the model takes the first part is read. Of an encoder–decoder, `side`
+    says whose heads; the decoder reads `target`, or the file of the input `target`.
     """
     from langscape.run.atlas import make_atlas, pack_atlas
 
     model = opened(settings["model"], revision(settings))
     text = read_text(inputs["text"]) if "text" in inputs else settings["text"] or sample_text(model.kind)
-    captured = captured_attention(model, text, settings["layers"], cut=settings["cut"])
+    target = read_text(inputs["target"]) if "target" in inputs else settings["target"]
+    seen = captured(model, text, ("attention",), settings["layers"], cut=settings["cut"], target=target)
     made = make_atlas(
-        captured,
+        seen,
+        of=f"{settings['side']}_attention" if settings["side"] else None,
         special=settings["special"],
         restarts=settings["restarts"],
         steps=settings["steps"],
@@ -76,9 +81,18 @@ def captured_attention(
 
 
 def captured(
-    model: Any, text: str, want: Sequence[str], layers: list[int] | None = None, *, cut: bool = False
+    model: Any,
+    text: str,
+    want: Sequence[str],
+    layers: list[int] | None = None,
+    *,
+    cut: bool = False,
+    target: str | None = None,
 ) -> Capture:
-    """What is wanted of a text model over a text; with `cut`, over the first part that it takes."""
+    """What is wanted of a text model over a text; with `cut`, over the first part that it takes.
+
+    target is what the decoder of an encoder–decoder reads; without it, its start token alone.
+    """
     from langscape.models import capture
 
     if model.kind == "vision":
@@ -86,8 +100,8 @@ def captured(
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     if cut:
-        return capture(model, text, want, layers, long="window")[0]
-    return capture(model, text, want, layers)
+        return capture(model, text, want, layers, long="window", target=target)[0]
+    return capture(model, text, want, layers, target=target)
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

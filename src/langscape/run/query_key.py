@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -127,12 +127,13 @@ def query_key_scale(settings: Mapping[str, Any], inputs: Mapping[str, Path], pro
     )
 
 
-@step("query_key.classes", version=1, defaults={"column": "class"})
+@step("query_key.classes", version=1, defaults={"column": "class", "special": "drop"})
 def query_key_classes(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """Input `collected`: attention between classes of tokens for every head, see `class_tables`."""
     from langscape.run.results import read
 
-    tables = class_tables(unpack_collected(read("arrays", inputs["collected"])), settings["column"])
+    capture = unpack_collected(read("arrays", inputs["collected"]))
+    tables = class_tables(capture, settings["column"], special=settings["special"])
     first = next(iter(tables.values()))
     return Arrays(
         {
@@ -259,7 +260,8 @@ def judged(made: Map, one: HeadVectors) -> Map:
     }
     figures = {figure.name: figure.mean for figure in (order, near, anywhere) if len(figure.rows)}
     figures |= {f"{figure.name}_sd": figure.sd for figure in (order, near) if len(figure.rows)}
-    return made.but(quality={**figures, **made.quality}, per_point={**per_point, **made.per_point})
+    others = {name: value for name, value in made.quality.items() if name not in figures}
+    return made.but(quality={**figures, **others}, per_point={**made.per_point, **per_point})
 
 
 def map_heads(
@@ -315,22 +317,35 @@ def constant_panels(
 
 
 def class_tables(
-    capture: Capture, column: str = "class", heads: Sequence[tuple[int, int]] | None = None
+    capture: Capture,
+    column: str = "class",
+    heads: Sequence[tuple[int, int]] | None = None,
+    special: Literal["keep", "drop"] = "drop",
 ) -> dict[tuple[int, int], ClassTable]:
-    """Attention between classes of tokens for every head of a capture; special tokens are a class too."""
+    """Attention between classes of tokens for every head of a capture.
+
+    With "drop", special tokens are left out and what a query gives to the others is scaled to 1: they soak up
+    so much that everything else would seem avoided. With "keep" they are a class of their own.
+    """
     from langscape.affinity import head_vectors, heads_of
     from langscape.metrics import class_attention
     from langscape.models.classes import CLASSES
 
     tables = {}
     for key in heads_of(capture) if heads is None else heads:
-        one = head_vectors(capture, *key)
+        one = head_vectors(capture, *key, special=special)
         if column not in one.queries.columns:
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
         kinds = [[str(value) for value in side.columns[column]] for side in (one.queries, one.keys)]
         pairs = one.pairs
-        tables[key] = class_attention(pairs.attention, pairs.query, pairs.key, *kinds, CLASSES)
+        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, *kinds, CLASSES)
     return tables
+
+
+def _scaled(pairs: Any) -> np.ndarray:
+    """The weights of each query scaled to sum to 1; less where special tokens were dropped."""
+    total = np.bincount(pairs.query, pairs.attention)
+    return pairs.attention / np.maximum(total[pairs.query], 1e-300)
 
 
 def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
@@ -526,11 +541,17 @@ def unpack_two_ways(stored: Arrays) -> tuple[Capture, Map, Map]:
     head = facts["settings"][1]
     one = _vectors(capture, head["layer"], head["head"], head["special"])
     joint = Map(
-        stored["joint xy"], one.items(), kl=kl[1], settings=head, quality=facts["quality"][1],
+        stored["joint xy"], one.items(), kl=kl[1], settings=head, quality=_ordered(facts["quality"][1]),
         per_point={n[6:]: v for n, v in stored.arrays.items() if n.startswith("joint ") and n != "joint xy"},
         notes=tuple(facts["map_notes"][1]),
     )  # fmt: skip
     return capture, attended, joint
+
+
+def _ordered(quality: Mapping[str, float]) -> dict[str, float]:
+    """The figures as they are shown; JSON keeps them by name."""
+    first = [name for name in ("order", "strongest", "anywhere", "agreement") if name in quality]
+    return {name: quality[name] for name in [*first, *(name for name in quality if name not in first)]}
 
 
 def _vectors(capture: Capture, layer: int, head: int, special: Any) -> HeadVectors:

@@ -111,13 +111,13 @@ def text_vectors(
         raise DataError(f"a map needs at least 2 texts, not {len(texts)}")
     role = "encoder" if model.kind == "encoder-decoder" else "self"
     last = model.layout.hidden[role][0] - 1
-    layer = last if layer is None else layer
-    if not 0 <= layer <= last:
-        raise SettingsError(f"layer {layer} is not there; this model's hidden layers are 0 to {last}")
+    wanted = last if layer is None else layer
+    if not 0 <= wanted <= last:
+        raise SettingsError(f"layer {wanted} is not there; this model's hidden layers are 0 to {last}")
     tell = progress or (lambda told: None)
     rows: list[np.ndarray] = []
     taken = pool
-    for seen in capture_each(model, texts, ("hidden",), [layer]):
+    for seen in capture_each(model, texts, ("hidden",), [wanted]):
         states = seen["hidden" if "hidden" in seen.arrays else "encoder_hidden"][0]
         special = np.asarray(seen.made["special"], bool)
         if taken == "auto":
@@ -127,13 +127,13 @@ def text_vectors(
     X = np.stack(rows)
     if np.ptp(X, axis=0).max() == 0:
         raise SettingsError(
-            f"at layer {layer} the first token is the same for every text, since it has seen none yet; "
+            f"at layer {wanted} the first token is the same for every text, since it has seen none yet; "
             'choose layer 1 or higher, or pool "mean"'
         )
     notes = [taken]
     if pool == "auto" and taken == "mean":
         notes.append(f"{model.name} puts no special token first: texts stand at the mean of their tokens")
-    return X, layer, notes
+    return X, wanted, notes
 
 
 def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:

@@ -33,7 +33,7 @@ def _lstm(view: View) -> Figure:
     height = caption.height + 4 * _DOWN + 0.35
     figure = Figure(figsize=(width, height), facecolor="white")
     axes = figure.add_axes(inches(figure, MARGIN, 0.2, width - 2 * MARGIN, 4 * _DOWN + 0.1))
-    axes.set_xlim(0, width - 2 * MARGIN)
+    axes.set_xlim(-0.02, width - 2 * MARGIN - 0.02)
     axes.set_ylim(4 * _DOWN - 0.1, -0.2)
     axes.axis("off")
     makes = {one["to"]: one for one in properties["operations"]}
@@ -42,11 +42,11 @@ def _lstm(view: View) -> Figure:
             _wires(axes, nodes, makes, operation)
     for node in placed:
         x, y = node["column"] * _ACROSS, node["row"] * _DOWN
-        axes.text(x, y - 0.05, node["label"], size=8, color=SOFT, va="bottom", **PLAIN)
         if node["kind"] == "words":
-            _words(axes, view, step, x, y)
+            y = _words(axes, view, step, x, y)
         else:
             _widget(axes, *_values(node, arrays, step), x, y, gate=node["kind"] == "gate")
+        axes.text(x, y - 0.07, node["label"], size=8, color=SOFT, va="bottom", **PLAIN)
     read = " ".join(properties["tokens"])
     caption.write(figure, f"{properties['subtitle']} · step {step}, after “{short(read, 120)}”")
     return figure
@@ -77,7 +77,8 @@ def _widget(axes: Axes, values: np.ndarray, colour: Any, x: float, y: float, *, 
     axes.plot([zero, zero], [y - 0.05, y + _HIGH + 0.05], color=INK, linewidth=0.8)
 
 
-def _words(axes: Axes, view: View, step: int, x: float, y: float) -> None:
+def _words(axes: Axes, view: View, step: int, x: float, y: float) -> float:
+    """The best next words as bars; gives where they begin."""
     chances, ids = view.arrays["top_chances"][step], view.arrays["top"][step]
     pitch = min(0.2, 1.8 / len(ids))
     top = y + _HIGH / 2 - pitch * len(ids) / 2
@@ -90,6 +91,7 @@ def _words(axes: Axes, view: View, step: int, x: float, y: float) -> None:
         said = f"{short(view.properties['words'][word], 16)}  {100 * chance:.3g} %"
         axes.text(x + 1.15, top + (at + 0.45) * pitch, said, size=7.5, color=INK, va="center", **PLAIN)
     axes.plot([x, x], [top - 0.05, top + pitch * len(ids) + 0.05], color=INK, linewidth=0.8)
+    return top
 
 
 def _wires(axes: Axes, nodes: dict[str, Any], makes: dict[str, Any], operation: dict[str, Any]) -> None:

@@ -67,8 +67,7 @@ def _table(
     axes = figure.add_axes(inches(figure, *place))
     values = view.arrays[table["array"]]
     drawn, colours, span = colour_span(values, table["scale"], table["centre"])
-    colours = colours.copy()
-    colours.set_bad("#f0f1f3")
+    colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
     axes.set_xticks(
         range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0

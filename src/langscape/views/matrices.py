@@ -113,7 +113,10 @@ def scales(
 def class_tables(
     tables: Mapping[tuple[int, int], ClassTable], *, lift: bool = True, title: str | None = None
 ) -> View:
-    """Which classes of tokens attend to which, head by head: weight over what even attention would give."""
+    """Which classes of tokens attend to which, head by head: weight over what even attention would give.
+
+    The tables are those of `run.query_key.class_tables`, special tokens dropped.
+    """
     made = [
         Matrix(
             f"{layer}.{head}", one.rows, one.columns, one.lift if lift else one.weight,
@@ -125,5 +128,6 @@ def class_tables(
     return matrices(
         made, title=title or "Which class attends to which", row_name="query", column_name="key",
         together=False,
-        subtitle="weight ÷ what even attention would give" if lift else "share of a query’s weight",
+        subtitle=("weight ÷ what even attention would give" if lift else "share of a query’s weight")
+        + ", special tokens left out",
     )  # fmt: skip

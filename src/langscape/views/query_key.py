@@ -174,7 +174,7 @@ def _beside(
         )
     arrays["beside_xy"] = np.asarray(beside.xy[:, :2], np.float32)
     arrays["beside_rows"] = np.array([at[int(place)] for place in places], np.int32)
-    properties["beside"] = {"title": "By attention", "quality": trust(beside)}
+    properties["beside"] = {"title": "Attention-head map", "quality": trust(beside)}
 
 
 def _shown(text: str) -> str:
@@ -190,9 +190,10 @@ def _title(panels: Sequence[tuple[Key, Map]]) -> str:
 
 def _subtitle(capture: Capture, first: Map, queries: int) -> str:
     how = first.settings.get("by", "")
+    sentences = len(capture.made.get("sentences", [0]))
     parts = [
         str(capture.made.get("model", "")),
         f"by {how}" if how else "",
-        f"{queries:,} tokens of {len(capture.made.get('sentences', [0])):,} sentences",
+        f"{queries:,} tokens of {sentences:,} {'sentence' if sentences == 1 else 'sentences'}",
     ]
     return " · ".join(part for part in parts if part)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { moved, zoomed } from './matrix'
+import { cellPaths, moved, zoomed } from './matrix'
 
 it('zooming keeps what is under the pointer there', () => {
   const [from, to] = zoomed(0, 100, 0.3, 2, 100)
@@ -19,4 +19,12 @@ it('moving stops at the ends', () => {
   expect(moved(10, 20, -50, 100)).toEqual([0, 10])
   expect(moved(10, 20, 500, 100)).toEqual([90, 100])
   expect(moved(10, 20, 5, 100)).toEqual([15, 25])
+})
+
+it('a saved matrix draws every cell that is not of the ground once, in the colour of its weight', () => {
+  const values = Float32Array.from([1, 1, 0, 0.25, 0.25, 0.25])
+  const cells = { values, wide: 3, rows: [0, 1], columns: [0, 1, 2] }
+  const paths = cellPaths({ cells, labels: { rows: [], columns: [] }, top: 1, square: true, group: 0 }, { top: 0, bottom: 2, left: 0, right: 3 }, 'light')
+  expect(paths.match(/M\d+ \d+h\d+/g)).toEqual(['M0 0h2', 'M0 1h3'])
+  expect(paths).toContain('fill="#0f2257"')
 })

@@ -1,5 +1,6 @@
-import type { Theme } from '../../lib/colour'
-import { heatTable, paintHeat, type Cells, type Window } from '../../lib/heat'
+import { heatColour, hex, type Theme } from '../../lib/colour'
+import { heatTable, level, paintHeat, type Cells, type Window } from '../../lib/heat'
+import { escape } from '../../lib/svg'
 import { tokenText } from './head'
 
 const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
@@ -138,6 +139,35 @@ export class Matrix {
   picture(): HTMLCanvasElement {
     this.draw()
     return this.#base
+  }
+
+  /** What is on screen as an SVG that stands alone, with a title and a line above; cells of one colour share a path. */
+  svg(title: string, line: string): string {
+    this.draw()
+    const { plot, size } = this
+    const head = 64
+    const text = (x: number, y: number, words: string, look: string) => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${look}>${escape(words)}</text>`
+    const small = `font-size="${SIZE}" fill="${this.#ink.soft}"`
+    const { labels, cells, group } = this.#sheet
+    const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter((y) => y > plot.y && y < plot.y + plot.height)
+    const rows = [...this.#labelled(cells.rows.length, 'y')].map(([row, at]) => text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`))
+    const columns = [...this.#labelled(cells.columns.length, 'x')].map(([column, at]) =>
+      text(0, 4, cut(labels.columns[cells.columns[column]]), `${small} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`),
+    )
+    const scale = `translate(${this.#x(0).toFixed(3)} ${this.#y(0).toFixed(3)}) scale(${(this.#x(1) - this.#x(0)).toFixed(5)} ${(this.#y(1) - this.#y(0)).toFixed(5)})`
+    return [
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height + head}" viewBox="0 0 ${size.width} ${size.height + head}" font-family="${escape(FONT)}">`,
+      `<title>${escape(title)}</title><rect width="${size.width}" height="${size.height + head}" fill="${this.#ink.ground}"/>`,
+      text(16, 28, title, `font-size="17" font-weight="600" fill="${this.#ink.ink}"`),
+      text(16, 48, line, `font-size="12" fill="${this.#ink.soft}"`),
+      `<g transform="translate(0 ${head})"><clipPath id="cells"><rect x="${plot.x}" y="${plot.y}" width="${plot.width}" height="${plot.height}"/></clipPath>`,
+      `<g clip-path="url(#cells)"><g transform="${scale}" shape-rendering="crispEdges">${cellPaths(this.#sheet, this.#window, this.#theme)}</g></g>`,
+      `<rect x="${plot.x - 0.5}" y="${plot.y - 0.5}" width="${plot.width + 1}" height="${plot.height + 1}" fill="none" stroke="${this.#ink.line}"/>`,
+      ...rules.map((y) => `<rect x="${plot.x - 1}" y="${(y - 1).toFixed(1)}" width="${plot.width + 2}" height="2" fill="${this.#ink.ground}"/>`),
+      ...rows,
+      ...columns,
+      '</g></svg>',
+    ].join('\n')
   }
 
   draw(): void {
@@ -309,6 +339,27 @@ export class Matrix {
     const { top, bottom } = this.#window
     return this.plot.y + ((row - top) / (bottom - top)) * this.plot.height
   }
+}
+
+/** The cells of a window as paths in units of rows and columns, one path for every colour but the ground's. */
+export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): string {
+  const paths = new Map<number, string[]>()
+  const [first, last] = [Math.floor(window.left), Math.min(Math.ceil(window.right), cells.columns.length)]
+  for (let row = Math.floor(window.top); row < Math.min(Math.ceil(window.bottom), cells.rows.length); row++) {
+    const colour = (column: number) => level(cells.values[cells.rows[row] * cells.wide + cells.columns[column]], top)
+    for (let from = first; from < last; ) {
+      const step = colour(from)
+      let to = from + 1
+      while (to < last && colour(to) === step) to++
+      if (step > 0) {
+        const path = paths.get(step) ?? []
+        path.push(`M${from} ${row}h${to - from}v1h${from - to}z`)
+        paths.set(step, path)
+      }
+      from = to
+    }
+  }
+  return [...paths].map(([step, path]) => `<path fill="${hex(heatColour(step / 255, theme))}" d="${path.join('')}"/>`).join('')
 }
 
 function whole({ cells }: Sheet): Window {

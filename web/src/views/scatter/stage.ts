@@ -144,6 +144,8 @@ export class Stage {
     const first = outlines !== null && this.#ellipses === null
     this.#outlines = outlines
     if (first) {
+      const whole = this.#fitted()
+      const still = this.camera.x === whole.x && this.camera.y === whole.y && this.camera.scale === whole.scale
       this.#ellipses = document.createElement('canvas')
       this.#ellipses.className = 'outlines'
       this.#ellipses.setAttribute('aria-hidden', 'true')
@@ -157,7 +159,8 @@ export class Stage {
       }
       this.#home = bounds(corners)
       this.#measure()
-      this.camera = this.#fitted()
+      // A reader who comes back to a part of the map is left there.
+      if (still) this.camera = this.#fitted()
     }
     this.ask()
   }

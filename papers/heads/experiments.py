@@ -1,0 +1,143 @@
+"""Everything that the page shows, computed through the store: a second run only writes the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from langscape.data import Capture, Map, Progress
+from langscape.run import Recipe, Store
+from langscape.run.atlas import Atlas, unpack_atlas
+from langscape.run.captures import capture_recipe, unpack_capture
+from langscape.run.experiments import Experiment, compare, robustness
+from langscape.sources import samples
+
+OCCUPATIONS = Path(__file__).parent / "occupations.csv"
+SENTENCE = "The red lamp hung over the north door."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run: the document's counts, or a first look."""
+
+    restarts: int = 100
+    steps: int = 1000
+    runs: int = 100
+    repeats: int = 1000
+    repeats_everywhere: int = 100
+    layers: tuple[int, ...] | None = None
+    text: str = "harbour"
+
+
+QUICK = Plan(restarts=3, steps=120, runs=3, repeats=4, repeats_everywhere=3, layers=(0, 1), text="orchard")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The captures, maps and tables behind the figures; heads are (layer, head), numbered from 0."""
+
+    plan: Plan
+    model: str
+    said: str
+    sentence: Capture
+    capture: Capture
+    atlas: Atlas
+    heads: dict[str, tuple[int, int]]
+    maps: dict[str, Map]
+    occupations: Map
+    compared: Experiment
+    compared_dropped: Experiment
+    robust: Experiment
+    robust_documents: Experiment
+    robust_everywhere: Experiment
+
+
+def run(
+    plan: Plan,
+    model: str = "default",
+    text: Path | None = None,
+    *,
+    store: Store | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Run what is missing and give all results."""
+    store = store or Store()
+    given = text if text is not None else samples.text(plan.text)
+    seen = capture_recipe(model, given)
+    capture = unpack_capture(store.run(seen, progress))
+    said = {"text": given} if isinstance(given, str) else {}
+    inputs = {} if isinstance(given, str) else {"text": given}
+    recipe = Recipe(
+        "heads.atlas", {"model": model, "special": "drop", "restarts": 8, "steps": plan.steps, **said}, inputs
+    )
+    atlas = unpack_atlas(store.run(recipe, progress))
+    heads = chosen(atlas)
+    many = {"special": "drop", "restarts": plan.restarts, "steps": plan.steps}
+    maps = {}
+    for name, (layer, head) in heads.items():
+        made = Recipe("heads.map", {**many, "layer": layer, "head": head}, {"capture": seen})
+        maps[name] = store.run(made, progress)
+    maps["hidden"] = store.run(Recipe("hidden.map", many, {"capture": seen}), progress)
+    jobs = Recipe("texts.map", {"model": model, "restarts": plan.restarts}, {"list": OCCUPATIONS})
+    how = {"store": store, "workers": workers, "progress": progress, "steps": plan.steps}
+    layer, head = heads["active"]
+    alone = {**how, "layers": [layer], "heads": [head], "repeats": plan.repeats}
+    layers = None if plan.layers is None else list(plan.layers)
+    return Results(
+        plan,
+        model,
+        f"{len(capture.tokens)} tokens of {text.name if text else f'the sample text “{plan.text}”'}",
+        unpack_capture(store.run(capture_recipe(model, SENTENCE, ("attention",)), progress)),
+        capture,
+        atlas,
+        heads,
+        maps,
+        store.run(jobs, progress),
+        compare(model, given, runs=plan.runs, layers=layers, **how),
+        compare(model, given, runs=plan.runs, layers=layers, special="drop", **how),
+        robustness(model, given, **alone),
+        robustness(model, given, schedule="document", **alone),
+        robustness(model, given, repeats=plan.repeats_everywhere, layers=layers, **how),
+    )
+
+
+def chosen(atlas: Atlas) -> dict[str, tuple[int, int]]:
+    """The heads that stand for the document's, by what it says of them, for its numbers are of another model.
+
+    low     in the first two layers, no pattern of places: words by what they share (its head 2 of layer 1)
+    chain   in the lower half, whose strongest key is most often the neighbour, the most active one aside (its
+            head 2 of layer 2)
+    high    in the last third, no pattern of places (its head 10 of layer 9)
+    active  the largest mean of maximum attention of all (its head 10 of layer 3)
+    """
+    columns = atlas.scores.columns
+    layer, tags = columns["layer"].astype(int), columns["tags"]
+    count = int(layer.max()) + 1
+    places = (
+        "previous-token",
+        "next-token",
+        "itself",
+        "local band",
+        "broad",
+        "first-token sink",
+        "separator sink",
+    )
+    free = np.array([not any(tag in told.split(", ") for tag in places) for told in tags])
+    mapped = np.array([key in atlas.maps for key in zip(layer, columns["head"].astype(int), strict=True)])
+
+    def first(score: str, where: np.ndarray) -> tuple[int, int]:
+        allowed = mapped & where if (mapped & where).any() else mapped
+        row = int(np.argmax(np.where(allowed, columns[score], -np.inf)))
+        return int(layer[row]), int(columns["head"][row])
+
+    active = first("max_attention", np.ones(len(layer), bool))
+    other = (layer != active[0]) | (columns["head"].astype(int) != active[1])
+    return {
+        "low": first("interest", free & (layer < 2)),
+        "chain": first("chain", other & (layer < (count + 1) // 2)),
+        "high": first("interest", free & (layer >= count - max(1, count // 3))),
+        "active": active,
+    }

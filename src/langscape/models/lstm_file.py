@@ -1,0 +1,91 @@
+"""The folder of an LSTM: config.json with its words and shape, model.safetensors with its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from langscape.errors import DataError, FileError
+from langscape.models.lstm import LSTMModel, Network
+from langscape.models.vocabulary import Vocabulary
+from langscape.whole import whole
+
+MODEL_TYPE = "langscape-lstm"
+
+
+def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, Any]) -> Path:
+    """Write config.json and model.safetensors; see `LSTMModel.save`."""
+    net = model.net
+    tensors = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
+    if net.tied:
+        del tensors["decoder.weight"]
+    if half:
+        tensors = {name: value.half() for name, value in tensors.items()}
+    shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
+    bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
+    told = {"model_type": MODEL_TYPE, **shape, **bias, "about": dict(about)}
+    # weights first: a folder with a config.json is a whole model
+    with whole(folder / "model.safetensors") as aside:
+        save_file(tensors, aside)
+        aside.chmod(0o644)  # safetensors writes for its owner alone
+    with whole(folder / "config.json") as aside:
+        text = json.dumps({**told, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
+        aside.write_text(text, encoding="utf-8")
+    return folder
+
+
+def is_lstm(folder: Path) -> bool:
+    """Whether a folder holds a model that `LSTMModel.save` wrote."""
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
+    """The model that `LSTMModel.save` wrote, as float32."""
+    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    try:
+        shape = [int(told[key]) for key in ("dim", "hidden", "layers")]
+        known = Vocabulary(**{key: told[key] for key in ("words", "level", "lower", "unknown", "start")})
+        tied, lstm_bias, decoder_bias = (bool(told[k]) for k in ("tied", "lstm_bias", "decoder_bias"))
+        if min(shape) < 1:
+            raise DataError(f"dim, hidden and layers are {shape}, expected at least 1 each")
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{folder / 'config.json'} is damaged: {error}; train or save the model anew"
+        ) from None
+    try:
+        tensors = {key: value.float() for key, value in load_file(folder / "model.safetensors").items()}
+    except (OSError, SafetensorError) as error:
+        raise FileError(f"{folder / 'model.safetensors'} cannot be read: {error}; save it anew") from None
+    with torch.device("meta"):
+        net = Network(len(known), *shape, tied=tied)
+        if not lstm_bias:
+            net.lstm = torch.nn.LSTM(shape[0], shape[1], shape[2], batch_first=True, bias=False)
+        if not decoder_bias:
+            net.decoder.register_parameter("bias", None)
+    wanted = {key: tuple(value.shape) for key, value in net.state_dict().items()}
+    if tied and "embedding.weight" in tensors:
+        tensors["decoder.weight"] = tensors["embedding.weight"]
+    for key in sorted(wanted.keys() | tensors.keys()):
+        found = tuple(tensors[key].shape) if key in tensors else "missing"
+        if wanted.get(key, "not known") != found:
+            raise FileError(
+                f"the weights of {name} do not fit its config.json: {key} is {found}, "
+                f"expected {wanted.get(key, 'no such tensor')}"
+            )
+        if not torch.isfinite(tensors[key]).all():
+            raise FileError(f"the weights of {name} hold values that are not finite, in {key}; train it anew")
+    net.load_state_dict(tensors, assign=True)
+    if tied:
+        net.decoder.weight = net.embedding.weight
+    net.lstm.flatten_parameters()
+    net.requires_grad_(False).eval().to(device)
+    return LSTMModel(net, known, "lstm", name, revision)  # type: ignore[arg-type]

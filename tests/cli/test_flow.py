@@ -1,0 +1,42 @@
+"""`langscape flow`: pages and figures from the command line, and what is said of wrong ones."""
+
+import pytest
+from typer.testing import CliRunner
+
+from langscape.cli.app import app
+from langscape.errors import SettingsError
+
+run = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path, monkeypatch):
+    from langscape.run import store
+
+    monkeypatch.setattr(store, "home", lambda: tmp_path / "home")
+
+
+def test_a_prompt_becomes_a_figure_and_figures_of_trust_are_said(tmp_path):
+    out = tmp_path / "flow.svg"
+    done = run.invoke(app, ["flow", "lstm-tiny", "--prompt", "the the dog barks .", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert out.stat().st_size > 10_000
+    assert str(out) in done.stdout
+    assert "Sums: " in done.stderr
+    assert "alarm: after “the” came “the”" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--out", "flow.txt"], "no suffix that is known"),
+        (["--prompt", "  "], "--prompt is empty"),
+        (["--prompt", "a", "--text", "b.txt"], "not both"),
+        (["--space", "hsv"], "--space hsv is not known"),
+        (["--fit", "near"], "--fit near is not known"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_computed(given, said):
+    done = run.invoke(app, ["flow", "lstm-tiny", *given])
+    assert isinstance(done.exception, SettingsError)
+    assert said in str(done.exception)

@@ -1,0 +1,46 @@
+import type { Inks } from '../../lib/ink'
+import { escape } from '../../lib/svg'
+import { placesOf, type Atlas, type HeadName } from './model'
+import { around, type Dressed } from './thumbnail'
+
+const SIZE = 92
+const GAP = 14
+const FOOT = 16
+const LEFT = 24
+const HEAD = 76
+
+/** The maps of these heads, so many in a row, as an SVG that stands alone. */
+export function gridSvg(atlas: Atlas, heads: HeadName[], wide: number, dressed: Dressed, said: (head: HeadName) => string, inks: Inks, font: string): string {
+  const across = Math.max(1, Math.min(wide, heads.length))
+  const width = Math.max(2 * LEFT + across * (SIZE + GAP), 420)
+  const height = HEAD + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
+  const text = (x: number, y: number, words: string, size: number, fill: string, more = '') => `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
+  const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${atlas.tokens.length} tokens, numbered from 0`
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(font)}">`,
+    `<title>${escape(atlas.title)}</title><rect width="${width}" height="${height}" fill="${inks.ground}"/>`,
+    text(LEFT, 32, atlas.title, 17, inks.ink, ' font-weight="600"'),
+    text(LEFT, 52, line, 12, inks.soft),
+    ...heads.map((head, i) => {
+      const x = LEFT + (i % across) * (SIZE + GAP)
+      const y = HEAD + Math.floor(i / across) * (SIZE + FOOT + GAP)
+      const named = `${text(0, SIZE + 13, head.name, 11, inks.ink, ' font-weight="600"')}${text(SIZE, SIZE + 13, said(head), 10, inks.soft, ' text-anchor="end"')}`
+      return `<g transform="translate(${x} ${y})"><rect width="${SIZE}" height="${SIZE}" fill="none" stroke="${inks.line}" stroke-width=".5"/>${dots(placesOf(atlas, head.row), dressed)}${named}</g>`
+    }),
+    '</svg>',
+  ].join('\n')
+}
+
+function dots(places: Float32Array, dressed: Dressed): string {
+  const shown = dressed.shown.filter((row) => Number.isFinite(places[2 * row]))
+  const box = around(places, shown)
+  const scale = (SIZE - 8) / Math.max(box.span, 1e-12)
+  const dot = Math.max(1.2, Math.min(3, 22 / Math.sqrt(shown.length)))
+  return Array.from(shown, (row) => {
+    const x = SIZE / 2 + (places[2 * row] - box.x) * scale
+    const y = SIZE / 2 - (places[2 * row + 1] - box.y) * scale
+    const lit = dressed.lit?.has(row)
+    const fill = dressed.lit ? (lit ? dressed.accent : dressed.quiet) : dressed.colours[row]
+    return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${(lit ? 3 : dot / 2).toFixed(1)}" fill="${fill}"/>`
+  }).join('')
+}
