@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-COLOURS = 128
+COLOURS = 256
 """A page has few colours: so many keep a picture of it small, and nobody sees the difference."""
 
 ROOMS = {

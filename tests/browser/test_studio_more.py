@@ -13,6 +13,12 @@ def job_of(page, ask):
     return re.search(rf"job=({re.escape(ask)}-[0-9a-f]+)", page.url)[1]
 
 
+def next_job(page, ask, before):
+    """The job that the address names after another one."""
+    page.wait_for_url(lambda url: f"job={ask}-" in url and before not in url)
+    return job_of(page, ask)
+
+
 def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     studio.example("atlas")
     page = open_studio("head?layer=1&head=2").page
@@ -42,18 +48,18 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     made = studio.app.parts["pictures"].made(first).result
     expect(page.locator("main header p").first).to_contain_text(f"KL {made.kl:.3f}")
     page.get_by_role("button", name="near: distance").click()
+    second = next_job(page, "query_key", first)
     slider = page.get_by_role("slider", name="The constant c")
     expect(slider).to_be_visible(timeout=30_000)
-    page.wait_for_url(lambda url: first not in url)
     slider.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("c = 1.07")).to_be_visible()
-    page.wait_for_function("() => !document.querySelector('.content.old, [role=progressbar]')")
-    assert studio.jobs.get(job_of(page, "query_key"))["settings"]["c"] == pytest.approx(2**0.1, abs=1e-3)
+    third = next_job(page, "query_key", second)
+    assert studio.jobs.get(third)["settings"]["c"] == pytest.approx(2**0.1, abs=1e-3)
+    expect(page.get_by_text("c = 1.07")).to_be_visible(timeout=30_000)
     page.get_by_label("chosen by").select_option("norms")
-    page.wait_for_function("() => !document.querySelector('.content.old, [role=progressbar]')")
-    expect(page.get_by_label("chosen by")).to_have_value("norms")
-    assert studio.jobs.get(job_of(page, "query_key"))["settings"]["choose"] == "norms"
+    fourth = next_job(page, "query_key", third)
+    assert studio.jobs.get(fourth)["settings"]["choose"] == "norms"
+    expect(page.get_by_label("chosen by")).to_have_value("norms", timeout=30_000)
 
 
 def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
@@ -75,7 +81,7 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     studio.example("flow")
     page = open_studio("flow").page
     expect(page.get_by_role("heading", name=re.compile("cats that chase"))).to_be_visible()
-    page.get_by_label("Prompt").fill("the small dog that barks")
+    page.get_by_role("textbox", name="Prompt").fill("the small dog that barks")
     page.get_by_role("button", name="Read it").click()
     expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible(timeout=30_000)
     step = page.locator("[data-step]", has_text="dog")

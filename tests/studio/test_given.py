@@ -49,7 +49,8 @@ def test_a_map_file_is_taken(client, tmp_path):
     [
         ("text", b"", 422), ("text", b"  \n ", 422), ("text", b"\xff\xfe\x00", 422), ("text", b"a\x00b", 422),
         ("text", b"a" * 200_001, 413), ("words", b"\n\n", 422), ("vectors", b"nothing here", 422),
-        ("vectors", b"\x80\x04pickle", 422), ("map", b"PAR1", 422), ("nonsense", b"x", 422), ("", b"x", 422),
+        ("vectors", b"\x80\x04pickle", 422), ("map", b"PAR1", 422), ("table", b"\x00\x01", 422),
+        ("gaussians", b"junk" * 9, 422), ("corpus", b"\x00", 422), ("nonsense", b"x", 422), ("", b"x", 422),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_the_users_name_for_it(client, kind, body, status):

@@ -126,7 +126,7 @@ def test_a_request_of_json_has_its_own_limit(client):
     "body",
     [
         b"", b"{", b"[1]", b"nonsense", b"\xff\xfe", b'{"ask": NaN}', b'{"ask": Infinity}', b"[" * 100_000,
-        b'{"ask": "words", "more": 1}',
+        b'{"ask": "words", "more": 1}', b'{"ask": "\\ud800"}', b'{"ask": ' + b"9" * 5000 + b"}",
     ],
 )  # fmt: skip
 def test_what_is_no_request_is_refused_in_one_shape(client, body):

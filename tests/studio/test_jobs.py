@@ -15,8 +15,17 @@ from langscape import affinity, embed
 from langscape.engine import Schedule
 from langscape.run import Store, locks
 from langscape.sources import read_vectors
+from langscape.studio import examples
 from langscape.studio.asks import Given
+from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
+
+
+def wait_until(true, seconds=60):
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -122,20 +131,19 @@ def test_a_job_whose_data_is_refused_says_what_by_the_name_the_user_gave(client,
     assert "Traceback" not in failed["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
     record = client.ask("words", {**ENDLESS, "seed": 7}, vectors="sample-words")
-    client.wait(record["id"], "running")
     jobs = running.jobs
+
+    def is_at_it():
+        now = client.get(f"/api/jobs/{record['id']}").json
+        return now["state"] == "running" and now["doing"].startswith("t-SNE")
+
     for _ in range(2):
-        pid = jobs.crew.pids[0]
-        until = time.monotonic() + 60
-        while client.get(f"/api/jobs/{record['id']}").json["doing"] in ("", "a worker is getting ready"):
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        os.kill(pid, signal.SIGKILL)
-        while jobs.crew.pids[0] == pid:
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        wait_until(is_at_it)
+        os.kill(jobs.crew.pids[0], signal.SIGKILL)
+        wait_until(lambda: not is_at_it())  # its end has been heard
     failed = client.wait(record["id"], "failed")
     assert failed["error"]["code"] == "lost"
     assert "signal 9" in failed["error"]["message"]
@@ -145,7 +153,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
 @pytest.mark.slow
 def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
     one = start_apart()
-    asked = {"limit": 900, "steps": 4000, "seed": 1}
+    asked = {"limit": 600, "steps": 4000, "seed": 1}
     record = one.client.ask("words", asked, vectors="sample-words")
     queued = one.client.ask("words", {**asked, "seed": 2, "limit": 100}, vectors="sample-words")
     one.client.wait(record["id"], "running")
@@ -163,7 +171,7 @@ def test_a_job_of_a_killed_server_is_gone_on_with_by_the_next(start_apart):
 @pytest.mark.slow
 def test_a_server_that_is_stopped_leaves_its_jobs_to_the_next(start_apart):
     one = start_apart()
-    record = one.client.ask("words", {"limit": 900, "steps": 4000}, vectors="sample-words")
+    record = one.client.ask("words", {"limit": 600, "steps": 4000}, vectors="sample-words")
     one.client.wait(record["id"], "running")
     one.stop()
     assert one.process.returncode == 0
@@ -229,5 +237,21 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
         other = ask(4, False)
         assert ask(4, True) == other  # somebody waits for it now
         assert jobs._queue == [urgent, later, other, background]
+    finally:
+        jobs.close()
+
+
+def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkeypatch):
+    wanted = {"vectors": "sample-words"}
+    monkeypatch.setattr(examples, "EXAMPLES", {"words": ({**SHORT, "limit": 40}, wanted)})
+    store = Store(tmp_path / "store")
+    examples.prepare(store, lambda step: None)
+    jobs = Jobs(store, lambda record: None, workers=1)
+    try:
+        found = examples.begin_examples(jobs, Inputs(store))
+        assert jobs.get(found["words"])["state"] == "done"
+        record, entry = jobs.entry(found["words"])
+        assert entry.kind == "map"
+        assert record["needs"]["vectors"]["digest"]
     finally:
         jobs.close()

@@ -100,6 +100,17 @@ def test_a_page_of_its_own_is_saved_where_the_page_is_built(client, words):
         assert "make page" in got.error["hint"]
 
 
+def test_labels_that_utf8_cannot_hold_reach_the_page_as_they_are(client, few):
+    """Vector files cut a letter in two now and then; such a word is shown, and breaks nothing."""
+    rows = few.split(b"\n")
+    rows[1] = b"caf\xc3 " + rows[1].split(b" ", 1)[1]
+    given = client.post("/api/inputs?kind=vectors&name=cut.txt", b"\n".join(rows)).json["id"]
+    id = client.wait(client.ask("words", {**SHORT, "local": False}, vectors=given)["id"])["id"]
+    view = view_of(client, id, "map")
+    assert view["properties"]["labels"][0].startswith("caf")
+    assert client.get(f"/api/jobs/{id}/export?view=map&format=csv").status == 200
+
+
 def test_what_cannot_be_drawn_is_refused_by_name(client, words):
     for path, said in (
         ("export?view=map&format=exe", "exe"),

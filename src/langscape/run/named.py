@@ -28,6 +28,10 @@ class Named:
         recipe = self.recipe.to_json()
         return {"digest": self.digest, "recipe": recipe, "stamps": dict(self.stamps), "needs": needs}
 
+    def digests(self) -> dict[str, Any]:
+        """The names of all results that the recipe takes, by input, each with the same of its own."""
+        return {name: {"digest": one.digest, "needs": one.digests()} for name, one in self.needs.items()}
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Named:
         """What `to_json` wrote."""

@@ -146,7 +146,7 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
     try:
         tell(Step(0, 0, "looking at model and inputs"))
         named = store.name(Recipe.from_json(task["recipe"]))
-        _answer(answers, {"key": key, "digest": named.digest, "needs": _digests(named)})
+        _answer(answers, {"key": key, "digest": named.digest, "needs": named.digests()})
         try:
             store.make(named, tell, wait=False)
         except Busy:
@@ -164,11 +164,6 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
     except Exception as error:
         said = {"state": "failed", "error": f"{type(error).__name__}: {error}", "kind": "Exception"}
     return {"key": key, "seconds": time.perf_counter() - started, **said}
-
-
-def _digests(named: Named) -> dict[str, Any]:
-    """The names of all results that a recipe takes, so that nobody has to find them out again."""
-    return {name: {"digest": need.digest, "needs": _digests(need)} for name, need in named.needs.items()}
 
 
 class _Teller:

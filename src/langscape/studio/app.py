@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
+import re
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping
@@ -41,6 +42,7 @@ STATIC = Path(__file__).parent.parent / "static" / "studio"
 JSON = 2_000_000
 """Bytes of a JSON body."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 
 
@@ -79,23 +81,31 @@ def studio(
     _add_jobs(app, parts)
 
     @app.get("/api/about")
-    def _about() -> dict[str, Any]:
+    def _about() -> Response:
         """What this studio can do: models, samples, limits, and every ask with its settings."""
-        return about(parts["examples"], JSON)
+        return Plain(about(parts["examples"], JSON))
 
     @app.post("/api/insert")
-    async def _insert(request: Request) -> dict[str, Any]:
+    async def _insert(request: Request) -> Response:
         """New words, or a vector, on a finished map of words."""
         body = await _json(request, {"job", "words", "name", "vector", "settings"})
-        return await run_in_threadpool(_inserted, parts["pictures"], body)
+        return Plain(await run_in_threadpool(_inserted, parts["pictures"], body))
 
     _add_page(app)  # last: it answers for every other path
     return Guard(app, allowed, most=max(JSON, *given.limits().values()), parts=parts)
 
 
+class Plain(JSONResponse):
+    """JSON in ASCII: labels may hold halves of letters that files were cut in, and UTF-8 has none."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of the answer."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
     @app.post("/api/jobs")
-    async def _ask(request: Request) -> JSONResponse:
+    async def _ask(request: Request) -> Response:
         """Ask for something; the same ask is the same job."""
         body = await _json(request, {"ask", "settings", "inputs"})
 
@@ -104,22 +114,22 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
             return parts["jobs"].ask(body.get("ask"), body.get("settings", {}), found)
 
         record, new = await run_in_threadpool(begin)
-        return JSONResponse(record, 201 if new else 200)
+        return Plain(record, 201 if new else 200)
 
     @app.get("/api/jobs")
-    def _jobs() -> dict[str, Any]:
+    def _jobs() -> Response:
         """Every job, the latest first."""
-        return {"jobs": parts["jobs"].all()}
+        return Plain({"jobs": parts["jobs"].all()})
 
     @app.get("/api/jobs/{id}")
-    def _job(id: str) -> dict[str, Any]:
+    def _job(id: str) -> Response:
         """How a job stands."""
-        return parts["jobs"].get(id)
+        return Plain(parts["jobs"].get(id))
 
     @app.post("/api/jobs/{id}/cancel")
-    def _cancel(id: str) -> dict[str, Any]:
+    def _cancel(id: str) -> Response:
         """End a job now."""
-        return parts["jobs"].cancel(id)
+        return Plain(parts["jobs"].cancel(id))
 
     @app.delete("/api/jobs/{id}", status_code=204)
     def _forget(id: str) -> Response:
@@ -128,9 +138,9 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
         return Response(status_code=204)
 
     @app.get("/api/jobs/{id}/views/{view}")
-    def _view(id: str, view: str, request: Request) -> dict[str, Any]:
+    def _view(id: str, view: str, request: Request) -> Response:
         """A view of a finished job: properties, and where its arrays are."""
-        return parts["pictures"].view(id, view, _query(request))
+        return Plain(parts["pictures"].view(id, view, _query(request)))
 
     @app.get("/api/jobs/{id}/views/{view}/{array}")
     def _array(id: str, view: str, array: str, request: Request) -> Response:
@@ -154,7 +164,7 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
 
 def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
     @app.post("/api/inputs", status_code=201)
-    async def _give(request: Request) -> dict[str, Any]:
+    async def _give(request: Request) -> Response:
         """Give a text, a list, vectors or a map: the body is the file."""
         query = _query(request)
         kind, name = query.get("kind", ""), query.get("name", "")
@@ -174,17 +184,17 @@ def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
                 raise Trouble(
                     "bad_input", f"{name or 'the ' + kind} is empty", "Give a file with something in it."
                 )
-            return await run_in_threadpool(parts["inputs"].add, kind, name, file)
+            return Plain(await run_in_threadpool(parts["inputs"].add, kind, name, file), 201)
 
     @app.get("/api/inputs")
-    def _inputs_given() -> dict[str, Any]:
+    def _inputs_given() -> Response:
         """What was given, the latest first."""
-        return {"inputs": parts["inputs"].all()}
+        return Plain({"inputs": parts["inputs"].all()})
 
     @app.get("/api/inputs/{id}/text")
-    def _input_text(id: str) -> dict[str, str]:
+    def _input_text(id: str) -> Response:
         """A text or a list as it was given."""
-        return {"text": parts["inputs"].text(id)}
+        return Plain({"text": parts["inputs"].text(id)})
 
     @app.delete("/api/inputs/{id}", status_code=204)
     def _forget_input(id: str) -> Response:
@@ -222,7 +232,7 @@ def _answer_trouble(app: FastAPI) -> None:
     """Every error in the one shape."""
 
     def answer(trouble: Trouble) -> JSONResponse:
-        return JSONResponse(trouble.to_json(), trouble.status)
+        return Plain(trouble.to_json(), trouble.status)
 
     @app.exception_handler(Trouble)
     async def _trouble(request: Request, error: Trouble) -> JSONResponse:
@@ -261,6 +271,8 @@ async def _json(request: Request, known: set[str]) -> dict[str, Any]:
         value = json.loads(body.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise Trouble("bad_request", f"the request is no JSON: {str(error)[:120]}") from None
+    if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise Trouble("bad_request", "the request holds half a letter (a lone surrogate), which is no text")
     if not isinstance(value, dict):
         raise Trouble("bad_request", f"the request is {type(value).__name__}; expected an object with names")
     for name in value:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from langscape.data import Progress
 from langscape.errors import LangscapeError
-from langscape.run import Recipe, Store
-from langscape.studio.asks import Given, find_ask
+from langscape.run import Store
+from langscape.studio.asks import find_ask
 from langscape.studio.inputs import Inputs, samples
-from langscape.studio.jobs import Jobs
+from langscape.studio.jobs import Jobs, do_now
 from langscape.studio.trouble import Trouble
 
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
@@ -38,16 +39,8 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
     return found
 
 
-def prepare(store: Store, progress: Any) -> None:
+def prepare(store: Store, progress: Progress) -> None:
     """Compute every example now, so that the first page opens on a finished one."""
-    for recipe in _recipes():
-        store.make(store.name(recipe), progress)
-
-
-def _recipes() -> list[Recipe]:
-    made = []
     for name, (settings, wanted) in EXAMPLES.items():
-        ask = find_ask(name)
-        given: dict[str, Given] = {key: samples()[id] for key, id in wanted.items()}
-        made.append(ask.recipe(ask.read(settings), given))
-    return made
+        given = {key: samples()[id] for key, id in wanted.items()}
+        do_now(store, find_ask(name), settings, given, progress)

@@ -189,6 +189,10 @@ def _corpus(file: Path, name: str) -> dict[str, Any]:
 def _table(file: Path, name: str) -> dict[str, Any]:
     from langscape.sources.tables import columns_of
 
+    with file.open("rb") as opened:
+        start = opened.read(1 << 16)
+    if b"\x00" in start and start[:4] != b"PAR1":
+        raise DataError(f"{name} is neither .csv nor .parquet; export the table as one of these")
     return {"columns": columns_of(file)}
 
 

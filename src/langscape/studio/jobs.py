@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from langscape.data import Progress
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store, locks
 from langscape.run.crew import Crew
@@ -79,7 +80,7 @@ class Jobs:
         ask = find_ask(name)
         complete = ask.read(settings)
         recipe = ask.recipe(complete, inputs)
-        id = f"{ask.name}-{_fingerprint(ask, recipe)}"
+        id = job_id(ask, recipe)
         with self._mutex:
             if id not in self._records:
                 self._look()
@@ -92,14 +93,9 @@ class Jobs:
                     self._queue.insert(self._first_place(), id)
                     self._wake.set()
                 return self._shown(held), False
-            shown = {key: {"id": one.id, "name": one.name} for key, one in inputs.items()}
-            record: dict[str, Any] = {
-                "id": id, "ask": ask.name, "title": ask.called(complete, inputs), "state": "queued",
-                "doing": "", "done": 0, "total": 0, "figures": {}, "seconds": 0.0, "left": None,
-                "settings": complete, "inputs": shown, "digest": None, "error": None,
-                "made": held["made"] if held else time.time(), "changed": time.time(),
-                "owner": self.owner, "recipe": recipe.to_json(), "needs": {}, "background": not first,
-            }  # fmt: skip
+            record = new_record(ask, complete, recipe, inputs, self.owner, background=not first)
+            if held is not None:
+                record["made"] = held["made"]
             if not self.store.index.claim_job(id, self.owner, _text(record)):
                 self._look()  # another studio was first
                 return self._shown(self._find(id)), False
@@ -381,6 +377,53 @@ class Jobs:
         return self.store.root / "locks" / f"studio-{owner}"
 
 
+def new_record(
+    ask: Ask,
+    settings: Mapping[str, Any],
+    recipe: Recipe,
+    inputs: Mapping[str, Given],
+    owner: str,
+    *,
+    background: bool = False,
+) -> dict[str, Any]:
+    """A job that has just been asked for."""
+    now = time.time()
+    return {
+        "id": job_id(ask, recipe),
+        "ask": ask.name,
+        "title": ask.called(settings, inputs),
+        "state": "queued",
+        "doing": "",
+        "done": 0,
+        "total": 0,
+        "figures": {},
+        "seconds": 0.0,
+        "left": None,
+        "settings": dict(settings),
+        "inputs": {key: {"id": one.id, "name": one.name} for key, one in inputs.items()},
+        "digest": None,
+        "error": None,
+        "made": now,
+        "changed": now,
+        "owner": owner,
+        "recipe": recipe.to_json(),
+        "needs": {},
+        "background": background,
+    }
+
+
+def do_now(store: Store, ask: Ask, settings: Any, inputs: Mapping[str, Given], progress: Progress) -> None:
+    """Do a job in this process and write it down as done, so that a studio has it from its first moment."""
+    complete = ask.read(settings)
+    recipe = ask.recipe(complete, inputs)
+    named = store.name(recipe)
+    entry = store.make(named, progress)
+    record = new_record(ask, complete, recipe, inputs, "", background=True)
+    record |= {"state": "done", "digest": named.digest, "needs": named.digests(), "seconds": entry.seconds}
+    if store.index.claim_job(record["id"], "", _text(record)):
+        store.index.change_job(record["id"], "", "done", _text(record))
+
+
 class _Clock:
     """How long a job has taken, and how long the thing it is doing will still take."""
 
@@ -400,14 +443,14 @@ class _Clock:
         return round(now - self._begun, 2), None if left is None else round(left, 1)
 
 
-def _fingerprint(ask: Ask, recipe: Recipe) -> str:
+def job_id(ask: Ask, recipe: Recipe) -> str:
     """The same ask has the same name, forever; a corrected step makes it another one."""
 
     def versions(one: Recipe) -> list[Any]:
         return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
 
     said = canonical([ask.name, recipe.to_json(), versions(recipe)])
-    return hashlib.sha256(said.encode()).hexdigest()[:20]
+    return f"{ask.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
 
 
 def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -75,6 +75,8 @@ export const HELP = {
   distance: { text: 'How two distributions are compared before they are mapped.', from: 't-SNE of distributions' },
   contexts: { text: 'The places in the text that made this word’s distribution.', from: 't-SNE of distributions' },
   prompt: { text: 'What the model reads, step by step. The picture shows what flows where at each step and which word comes next.', from: 'LSTM weight flow' },
+  meaning: { text: 'Words are mapped so that alike ones have alike colours; a vector takes the colour of the words it is nearest to. Grey means nothing in particular.', from: 'LSTM weight flow' },
+  stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'LSTM weight flow' },
   compare: { text: 'Two maps of the same items, the second turned, mirrored and scaled onto the first (Procrustes). What still differs moved, and is listed.' },
   export: { text: 'Saves what this room shows: a figure (SVG, PNG), a page that works without langscape (HTML), or the numbers (CSV, Parquet).' },
   search: { text: 'Finds labels by any part of them. Enter goes to the next match; Esc clears.' },

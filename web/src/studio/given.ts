@@ -23,6 +23,15 @@ export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id:
   return [...(samples[kind] ?? []), ...more, ...own].map(({ id, name }) => ({ id, name }))
 }
 
+/**
+ * Restarts of an atlas that take about ten seconds at most: the cost grows with the heads and the square of the
+ * tokens, and eight restarts of 72 heads over 200 tokens take nine seconds on one core.
+ */
+export function soonRestarts(characters: number, heads: number): number {
+  const tokens = Math.max(characters / 4.5, 1)
+  return Math.min(8, Math.max(2, Math.floor((8 * 72 * 200 ** 2) / (heads * tokens ** 2))))
+}
+
 /** A short name for a typed text: its first words. */
 export function nameOf(text: string): string {
   const words = text.trim().split(/\s+/).slice(0, 4).join(' ')

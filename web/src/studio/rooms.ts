@@ -8,7 +8,13 @@ export interface AskName {
   verb: string
   /** Settings that everybody sees; the others are one click away. */
   main: string[]
+  /** Inputs and settings that mean nothing under these values, and are not shown. */
+  hides?: (values: Record<string, unknown>) => string[]
 }
+
+const WORDS = ['vectors', 'other_vectors', 'list']
+const HEADS = ['head', 'other_head']
+const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 
 /** The rooms in their order. The first ask of a room is the one it opens on. */
 export interface RoomName {
@@ -46,7 +52,7 @@ export const ROOMS: RoomName[] = [
   { name: 'words', title: 'Words', asks: [{ ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] }], about: 'Word vectors as a map, with new words placed live.' },
   { name: 'distributions', title: 'Distributions', asks: [{ ask: 'gaussians', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
   { name: 'flow', title: 'Flow', asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }], about: 'What flows through a network as it reads, step by step.' },
-  { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'] }], about: 'Two texts or two models side by side, aligned; what moved most.' },
+  { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'], hides: ({ what }) => (what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS]) }], about: 'Two texts or two models side by side, aligned; what moved most.' },
   { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },
 ]
 

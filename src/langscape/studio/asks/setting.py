@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,9 @@ Type = Literal["integer", "number", "text", "choice", "flag", "numbers", "words"
 
 TEXT = 2000
 """Characters of a setting that is text."""
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Setting:
             good = isinstance(value, list) and 0 < len(value) <= 2000
             good = good and all(isinstance(one, str) and 0 < len(one) <= 200 for one in value)
         else:
-            good = isinstance(value, str) and 0 < len(value) <= TEXT
+            good = isinstance(value, str) and 0 < len(value) <= TEXT and not _CONTROL.search(value)
         if not good:
             raise SettingsError(f"{self.name} is {_shown(value)}; expected {self._expected()}")
         return value
@@ -106,7 +110,7 @@ class Setting:
         if self.type == "flag":
             return "true or false"
         if self.type == "text":
-            return f"text of 1 to {TEXT:,} characters"
+            return f"text of 1 to {TEXT:,} characters that can be seen"
         if self.type == "words":
             return "1 to 2,000 words"
         what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[self.type]
