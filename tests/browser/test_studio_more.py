@@ -88,6 +88,7 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     step.click()
     expect(step).to_have_attribute("aria-current", "step")
     expect(page.get_by_label("Followed everywhere")).to_contain_text("dog")
+    page.wait_for_url(re.compile(r"flow\.step=\d+.*sel=\*\d+:dog"))
     page.reload()
     expect(page.locator("[data-step]", has_text="dog")).to_have_attribute("aria-current", "step")
 

@@ -138,7 +138,7 @@ def test_a_word_typed_into_follow_is_lit_too(open_studio):
 def test_words_are_placed_live_where_the_library_places_them(open_studio, words):
     page = open_studio("words").page
     page.wait_for_selector("[data-renderer]")
-    page.get_by_label("Place new words").fill("money, wintar oslo")
+    page.get_by_label("Place new words").fill("money, wintar, oslo")
     page.keyboard.press("Enter")
     placed = page.get_by_label("Placed words")
     expect(placed).to_contain_text("money")
@@ -272,13 +272,13 @@ def test_a_job_that_is_not_there_says_so(open_studio):
 def test_every_control_says_what_it_does_and_where_it_comes_from(open_studio):
     page = open_studio("words").page
     page.wait_for_selector("[data-renderer]")
-    page.get_by_role("button", name="What is this? (insert)").click()
+    page.locator("[data-about=insert]").click()
     expect(
         page.get_by_role("note").filter(has_text="From the document on t-SNE for word embeddings")
     ).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Your words").click()
-    page.get_by_role("button", name="What is this? (Perplexity)").click()
+    page.locator("[data-about=Perplexity]").click()
     expect(page.get_by_role("note").filter(has_text="t-SNE for word embeddings").last).to_be_visible()
 
 
