@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 
 def job_of(page, ask):
     """The id of the job that the address names, once it names one of this ask."""

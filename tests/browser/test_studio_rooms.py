@@ -15,6 +15,8 @@ MARGIN = 44
 ROOMS = ["Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Compare", "Jobs"]
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away from the dog."
 
+pytestmark = pytest.mark.slow
+
 
 def go(page, room):
     page.get_by_role("navigation", name="Rooms").get_by_role("link", name=room).click()
