@@ -210,18 +210,21 @@ def test_the_address_holds_colour_and_zoom(open_studio):
 def test_a_job_is_cancelled_survives_a_reload_and_is_reopened(open_studio, studio):
     page = open_studio("atlas").page
     page.wait_for_selector("[data-head]")
+    first = studio.app.parts["examples"]["atlas"]
     page.get_by_role("button", name="Your text").click()
-    page.get_by_role("button", name="fox", exact=False).first.or_(page.locator(".chip").last).first.click()
+    page.get_by_role("button", name="valley").click()
     page.get_by_role("spinbutton", name="Restarts").fill("150")
+    page.get_by_text("More settings").click()
+    page.get_by_role("spinbutton", name="Steps").fill("20000")
     page.get_by_role("button", name="Map every head").click()
+    page.wait_for_url(lambda url: first not in url and "job=atlas-" in url)
+    id = re.search(r"job=(atlas-[0-9a-f]+)", page.url)[1]
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()
     expect(page.get_by_role("progressbar")).to_be_visible()
     go(page, "Jobs")
-    live = page.locator("tr", has=page.locator("[data-state=running], [data-state=queued]")).first
-    id = live.get_attribute("data-job")
-    live.get_by_role("button", name=re.compile("^Cancel")).click()
     row = page.locator(f"tr[data-job='{id}']")
+    row.get_by_role("button", name=re.compile("^Cancel")).click()
     expect(row.locator("[data-state=cancelled]")).to_be_visible(timeout=10_000)
     assert studio.jobs.get(id)["state"] == "cancelled"
     page.reload()
