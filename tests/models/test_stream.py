@@ -52,8 +52,8 @@ def test_nodes_are_the_models_hidden_states_and_end_in_what_meets_the_words(name
     held = seen(name)
     theirs = capture(held.model, IDS, want=("hidden",))["hidden"]
     nodes = held.capture["stream"][::2]
-    np.testing.assert_allclose(nodes[:-1], theirs[:-1], atol=1e-6)
-    np.testing.assert_allclose(held.capture["final"], theirs[-1], atol=1e-6)
+    np.testing.assert_allclose(nodes[:-1], theirs[:-1], atol=1e-5)
+    np.testing.assert_allclose(held.capture["final"], theirs[-1], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if not seen(name).post_norm])
@@ -93,7 +93,7 @@ def test_the_lens_at_the_last_node_is_the_models_own_answer(name: str) -> None:
     given = torch.tensor(seen(name).capture["logits"].copy()).softmax(-1)
     best = given.topk(5, dim=-1)
     np.testing.assert_array_equal(words.ids[-1], best.indices.numpy())
-    np.testing.assert_allclose(words.values[-1], best.values.numpy(), atol=1e-6)
+    np.testing.assert_allclose(words.values[-1], best.values.numpy(), atol=1e-5)
 
 
 def test_the_lens_of_an_encoder_is_the_nearest_embedding_by_direction() -> None:

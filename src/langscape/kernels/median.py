@@ -52,6 +52,34 @@ def _is_median(Y, w, k, scale):
 
 
 @njit(**FAST)
+def _newton(H, gradient, z, least, out):
+    """Fill out with z − H⁻¹·gradient; False where H, in 2-D or 3-D, is too near singular for that."""
+    if z.size == 2:
+        determinant = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
+        if determinant <= least * (H[0, 0] + H[1, 1]):
+            return False
+        out[0] = z[0] - (H[1, 1] * gradient[0] - H[0, 1] * gradient[1]) / determinant
+        out[1] = z[1] - (H[0, 0] * gradient[1] - H[1, 0] * gradient[0]) / determinant
+        return True
+    if z.size != 3:
+        return False
+    # H is symmetric, and so is its adjugate
+    a = H[1, 1] * H[2, 2] - H[1, 2] * H[2, 1]
+    b = H[0, 2] * H[2, 1] - H[0, 1] * H[2, 2]
+    c = H[0, 1] * H[1, 2] - H[0, 2] * H[1, 1]
+    d = H[0, 0] * H[2, 2] - H[0, 2] * H[2, 0]
+    e = H[0, 2] * H[1, 0] - H[0, 0] * H[1, 2]
+    f = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
+    determinant = H[0, 0] * a + H[0, 1] * b + H[0, 2] * c
+    if determinant <= least * (a + d + f):
+        return False
+    out[0] = z[0] - (a * gradient[0] + b * gradient[1] + c * gradient[2]) / determinant
+    out[1] = z[1] - (b * gradient[0] + d * gradient[1] + e * gradient[2]) / determinant
+    out[2] = z[2] - (c * gradient[0] + e * gradient[1] + f * gradient[2]) / determinant
+    return True
+
+
+@njit(**FAST)
 def median(Y, w, z):
     """Fill z with the weighted median of the rows of Y, shape (k, dims); returns the steps taken.
 
@@ -114,13 +142,8 @@ def median(Y, w, z):
         for d in range(dims):
             step[d] /= weights
             H[d, d] += weights
-        if dims == 2:
-            determinant = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
-            if determinant > 1e-9 * weights * weights:
-                newton[0] = z[0] - (H[1, 1] * gradient[0] - H[0, 1] * gradient[1]) / determinant
-                newton[1] = z[1] - (H[0, 0] * gradient[1] - H[1, 0] * gradient[0]) / determinant
-                if _cost(Y, w, newton) < _cost(Y, w, step):
-                    step[:] = newton
+        if _newton(H, gradient, z, 1e-9 * weights, newton) and _cost(Y, w, newton) < _cost(Y, w, step):
+            step[:] = newton
         moved = 0.0
         for d in range(dims):
             moved = max(moved, abs(step[d] - z[d]))
