@@ -26,9 +26,14 @@ from numba import njit, prange
 
 from langscape.kernels.maths import FAST, high_float, log, low_float
 
-SPACING = 0.45
+SPACING, FINE = 0.45, 0.35
+FINE_BELOW = 5000
 CELLS = 32
-"""The grid's spacing is SPACING, or the box over CELLS when the map is small; coarser costs KL."""
+"""The grid's spacing is SPACING, or the box over CELLS when the map is small; coarser costs KL.
+
+Below FINE_BELOW points it is FINE: 2,600 words then end 0.3 % above the exact engine's KL, not 1 %,
+for a fifth more time.
+"""
 
 _ORDER = 5
 _MARGIN = _ORDER + 2
@@ -171,6 +176,7 @@ class Repulsion:
 
     def __init__(self, n: int, threads: int = 1) -> None:
         self.threads = threads
+        self._finest = FINE if n < FINE_BELOW else SPACING
         self._shares = np.empty((n + CHUNK - 1) // CHUNK)
         self._size = (0, 0)
         self._spacing = 0.0
@@ -193,7 +199,7 @@ class Repulsion:
             raise FloatingPointError("a coordinate is not finite")
         width, height = x1 - x0, y1 - y0
         extent = max(width, height, 1e-20)
-        spacing = max(min(SPACING, extent / CELLS), extent / _LARGEST)
+        spacing = max(min(self._finest, extent / CELLS), extent / _LARGEST)
         need = tuple(math.ceil(side / spacing) + 2 * _MARGIN + 1 for side in (width, height))
         old = self._spacing
         if (
