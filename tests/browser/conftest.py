@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from langscape.data import Items, Map
 from langscape.run import Store
@@ -20,6 +20,8 @@ from langscape.studio.serve import bind, config
 from langscape.views import scatter, write
 
 MARGIN = 44
+# what is expected on screen may be computed first, and the machine may be busy
+expect.set_options(timeout=30_000)
 DRINKS, CAPITALS, ANIMALS = ["tea", "coffee", "milk"], ["oslo", "rome", "paris"], ["cat", "dog", "hen"]
 
 
