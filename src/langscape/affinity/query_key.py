@@ -28,7 +28,7 @@ SHARE = 0.3
 """Of a row by attention, the part that is within-queries or within-keys affinity."""
 
 STRONGEST = 250
-"""Keys that a query's row keeps among many tokens. With 90, special tokens fill the rows where they are kept."""
+"""Keys that a query's row keeps among many tokens. With 90, special tokens fill the rows where kept."""
 
 
 def align_query_key(Q: Any, K: Any, c: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
