@@ -74,6 +74,11 @@ def read_gaussians(path: str | Path) -> Gaussians:
             said = _said(path, (file.metadata() or {}).get("langscape"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
+        if path.suffix.lower() != ".safetensors":
+            raise FileError(
+                f"{path} holds no distributions; make them first, of a table with "
+                f"`langscape gaussians --table {path.name} --by COLUMN --out words.safetensors`"
+            ) from None
         raise FileError(f"{path} is cut short or damaged: {error}; make it again") from None
     try:
         columns = {

@@ -113,6 +113,10 @@ def read_map(path: str | Path) -> Map:
             )
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
+        if path.suffix.lower() != ".parquet":
+            raise FileError(
+                f"{path} is not a map; give a file such as `langscape words … --out map.parquet` writes"
+            ) from None
         raise FileError(f"{path} is not a readable map file ({reason}); make it again") from None
     finally:
         connection.close()

@@ -52,7 +52,8 @@ def attention(
     kept, left = kept[~alone], kept[alone]
     if len(kept) < 2:
         raise DataError(
-            f"{of} of layer {layer}, head {head} joins {len(kept)} tokens with others; a map needs at least 2"
+            f"{of} of layer {layer}, head {head} joins {len(kept)} tokens with others; a map needs at "
+            "least 2. Give a longer text, or keep special tokens"
         )
     notes = capture.notes
     if len(left):

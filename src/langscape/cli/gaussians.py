@@ -119,6 +119,8 @@ def ellipses(
     with bar(f"map of {file.name}") as progress:
         made = Store().run(Recipe("gaussians.map", settings, {"gaussians": file}), progress)
     summary(made)
+    if method == "tsne" and len(made) < 10:
+        say(f"{len(made)} items are too few for t-SNE to mean much; --method pca shows them truly")
     if "area_variance" in made.quality:
         say(f"area and variance: rank correlation {made.quality['area_variance']:.3f}")
     _deliver(made, given, out, title=file.stem, color=color, mass=mass, only=only)

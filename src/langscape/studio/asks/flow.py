@@ -17,7 +17,9 @@ def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
 
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
-    said = " ".join((settings["prompt"] or "its own prompt").split())
+    said = " ".join((settings["prompt"] or "").split())
+    if not said:
+        return f"{settings['model']} reads a text of its own"
     return f"{settings['model']} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
 
 
