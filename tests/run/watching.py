@@ -31,10 +31,19 @@ def start(root: Path, count: int, pause: float, workers: int, *more: str) -> sub
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
+    """The sweep workers below a process, and nothing else it may have started, such as a browser."""
     try:
-        return psutil.Process(pid).children(recursive=True)
+        return [child for child in psutil.Process(pid).children(recursive=True) if _is_worker(child)]
     except psutil.NoSuchProcess:
         return []
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        said = " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+    return "local_main" in said or "dask_main" in said
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
