@@ -21,7 +21,7 @@ from langscape.views import scatter, write
 
 MARGIN = 44
 # what is expected on screen may be computed first, and the machine may be busy
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 DRINKS, CAPITALS, ANIMALS = ["tea", "coffee", "milk"], ["oslo", "rome", "paris"], ["cat", "dog", "hen"]
 
 

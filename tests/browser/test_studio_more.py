@@ -28,7 +28,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     page.get_by_role("button", name="Many restarts", exact=True).last.click()
     id = job_of(page, "head")
     dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
-    expect(dots).to_be_visible(timeout=60_000)
+    expect(dots).to_be_visible(timeout=120_000)
     made = studio.app.parts["pictures"].made(id).result
     kls = np.asarray(made.map.kls)
     assert len(kls) == 20
@@ -52,16 +52,16 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     page.get_by_role("button", name="near: distance").click()
     second = next_job(page, "query_key", first)
     slider = page.get_by_role("slider", name="The constant c")
-    expect(slider).to_be_visible(timeout=30_000)
+    expect(slider).to_be_visible(timeout=120_000)
     slider.focus()
     page.keyboard.press("ArrowRight")
     third = next_job(page, "query_key", second)
     assert studio.jobs.get(third)["settings"]["c"] == pytest.approx(2**0.1, abs=1e-3)
-    expect(page.get_by_text("c = 1.07")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("c = 1.07")).to_be_visible(timeout=120_000)
     page.get_by_label("chosen by").select_option("norms")
     fourth = next_job(page, "query_key", third)
     assert studio.jobs.get(fourth)["settings"]["choose"] == "norms"
-    expect(page.get_by_label("chosen by")).to_have_value("norms", timeout=30_000)
+    expect(page.get_by_label("chosen by")).to_have_value("norms", timeout=120_000)
 
 
 def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
@@ -85,7 +85,7 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     expect(page.get_by_role("heading", name=re.compile("cats that chase"))).to_be_visible()
     page.get_by_role("textbox", name="Prompt").fill("the small dog that barks")
     page.get_by_role("button", name="Read it").click()
-    expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible(timeout=120_000)
     step = page.locator("[data-step]", has_text="dog")
     step.click()
     expect(step).to_have_attribute("aria-current", "step")

@@ -67,7 +67,7 @@ def test_own_text_is_mapped_with_progress_and_a_head_of_it_opens(open_studio, st
     page.get_by_text("More settings").click()
     page.get_by_role("spinbutton", name="Steps").fill("60")
     page.get_by_role("button", name="Map every head").click()
-    expect(page.get_by_role("heading", name=re.compile("over The cat sat"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=re.compile("over The cat sat"))).to_be_visible(timeout=120_000)
     id = re.search(r"job=(atlas-[0-9a-f]+)", page.url)[1]
     made = studio.app.parts["pictures"].made(id).result
     best = made.scores.labels[made.ranked()[0]]
@@ -225,7 +225,7 @@ def test_a_job_is_cancelled_survives_a_reload_and_is_reopened(open_studio, studi
     go(page, "Jobs")
     row = page.locator(f"tr[data-job='{id}']")
     row.get_by_role("button", name=re.compile("^Cancel")).click()
-    expect(row.locator("[data-state=cancelled]")).to_be_visible(timeout=10_000)
+    expect(row.locator("[data-state=cancelled]")).to_be_visible(timeout=60_000)
     assert studio.jobs.get(id)["state"] == "cancelled"
     page.reload()
     expect(row.locator("[data-state=cancelled]")).to_be_visible()
