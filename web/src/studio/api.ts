@@ -33,6 +33,8 @@ export interface Job {
   inputs: Record<string, { id: string; name: string }>
   digest: string
   made: number
+  /** When the server last changed it, in seconds. */
+  changed?: number
   views: string[]
   error: Trouble | null
 }

@@ -22,6 +22,15 @@ it('a later telling replaces what was known', () => {
   expect(share(jobs.get('a')!)).toBe(0.75)
 })
 
+it('an answer that comes after the news of the end does not bring the job back', () => {
+  const jobs = new Jobs()
+  jobs.take({ ...job('a', 'done'), changed: 2 })
+  jobs.take({ ...job('a', 'queued'), changed: 1 })
+  expect(jobs.get('a')!.state).toBe('done')
+  jobs.take({ ...job('a', 'queued'), changed: 3 })
+  expect(jobs.get('a')!.state).toBe('queued')
+})
+
 it('who waits for a job is told when it ends', async () => {
   const jobs = new Jobs()
   jobs.take(job('a', 'running'))
