@@ -7,6 +7,8 @@ export class Jobs {
   all = $state.raw<ReadonlyMap<string, Job>>(new Map())
   connected = $state(false)
   #source: EventSource | null = null
+  /** Of jobs that were deleted, when they had last changed: an older list must not bring them back. */
+  readonly #deleted = new Map<string, number>()
   readonly #waiting = new Map<string, ((job: Job) => void)[]>()
 
   get(id: string | null): Job | null {
@@ -21,9 +23,14 @@ export class Jobs {
   take(...jobs: Job[]): void {
     const after = new Map(this.all)
     for (const job of jobs) {
-      if ((job.changed ?? Infinity) < (after.get(job.id)?.changed ?? 0)) continue
-      if (job.state === 'deleted') after.delete(job.id)
-      else after.set(job.id, { ...after.get(job.id), ...job })
+      const known = after.get(job.id)
+      const changed = job.changed ?? Infinity
+      const gone = this.#deleted.get(job.id) ?? -1
+      if (job.state === 'deleted') {
+        this.#deleted.set(job.id, Math.max(gone, job.changed ?? known?.changed ?? 0))
+        after.delete(job.id)
+      } else if (changed < (known?.changed ?? 0) || changed <= gone) continue
+      else after.set(job.id, { ...known, ...job })
       if (!LIVE.has(job.state)) {
         for (const tell of this.#waiting.get(job.id) ?? []) tell(job)
         this.#waiting.delete(job.id)

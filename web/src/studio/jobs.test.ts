@@ -31,6 +31,17 @@ it('an answer that comes after the news of the end does not bring the job back',
   expect(jobs.get('a')!.state).toBe('queued')
 })
 
+it('a list that was sent before a job was deleted does not bring it back', () => {
+  const jobs = new Jobs()
+  jobs.take({ ...job('a', 'cancelled'), changed: 2 })
+  jobs.take({ id: 'a', state: 'deleted' } as Job)
+  jobs.take({ id: 'a', state: 'deleted' } as Job)
+  jobs.take({ ...job('a', 'cancelled'), changed: 2 })
+  expect(jobs.get('a')).toBeNull()
+  jobs.take({ ...job('a', 'queued'), changed: 3 })
+  expect(jobs.get('a')!.state).toBe('queued')
+})
+
 it('who waits for a job is told when it ends', async () => {
   const jobs = new Jobs()
   jobs.take(job('a', 'running'))
