@@ -157,3 +157,13 @@ def test_control_c_keeps_the_map_as_it_stood(folder):
     assert process.returncode != 0
     assert "as it stood" in said
     assert read_map(folder / "part.parquet").xy.shape == (2400, 2)
+
+
+def test_notes_that_a_map_had_before_are_not_said_again(capsys):
+    from langscape.cli.outputs import summary
+    from langscape.data import Items, Map
+
+    summary(Map(np.zeros((2, 2)), Items.numbered(2), notes=("new", "old")), known=("old",))
+    said = capsys.readouterr().err
+    assert "new" in said
+    assert "old" not in said
