@@ -12,10 +12,10 @@ KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscap
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
 
-test: check web-test .make/tests .make/browser .make/page .make/kernels
+test: check web-test .make/tests .make/browser .make/page .make/kernels .make/model
 	$(BIN)/python -m pytest --durations=15
 
-test-fast: .make/tests .make/kernels
+test-fast: .make/tests .make/kernels .make/model
 	$(BIN)/python -m pytest -m "not slow and not browser" -q
 
 check: .make/tests
