@@ -16,7 +16,7 @@ test: check web-test .make/tests .make/browser .make/page .make/kernels .make/mo
 	$(BIN)/python -m pytest -n 2 --durations=30
 
 test-fast: .make/tests .make/kernels .make/model
-	$(BIN)/python -m pytest -m "not slow and not browser" -q
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" -q
 
 check: .make/tests
 	$(BIN)/ruff check .
