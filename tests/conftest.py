@@ -1,7 +1,7 @@
 """How the tests are shared out among the processes of `pytest -n 2`: whole files, the longest first.
 
 A file stays in one process, since its fixtures (models, captures, runs) cost more than its tests; so do the
-files that use the one studio of the browser tests. Without pytest-xdist nothing here is called.
+files that use the one studio of the browser tests, and those that have UMAP compiled. Without pytest-xdist nothing here is called.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import langscape.kernels  # noqa: F401  names the cache of compiled code before 
 # Of pytest in the background, or of a process of -n, the children would ignore Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-STUDIO = "tests/browser/test_studio"
+STUDIO = ("tests/browser/test_studio",)
+UMAP = ("tests/run/test_query_key_steps", "tests/papers/test_query_key_paper")
 # what takes longest begins first, so that both processes end together
 FIRST = (
-    STUDIO,
+    *STUDIO,
+    *UMAP,
     "tests/run/",
     "tests/models/",
     "tests/browser/",
@@ -35,7 +37,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return STUDIO if nodeid.startswith(STUDIO) else nodeid.partition("::")[0]
+            together = (starts[0] for starts in (STUDIO, UMAP) if nodeid.startswith(starts))
+            return next(together, nodeid.partition("::")[0])
 
     config.option.loadscopereorder = False  # it would go by the number of tests
     return ByFile(config, log)
