@@ -1,7 +1,7 @@
 """How the tests are shared out among the processes of `pytest -n 2`: whole files, the longest first.
 
 A file stays in one process, since its fixtures (models, captures, runs) cost more than its tests; so do the
-files that use the one studio of the browser tests, and those that have UMAP compiled. Without pytest-xdist nothing here is called.
+files that use the one studio of the browser tests, and those that have UMAP compiled.
 """
 
 from __future__ import annotations
