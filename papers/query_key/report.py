@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from langscape import views
-from langscape.errors import FileError
 from papers import page
+from papers.command import Check, made_folder, tabled
 from papers.page import Tabled
 from papers.query_key.experiments import CHOICES, METRICS, Results
 
@@ -19,25 +18,11 @@ NAMES = {"default": "MiniLM (encoder, 6 × 12 heads)", "decoder": "SmolLM2-135M 
 KINDS = {"distance": "scaled and translated", "attention": "by attention"}
 
 
-@dataclass(frozen=True)
-class Check:
-    """One claim: what it says, the number wanted, the number found, and whether it holds."""
-
-    claim: str
-    wanted: str
-    found: str
-    holds: bool
-
-
 def write(found: Sequence[Results], out: Path) -> list[Check]:
     """Write `index.html`, a CSV per table and a picture per figure into `out`; returns what must hold."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    made_folder(out)
     held = [check for results in found for check in checks(results)]
-    rows = [[one.claim, one.wanted, one.found, "yes" if one.holds else "NO"] for one in held]
-    listed = Tabled("checks", "", ["Claim", "wanted", "found", "holds"], rows, [None] * 4)
+    listed = tabled(held)
     compared = comparison(found)
     failed = [one for one in held if not one.holds]
     verdict = "All hold." if not failed else f"{len(failed)} of {len(held)} do not hold; they say NO."

@@ -208,7 +208,7 @@ def test_rows_know_their_sentence_position_length_frequency_and_norm() -> None:
 
 def test_wrong_wishes_are_named() -> None:
     capture = collected()
-    with pytest.raises(SettingsError, match="layer 4 is not in this capture"):
+    with pytest.raises(SettingsError, match="layer 4 is not there; this capture has"):
         query_key(capture, 4, 0)
     with pytest.raises(SettingsError, match="which head"):
         query_key(capture)

@@ -133,6 +133,8 @@ def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
     [
         ({"dims": 5}, "dims 5"),
         ({"restarts": 0}, "restarts 0"),
+        ({"seed": -1}, "seed -1"),
+        ({"seed": "x"}, "seed 'x'"),
         ({"initial": "umap"}, "umap"),
         ({"initial": np.zeros((3, 2))}, r"\(3, 2\)"),
         ({"at_least": (0.0,)}, "1 entries"),
@@ -144,6 +146,12 @@ def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
 def test_settings_that_do_not_fit_are_named(kwargs, said):
     with pytest.raises(SettingsError, match=said):
         embed(affinity.points(rng.normal(size=(40, 3)), 5), quality=False, **kwargs)
+
+
+@pytest.mark.parametrize("shape", [None, "contexts"])
+def test_vectors_given_in_place_of_affinities_are_named(shape):
+    with pytest.raises(SettingsError, match=r"not of ndarray; make them with affinity\.points"):
+        embed(rng.normal(size=(40, 3)), shape=shape)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.atlas import absolute
+from langscape.cli.choices import absolute, check_choice, check_numbers
+from langscape.cli.outputs import check_outs
 from langscape.cli.sweep import show as show_report
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
@@ -72,6 +73,7 @@ def qk(
 ) -> None:
     """Put queries and keys on one map: a query lies near the keys it attends to."""
     _check(out, layer, head, all_, special)
+    check_numbers(model, layers=[layer], heads=[head])
     from langscape.run import Recipe, Store
 
     store = Store()
@@ -138,12 +140,9 @@ def table(panels: list[tuple[Key, Map]], titles: list[str] | None = None) -> lis
 def _check(out: list[Path], layer: int | None, head: int | None, all_: bool, special: str) -> None:
     if all_ == (layer is not None or head is not None) or (not all_ and (layer is None or head is None)):
         raise SettingsError("say which head: --layer 3 --head 5, or --all for every one")
-    if special not in ("keep", "drop"):
-        raise SettingsError(f"--special {special} is not known; use keep or drop")
+    check_choice("special", special, "keep", "drop")
+    check_outs(out, (*PICTURES, *TABLES))
     for path in out:
-        if path.suffix.lower() not in (*PICTURES, *TABLES):
-            known = ", ".join((*PICTURES, *TABLES))
-            raise SettingsError(f"--out {path} has no suffix that is known; use one of {known}")
         if path.suffix.lower() == ".parquet" and all_:
             raise SettingsError(f"--out {path} takes one map; with --all use .html, .png or .csv")
 

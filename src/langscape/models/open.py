@@ -45,7 +45,7 @@ def open_model(
     folder, revision = _found(called)
     if is_lstm(folder):
         return load_lstm(folder, called, model_revision(folder), place)
-    config = _config(folder, called)
+    config = config_of(folder, called)
     kind = kind_of(config)
     files = _weights(folder, called)
     network, notes = _load(folder, called, config, kind, precision)
@@ -66,6 +66,11 @@ def model_revision(name: str | os.PathLike[str]) -> str:
     called = os.fspath(name)
     folder, revision = _found(called)
     return revision or _digest([folder / "config.json", *_weights(folder, called)])
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a model, fetched where it must be."""
+    return _found(name)[0]
 
 
 def _found(name: str) -> tuple[Path, str]:
@@ -125,7 +130,8 @@ def _fetched(name: str) -> tuple[Path, str]:
     return folder, folder.name
 
 
-def _config(folder: Path, name: str) -> Any:
+def config_of(folder: Path, name: str) -> Any:
+    """The configuration in a model's folder; name is what the user called it."""
     path = folder / "config.json"
     try:
         told = json.loads(path.read_text(encoding="utf-8"))

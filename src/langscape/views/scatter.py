@@ -136,5 +136,8 @@ def _known(map: Map, setting: str, wanted: Sequence[str] | np.ndarray) -> list[s
 
 
 def _subtitle(map: Map) -> str:
-    parts = [f"{name} {map.settings[name]}" for name in ("perplexity", "seed") if name in map.settings]
-    return " · ".join(parts)
+    told = {name: map.settings[name] for name in ("perplexity", "seed") if name in map.settings}
+    return " · ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in told.items()
+    )
