@@ -12,15 +12,8 @@ from langscape.affinity import Scales, align_query_key, head_vectors, heads_of
 from langscape.data import Capture, Map, Progress
 from langscape.metrics import ClassTable
 from langscape.run import Recipe, Store
-from langscape.run.query_key import (
-    class_tables,
-    constant_panels,
-    map_heads,
-    pairing,
-    sample_text,
-    unpack_collected,
-    unpack_scales,
-)
+from langscape.run.query_key import class_tables, constant_panels, map_heads, pairing, sample_text
+from langscape.run.query_key_stored import unpack_collected, unpack_scales
 
 METRICS = ("weighted", "scaled", "norms")
 CHOICES = ((0.5, 2), (5.0, 3))

@@ -149,7 +149,7 @@ def _check(out: list[Path], layer: int | None, head: int | None, all_: bool, spe
 
 
 def _capture(store: Store, collected: Recipe, progress: Any) -> Capture:
-    from langscape.run.query_key import unpack_collected
+    from langscape.run.query_key_stored import unpack_collected
 
     return unpack_collected(store.run(collected, progress))
 
@@ -195,7 +195,7 @@ def _beside(
     out: list[Path], model: str,
 ) -> None:  # fmt: skip
     from langscape.run import Recipe
-    from langscape.run.query_key import unpack_two_ways
+    from langscape.run.query_key_stored import unpack_two_ways
 
     if len(text) > 1:
         raise SettingsError("--beside reads one text at once; give one file")
@@ -245,7 +245,8 @@ def _write(
 def _more(capture: Capture, panels: list[tuple[Key, Map]], made: dict[str, Any]) -> list[View]:
     """The other tabs of a page: who attends to whom by class, and the best c where it was chosen."""
     from langscape import views
-    from langscape.run.query_key import class_tables, cluster_view, unpack_scales
+    from langscape.run.query_key import class_tables, cluster_view
+    from langscape.run.query_key_stored import unpack_scales
 
     heads = list(dict.fromkeys(key for key, _ in panels))
     shown = [views.class_tables(class_tables(capture, heads=heads))]
@@ -284,7 +285,7 @@ def _scale_lines(made: dict[str, Any]) -> list[str]:
     """How c was chosen: counted queries per constant, and what the choice is worth on unseen sentences."""
     import numpy as np
 
-    from langscape.run.query_key import unpack_scales
+    from langscape.run.query_key_stored import unpack_scales
 
     lines = []
     for stored in made.values():

@@ -7,7 +7,13 @@ from typing import Any
 
 from langscape.data import Map, View
 from langscape.run import Recipe
-from langscape.run.query_key import read_head, unpack_collected, unpack_grid, unpack_scales
+from langscape.run.query_key_stored import (
+    read_head,
+    unpack_classes,
+    unpack_collected,
+    unpack_grid,
+    unpack_scales,
+)
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.atlas import HEAD, LAYER, SPECIAL, TEXT
 from langscape.studio.asks.setting import MODEL, SEED, Setting
@@ -191,17 +197,8 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
-    from langscape.metrics import ClassTable
 
-    stored = made.load("classes")
-    rows, columns = stored.facts["rows"], stored.facts["columns"]
-    tables = {
-        (layer, head): ClassTable(
-            tuple(rows), tuple(columns), stored["weight"][at], stored["even"][at], stored["queries"]
-        )
-        for at, (layer, head) in enumerate(stored["heads"].tolist())
-    }
-    return views.class_tables(tables)
+    return views.class_tables(unpack_classes(made.load("classes")))
 
 
 SCALE = Ask(
