@@ -39,7 +39,7 @@ def sample_text(names: Sequence[str] = SAMPLES) -> str:
 def collect(model: Any, text: str, settings: Mapping[str, Any], progress: Progress | None = None) -> Capture:
     """Queries and keys of the sentences of a text; with `tagger`, parts of speech are added."""
     from langscape.models import collect_query_key
-    from langscape.models.classes import find_tagger, parts_of_speech
+    from langscape.models.taggers import find_tagger, parts_of_speech
     from langscape.sources import sentences
 
     if model.kind == "vision":
@@ -179,15 +179,16 @@ def class_tables(
     from langscape.affinity import head_vectors, heads_of
     from langscape.metrics import class_attention
     from langscape.models.classes import CLASSES
+    from langscape.models.taggers import PARTS
 
-    tables = {}
+    tables, order = {}, PARTS if column == "part of speech" else CLASSES
     for key in heads_of(capture) if heads is None else heads:
         one = head_vectors(capture, *key, special=special)
         if column not in one.queries.columns:
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
         asked, seen = ([str(kind) for kind in side.columns[column]] for side in (one.queries, one.keys))
         pairs = one.pairs
-        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, CLASSES)
+        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, order)
     return tables
 
 
