@@ -25,8 +25,8 @@ from langscape.run.registry import step
 from langscape.run.results import Arrays, read
 
 SCALE: Mapping[str, Any] = {
-    "metric": "scaled", "percentile": 0.5, "least_keys": 2, "special": "drop", "fine": 97, "seed": 0,
-    "constants": [0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0],
+    "metric": "scaled", "percentile": 0.5, "least_keys": 2, "clear": 2.0, "special": "drop", "fine": 97,
+    "seed": 0, "constants": [0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0],
 }  # fmt: skip
 """The settings of the choice of c, with their defaults."""
 
@@ -74,7 +74,7 @@ def query_key_grid(settings: Mapping[str, Any], inputs: Mapping[str, Path], prog
     return pack_grid(made)
 
 
-@step("query_key.scale", version=1, defaults=SCALE)
+@step("query_key.scale", version=2, defaults=SCALE)
 def query_key_scale(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """Input `collected`: the c of every head, see `affinity.choose_scale` and `unpack_scales`."""
     from langscape.affinity import choose_scale

@@ -115,7 +115,7 @@ def pack_scales(scales: Scales) -> Arrays:
 
     facts = {
         "metric": scales.metric, "percentile": scales.percentile, "least_keys": scales.least_keys,
-        "constants": list(scales.constants), "notes": list(scales.notes),
+        "constants": list(scales.constants), "clear": scales.clear, "notes": list(scales.notes),
     }  # fmt: skip
     return Arrays({name: getattr(scales, name) for name in ARRAYS}, facts)
 
@@ -127,7 +127,7 @@ def unpack_scales(stored: Arrays) -> Scales:
     facts = stored.facts
     return Scales(
         facts["metric"], facts["percentile"], facts["least_keys"], tuple(facts["constants"]),
-        **dict(stored.arrays), notes=tuple(facts["notes"]),
+        **dict(stored.arrays), clear=facts["clear"], notes=tuple(facts["notes"]),
     )  # fmt: skip
 
 
