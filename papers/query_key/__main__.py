@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from langscape.cli.terminal import bar, say, say_error
@@ -28,12 +29,13 @@ def main(arguments: list[str] | None = None) -> None:
     read.add_argument("--model", action="append", help="default or decoder; both if left out")
     read.add_argument("--quick", action="store_true", help="400 tokens, six heads, one head under constants")
     read.add_argument("--out", type=Path, default=Path("demo/papers/query_key"), help="folder to write to")
+    read.add_argument("--tagger", help="class tokens by part of speech with textblob, spacy or auto")
     read.add_argument("--workers", type=int, help="worker processes; one for each core if left out")
     asked = read.parse_args(arguments)
     from langscape.models import get_model
 
     began = time.monotonic()
-    plan = experiments.QUICK if asked.quick else experiments.Plan()
+    plan = replace(experiments.QUICK if asked.quick else experiments.Plan(), tagger=asked.tagger)
     found = []
     for model in asked.model or ["default", "decoder"]:
         get_model(model)

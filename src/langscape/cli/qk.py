@@ -57,7 +57,10 @@ def qk(
     clear: float = typer.Option(
         2.0, min=0, help="Standard errors that c must gain over c = 1; 0 takes the lowest (document 001)."
     ),
-    share: float = typer.Option(0.3, help="By attention: how much each cloud's own structure counts."),
+    share: float = typer.Option(0.15, help="By attention: how much each cloud's own structure counts."),
+    reach: float = typer.Option(
+        150.0, min=0, help="By attention: keys that a query's row counts; 0 takes the softmax as it is."
+    ),
     perplexity: float = typer.Option(30.0, help="About how many neighbours count."),
     special: str = typer.Option("drop", help="Special tokens such as [CLS] on the maps: keep or drop."),
     tokens: int = typer.Option(None, min=4, help="Stop reading after so many tokens."),
@@ -82,8 +85,8 @@ def qk(
     store = Store()
     settings: dict[str, Any] = {
         "by": by or ("distance" if method == "pca" or c or constants else "attention"), "method": method,
-        "dims": dims, "metric": metric, "share": share, "perplexity": perplexity, "special": special,
-        "steps": steps, "seed": seed,
+        "dims": dims, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
+        "special": special, "steps": steps, "seed": seed,
     }  # fmt: skip
     if method == "pca" and settings["by"] == "attention":
         raise SettingsError("--method pca draws vectors, and goes with --by distance")

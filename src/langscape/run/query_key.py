@@ -23,8 +23,8 @@ SAMPLES = ("harbour", "orchard", "valley")
 """The sample texts that are read where no text is given; a decoder reads them too."""
 
 MAP: Mapping[str, Any] = {
-    "by": "attention", "c": None, "metric": "euclidean", "share": 0.3, "perplexity": 30.0, "special": "drop",
-    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
+    "by": "attention", "c": None, "metric": "euclidean", "share": 0.15, "reach": 150.0, "perplexity": 30.0,
+    "special": "drop",    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
 }  # fmt: skip
 """The settings of a map, with their defaults."""
 
@@ -75,8 +75,8 @@ def map_head(
     s = {**MAP, **settings}
     one = affinity.head_vectors(capture, layer, head, special=s["special"])
     near = affinity.query_key(
-        one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], perplexity=s["perplexity"],
-        seed=s["seed"],
+        one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
+        perplexity=s["perplexity"], seed=s["seed"],
     )  # fmt: skip
     schedule = Schedule(steps=s["steps"], early_steps=min(200, s["steps"] // 3))
     made = lay_out(

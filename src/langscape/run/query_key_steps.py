@@ -49,7 +49,7 @@ def query_key_collect(settings: Mapping[str, Any], inputs: Mapping[str, Path], p
     return pack_collected(collect(model, "\n\n".join(read), settings, progress))
 
 
-@step("query_key.map", version=1, defaults={**MAP, "layer": 0, "head": 0})
+@step("query_key.map", version=2, defaults={**MAP, "layer": 0, "head": 0})
 def query_key_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Input `collected`: the map of one head, with its figures; its c may come from the input `scales`."""
     head = (settings["layer"], settings["head"])
@@ -61,7 +61,7 @@ def query_key_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progr
     return map_head(capture, *head, {**settings, "c": None if c is None or np.isnan(c) else c}, progress)
 
 
-@step("query_key.grid", version=1, defaults=MAP)
+@step("query_key.grid", version=2, defaults=MAP)
 def query_key_grid(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
     """Input `collected`: the maps of all its heads, each as `query_key.map` makes it; see `unpack_grid`."""
     from langscape.affinity import heads_of
@@ -115,7 +115,7 @@ def query_key_pairing(
 
 @step(
     "query_key.two_ways",
-    version=1,
+    version=2,
     defaults={**MAP, "layer": 0, "head": 0, "model": "default", "text": None, "cut": True},
     revision=revision,
 )

@@ -53,11 +53,22 @@ _MAP = (
         "share",
         "Own structure",
         "number",
-        0.3,
+        0.15,
         "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
         "001",
         low=0,
         high=1,
+    ),
+    Setting(
+        "reach",
+        "Keys counted",
+        "number",
+        150.0,
+        "By attention: about how many keys a query’s row counts. Attention is made sharper or flatter until "
+        "it does; 0 takes it as the model has it.",
+        "001",
+        low=0,
+        high=5000,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
@@ -106,7 +117,7 @@ def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Reci
 
 
 def _scale(settings: Mapping[str, Any], collected: Recipe, metric: str) -> Recipe:
-    how = {name: settings[name] for name in ("percentile", "least_keys") if name in settings}
+    how = {name: settings[name] for name in ("percentile", "least_keys", "clear") if name in settings}
     return Recipe(
         "query_key.scale", {**how, "metric": metric, "special": settings["special"]}, {"collected": collected}
     )
@@ -228,6 +239,16 @@ SCALE = Ask(
             "001",
             low=2,
             high=100,
+        ),
+        Setting(
+            "clear",
+            "Sure by",
+            "number",
+            2.0,
+            "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+            "001",
+            low=0,
+            high=10,
         ),
         SPECIAL,
         TOKENS,
