@@ -7,7 +7,13 @@ from typing import Any
 
 from langscape.data import Map, View
 from langscape.run import Recipe
-from langscape.run.query_key import read_head, unpack_collected, unpack_grid, unpack_scales
+from langscape.run.query_key_stored import (
+    read_head,
+    unpack_classes,
+    unpack_collected,
+    unpack_grid,
+    unpack_scales,
+)
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.atlas import HEAD, LAYER, SPECIAL, TEXT
 from langscape.studio.asks.setting import MODEL, SEED, Setting
@@ -47,11 +53,22 @@ _MAP = (
         "share",
         "Own structure",
         "number",
-        0.3,
+        0.15,
         "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
         "001",
         low=0,
         high=1,
+    ),
+    Setting(
+        "reach",
+        "Keys counted",
+        "number",
+        150.0,
+        "By attention: about how many keys a query’s row counts. Attention is made sharper or flatter until "
+        "it does; 0 takes it as the model has it.",
+        "001",
+        low=0,
+        high=5000,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
@@ -100,7 +117,7 @@ def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Reci
 
 
 def _scale(settings: Mapping[str, Any], collected: Recipe, metric: str) -> Recipe:
-    how = {name: settings[name] for name in ("percentile", "least_keys") if name in settings}
+    how = {name: settings[name] for name in ("percentile", "least_keys", "clear") if name in settings}
     return Recipe(
         "query_key.scale", {**how, "metric": metric, "special": settings["special"]}, {"collected": collected}
     )
@@ -191,17 +208,8 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
-    from langscape.metrics import ClassTable
 
-    stored = made.load("classes")
-    rows, columns = stored.facts["rows"], stored.facts["columns"]
-    tables = {
-        (layer, head): ClassTable(
-            tuple(rows), tuple(columns), stored["weight"][at], stored["even"][at], stored["queries"]
-        )
-        for at, (layer, head) in enumerate(stored["heads"].tolist())
-    }
-    return views.class_tables(tables)
+    return views.class_tables(unpack_classes(made.load("classes")))
 
 
 SCALE = Ask(
@@ -231,6 +239,16 @@ SCALE = Ask(
             "001",
             low=2,
             high=100,
+        ),
+        Setting(
+            "clear",
+            "Sure by",
+            "number",
+            2.0,
+            "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+            "001",
+            low=0,
+            high=10,
         ),
         SPECIAL,
         TOKENS,
