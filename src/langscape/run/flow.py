@@ -31,7 +31,7 @@ WHOLE = 10_000
 
 @step(
     "flow.view",
-    version=2,
+    version=3,
     defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
     revision=revision,
 )
