@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import Map, View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.query_key import read_head, unpack_collected, unpack_grid, unpack_scales
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
@@ -135,7 +136,7 @@ def _one(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     head = f", layer {settings['layer']}, head {settings['head']}," if "head" in settings else ""
-    return f"Queries and keys of {settings['model']}{head} over {inputs['text'].name}"
+    return f"Queries and keys of {model_title(settings['model'])}{head} over {inputs['text'].name}"
 
 
 ONE = Ask(
@@ -254,5 +255,5 @@ SCALE = Ask(
         Picture("classes", "matrices", _classes),
     ),
     _scales_recipe,
-    lambda settings, inputs: f"The constants of {settings['model']} over {inputs['text'].name}",
+    lambda settings, inputs: f"The constants of {model_title(settings['model'])} over {inputs['text'].name}",
 )
