@@ -19,7 +19,7 @@ NO_VALUE = "(none)"
 """What stands in a legend for items without a value."""
 
 SHAPES = ("circle", "triangle", "diamond", "square")
-"""After eight categories the colours come again with the next shape; a small triangle is least like a circle."""
+"""After eight categories the colours come again with the next shape; a triangle is least like a circle."""
 
 DISTINCT = len(CATEGORIES) * len(SHAPES)
 
