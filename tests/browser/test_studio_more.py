@@ -45,7 +45,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
 def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     studio.example("query_key")
     page = open_studio("queries").page
-    expect(page.get_by_role("heading", name=re.compile("Queries and keys of default"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6"))).to_be_visible()
     first = job_of(page, "query_key")
     made = studio.app.parts["pictures"].made(first).result
     expect(page.locator("main header p").first).to_contain_text(f"KL {made.kl:.3f}")

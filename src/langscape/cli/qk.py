@@ -12,6 +12,7 @@ from langscape.cli.outputs import check_outs
 from langscape.cli.sweep import show as show_report
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.data import Capture, Map, View
@@ -235,7 +236,7 @@ def _beside(
                 [(key, joint)],
                 color=color,
                 beside=attended,
-                title=f"Layer {key[0]}, head {key[1]} of {Path(model).name}, two ways",
+                title=f"Layer {key[0]}, head {key[1]} of {model_title(model)}, two ways",
             )
             write(shown, path)
         typer.echo(path)
@@ -337,4 +338,4 @@ def _number(c: str | None) -> dict[str, float]:
 def _title(model: str, text: list[Path], heads: list[Key], all_: bool) -> str:
     over = ", ".join(path.name for path in text) if text else "sample texts"
     which = f"{len(heads)} heads" if all_ else f"layer {heads[0][0]}, head {heads[0][1]}"
-    return f"Queries and keys of {Path(model).name}, {which}, over {over}"
+    return f"Queries and keys of {model_title(model)}, {which}, over {over}"

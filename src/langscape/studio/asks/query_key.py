@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import Map, View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.query_key_stored import (
     read_head,
@@ -152,7 +153,7 @@ def _one(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     head = f", layer {settings['layer']}, head {settings['head']}," if "head" in settings else ""
-    return f"Queries and keys of {settings['model']}{head} over {inputs['text'].name}"
+    return f"Queries and keys of {model_title(settings['model'])}{head} over {inputs['text'].name}"
 
 
 ONE = Ask(
@@ -272,5 +273,5 @@ SCALE = Ask(
         Picture("classes", "matrices", _classes),
     ),
     _scales_recipe,
-    lambda settings, inputs: f"The constants of {settings['model']} over {inputs['text'].name}",
+    lambda settings, inputs: f"The constants of {model_title(settings['model'])} over {inputs['text'].name}",
 )
