@@ -29,6 +29,15 @@ TOKENS = Setting(
     low=4,
     high=20_000,
 )
+TAGGER = Setting(
+    "tagger",
+    "Parts of speech",
+    "choice",
+    "none",
+    "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.",
+    "001",
+    choices=(("none", "none"), ("auto", "by a tagger")),
+)
 _MAP = (
     Setting(
         "by",
@@ -111,8 +120,12 @@ CHOOSE = Setting(
 COLOR = Setting("color", "Colour", "text", "type", "The column that gives the colour.")
 
 
+def _tagger(settings: Mapping[str, Any]) -> str | None:
+    return None if settings["tagger"] == "none" else settings["tagger"]
+
+
 def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
-    reading = {"model": settings["model"], "tokens": settings["tokens"]}
+    reading = {"model": settings["model"], "tokens": settings["tokens"], "tagger": _tagger(settings)}
     return Recipe("query_key.collect", reading, {"text 0": inputs["text"].source})
 
 
@@ -160,7 +173,7 @@ ONE = Ask(
     "Queries and keys of a head",
     "query_key",
     (TEXT,),
-    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TOKENS),
+    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _one, (COLOR,)),),
     _one_recipe,
     _called,
@@ -183,7 +196,7 @@ GRID = Ask(
     "Queries and keys of every head",
     "query_key",
     (TEXT,),
-    (MODEL, *_MAP[:1], C, *_MAP[1:], TOKENS),
+    (MODEL, *_MAP[:1], C, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _grid, (COLOR,)),),
     _grid_recipe,
     _called,
@@ -193,8 +206,9 @@ GRID = Ask(
 def _scales_recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
     collected = _collected(settings, inputs)
     parts = {f"{at} {name}": _scale(settings, collected, name) for at, name in enumerate(SCALES)}
+    column = {"column": "part of speech"} if _tagger(settings) else {}
     return Recipe(
-        "gather", {}, {**parts, "classes": Recipe("query_key.classes", {}, {"collected": collected})}
+        "gather", {}, {**parts, "classes": Recipe("query_key.classes", column, {"collected": collected})}
     )
 
 
@@ -209,7 +223,8 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
 
-    return views.class_tables(unpack_classes(made.load("classes")))
+    stored = made.load("classes")
+    return views.class_tables(unpack_classes(stored), column=stored.facts["column"])
 
 
 SCALE = Ask(
@@ -251,6 +266,7 @@ SCALE = Ask(
             high=10,
         ),
         SPECIAL,
+        TAGGER,
         TOKENS,
     ),
     (
