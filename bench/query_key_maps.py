@@ -35,7 +35,7 @@ def main() -> None:
     options.add_argument("--model", default="default")
     options.add_argument("--heads", type=int, default=18, help="heads compared, evenly over all of them")
     options.add_argument("--share", type=float, default=0.15)
-    options.add_argument("--reach", type=float, default=150.0)
+    options.add_argument("--reach", type=float, default=0.45)
     options.add_argument("--splits", type=int, default=3)
     options.add_argument("--only", choices=["maps", "c"])
     asked = options.parse_args()

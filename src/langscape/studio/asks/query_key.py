@@ -72,12 +72,12 @@ _MAP = (
         "reach",
         "Keys counted",
         "number",
-        150.0,
-        "By attention: about how many keys a query’s row counts. Attention is made sharper or flatter until "
-        "it does; 0 takes it as the model has it.",
+        0.45,
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
+        "until it does; 0 takes it as the model has it.",
         "001",
         low=0,
-        high=5000,
+        high=0.99,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
