@@ -311,8 +311,8 @@ def _why() -> list[str]:
         "two points is +1 or −1; at the 5th percentile with three keys the choice means more.",
         "A better c does not make the map tell attention much better: six panels carry their own figure. "
         "The map by attention does, and needs no c.",
-        "With special tokens dropped both kinds of map tell more, and lie closer together: special tokens soak "
-        "up attention and pull the document’s map apart.",
-        "The map by attention is not in the document. Each query’s softmax is taken at the temperature at which "
+        "With special tokens dropped both kinds of map tell more, and lie closer together: special tokens "
+        "soak up attention and pull the document’s map apart.",
+        "The map by attention is not in the document. Each query’s softmax is taken at the temperature where "
         "it counts 0.45 of all keys, so it shows what a query prefers, not how strongly.",
     ]
