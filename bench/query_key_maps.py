@@ -34,8 +34,9 @@ def main() -> None:
     )
     options.add_argument("--model", default="default")
     options.add_argument("--heads", type=int, default=18, help="heads compared, evenly over all of them")
+    options.add_argument("--text", default="", help="only texts whose name holds this")
     options.add_argument("--share", type=float, default=0.15)
-    options.add_argument("--reach", type=float, default=150.0)
+    options.add_argument("--reach", type=float, default=0.45)
     options.add_argument("--splits", type=int, default=3)
     options.add_argument("--only", choices=["maps", "c"])
     asked = options.parse_args()
@@ -44,6 +45,8 @@ def main() -> None:
     if asked.only != "c":
         print("text                 tokens  special     order            strongest        anywhere")
         for name, listed in texts().items():
+            if asked.text not in name:
+                continue
             capture = collect_query_key(model, listed)
             for special in ("keep", "drop"):
                 compare(name, capture, special, asked)
@@ -57,11 +60,12 @@ def main() -> None:
 
 
 def texts() -> dict[str, list[str]]:
-    """Four texts of about 450 tokens: the short samples together, and three parts of the long one."""
+    """Five texts of about 450 tokens: short samples, with the beginning of a long one, and parts of that."""
     long = sentences(sample_text(("valley",)))
     cuts = [round(at * len(long) / 4) for at in range(5)]
     parts = {f"valley, part {at + 1}": long[cuts[at] : cuts[at + 1]] for at in (0, 1, 3)}
-    return {"harbour and others": sentences(sample_text(("harbour", "orchard", "pattern"))), **parts}
+    short = {"short ones": sentences(sample_text(("harbour", "orchard", "pattern")))}
+    return {**short, "beginnings": sentences(sample_text())[:25], **parts}
 
 
 def compare(name: str, capture: Capture, special: str, asked: argparse.Namespace) -> None:

@@ -129,7 +129,12 @@ def _of_model(results: Results, out: Path) -> tuple[list[str], list[Tabled]]:
         page.heading(name),
         page.prose(
             f"{len(results.capture.tokens):,} tokens of {len(results.capture.made['sentences'])} sentences "
-            "of the sample texts; special tokens are kept, as in the document."
+            "of the sample texts; "
+            + (
+                "special tokens are kept, as in the document."
+                if any(results.capture.made["special"])
+                else "the model has no special tokens."
+            )
         ),
     ]
     for (percentile, least), clear in CHOICES.items():
@@ -291,5 +296,8 @@ def _why() -> list[str]:
         "two points is +1 or −1; at the 5th percentile with three keys the choice means more.",
         "A better c does not make the map tell attention much better: six panels carry their own figure. "
         "The map by attention does, and needs no c.",
-        "With special tokens dropped both kinds of map tell more, and lie closer together.",
+        "With special tokens dropped both kinds of map tell more, and lie closer together: special tokens "
+        "soak up attention and pull the document’s map apart.",
+        "The map by attention is not in the document. Each query’s softmax is taken at the temperature where "
+        "it counts 0.45 of all keys, so it shows what a query prefers, not how strongly.",
     ]

@@ -144,7 +144,7 @@ def test_by_distance_is_the_affinity_of_the_aligned_points() -> None:
 
 def test_every_query_reaches_as_many_keys() -> None:
     capture = collected()
-    P = query_key(capture, 0, 1, share=0.0, reach=12).P.astype(np.float64)
+    P = query_key(capture, 0, 1, share=0.0, reach=12 / 54).P.astype(np.float64)
     one = head_vectors(capture, 0, 1)
     n = len(one.Q)
     scores = one.scores().astype(np.float64)
@@ -156,8 +156,8 @@ def test_every_query_reaches_as_many_keys() -> None:
     rows[:n, n:] = softmax(scores * np.array(betas)[:, None])
     rows[n:, :n] = (rows[:n, n:] / rows[:n, n:].sum(axis=0)).T
     np.testing.assert_allclose(P, (rows + rows.T) / (rows + rows.T).sum(), atol=1e-7)
-    with pytest.raises(SettingsError, match=r"reach 0\.5"):
-        query_key(capture, 0, 1, reach=0.5)
+    with pytest.raises(SettingsError, match=r"reach 1\.5"):
+        query_key(capture, 0, 1, reach=1.5)
 
 
 def test_many_tokens_keep_each_ones_strongest() -> None:

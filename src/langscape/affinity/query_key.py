@@ -27,9 +27,9 @@ By = Literal["attention", "distance"]
 SHARE = 0.15
 """Of a row by attention, the part that is within-queries or within-keys affinity."""
 
-REACH = 150.0
-"""Keys that a query's row reaches, as a perplexity. Some heads attend to everything and some to one key;
-neither draws well, and at one reach the map tells more of both (bench/query_key_maps.py)."""
+REACH = 0.45
+"""Of all keys, the part that a query's row reaches, as a perplexity. Some heads attend to everything and some
+to one key; neither draws well, and at one reach maps tell more of both (bench/query_key_maps.py)."""
 
 STRONGEST = 250
 """Keys that a query's row keeps among many tokens. With 90, special tokens fill the rows where kept."""
@@ -87,8 +87,8 @@ def query_key(
     """The joint P of a head's queries and keys, queries first; items say of each which it is.
 
     by="attention": a query's row is the softmax of its scores over all keys of all sentences, at the
-    temperature where its perplexity is `reach` (at most half of the keys; 0 leaves it as the model has it). A
-    key's row is what it gets from each query, scaled to 1. `share` of each row is ordinary affinity, of that
+    temperature where its perplexity is `reach` times their number (0 leaves it as the model has it). A key's
+    row is what it gets from each query, scaled to 1. `share` of each row is ordinary affinity, of that
     `perplexity`, among queries or among keys. It depends neither on c nor on a translation.
 
     by="distance" is document 001's: the aligned vectors, scaled by c (√ of the ratio of median norms if left
@@ -110,8 +110,10 @@ def query_key(
         return Affinities(near.P, near.items, made, vectors=near.vectors, metric=metric, notes=one.notes)
     if not 0 <= share < 1:
         raise SettingsError(f"share {share} must be from 0 to below 1: the part of within-cloud affinities")
-    if not (reach == 0 or 1 <= reach < np.inf):
-        raise SettingsError(f"reach {reach} must be at least 1 key, or 0 for the softmax as the model has it")
+    if not 0 <= reach < 1:
+        raise SettingsError(
+            f"reach {reach} must be from 0, the softmax as it is, to below 1: a part of the keys"
+        )
     P = _by_attention(one, share, float(reach), perplexity, seed)
     made |= {"share": float(share), "reach": float(reach), "perplexity": perplexity}
     return Affinities(P, one.items(), made, notes=one.notes)
@@ -148,14 +150,14 @@ def _by_attention(one: HeadVectors, share: float, reach: float, perplexity: floa
 
 
 def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
-    """What each query's scores are multiplied with so that their softmax has the perplexity `reach`."""
+    """What each query's scores are multiplied with so that their softmax reaches that part of the keys."""
     from langscape.kernels.perplexity import conditional_rows
 
     n, m = len(one.Q), len(one.K)
     sharp = np.ones(n, np.float32)
     if not reach or m < 4:
         return sharp
-    target = np.log(min(reach, m / 2))
+    target = np.log(max(1.0, reach * m))
     for part in blocks(n):
         scores = one.scores(part)
         below = (scores.max(axis=1, keepdims=True) - scores).astype(np.float64)

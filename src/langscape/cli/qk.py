@@ -61,7 +61,7 @@ def qk(
     ),
     share: float = typer.Option(0.15, help="By attention: how much each cloud's own structure counts."),
     reach: float = typer.Option(
-        150.0, min=0, help="By attention: keys that a query's row counts; 0 takes the softmax as it is."
+        0.45, help="By attention: the part of all keys that a query's row counts; 0 takes softmax as it is."
     ),
     perplexity: float = typer.Option(30.0, help="About how many neighbours count."),
     special: str = typer.Option("drop", help="Special tokens such as [CLS] on the maps: keep or drop."),

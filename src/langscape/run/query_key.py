@@ -23,7 +23,7 @@ SAMPLES = ("harbour", "orchard", "valley")
 """The sample texts that are read where no text is given; a decoder reads them too."""
 
 MAP: Mapping[str, Any] = {
-    "by": "attention", "c": None, "metric": "euclidean", "share": 0.15, "reach": 150.0, "perplexity": 30.0,
+    "by": "attention", "c": None, "metric": "euclidean", "share": 0.15, "reach": 0.45, "perplexity": 30.0,
     "special": "drop",    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
 }  # fmt: skip
 """The settings of a map, with their defaults."""

@@ -19,7 +19,7 @@ from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inch
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
 _GRID = 12.0
-_TWO, _GAP = 15.0, 0.4
+_TWO, _GAP, _OVER = 15.0, 0.4, 0.35
 _QUERY, _KEY = "o", "D"
 _RAMP = LinearSegmentedColormap.from_list("langscape", RAMP)
 
@@ -40,7 +40,8 @@ def _one(view: View) -> Figure:
     caption = Caption({**properties, "quality": panel["quality"]}, width, more=2)
     across = (width - 2 * MARGIN - _SIDE - (_GAP if two else 0)) / (2 if two else 1)
     up = across if two else _UP
-    figure = Figure(figsize=(width, caption.height + up + MARGIN), facecolor="white")
+    over = _OVER if two else 0.0
+    figure = Figure(figsize=(width, caption.height + over + up + MARGIN), facecolor="white")
     axes = figure.add_axes(inches(figure, MARGIN, MARGIN, across, up))
     axes.set_axis_off()
     plane = flat(view.arrays["xy"][0])

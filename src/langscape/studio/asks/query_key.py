@@ -30,6 +30,15 @@ TOKENS = Setting(
     low=4,
     high=20_000,
 )
+TAGGER = Setting(
+    "tagger",
+    "Parts of speech",
+    "choice",
+    "none",
+    "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.",
+    "001",
+    choices=(("none", "none"), ("auto", "by a tagger")),
+)
 _MAP = (
     Setting(
         "by",
@@ -64,12 +73,12 @@ _MAP = (
         "reach",
         "Keys counted",
         "number",
-        150.0,
-        "By attention: about how many keys a query’s row counts. Attention is made sharper or flatter until "
-        "it does; 0 takes it as the model has it.",
+        0.45,
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
+        "until it does; 0 takes it as the model has it.",
         "001",
         low=0,
-        high=5000,
+        high=0.99,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
@@ -112,8 +121,12 @@ CHOOSE = Setting(
 COLOR = Setting("color", "Colour", "text", "type", "The column that gives the colour.")
 
 
+def _tagger(settings: Mapping[str, Any]) -> str | None:
+    return None if settings["tagger"] == "none" else settings["tagger"]
+
+
 def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
-    reading = {"model": settings["model"], "tokens": settings["tokens"]}
+    reading = {"model": settings["model"], "tokens": settings["tokens"], "tagger": _tagger(settings)}
     return Recipe("query_key.collect", reading, {"text 0": inputs["text"].source})
 
 
@@ -161,7 +174,7 @@ ONE = Ask(
     "Queries and keys of a head",
     "query_key",
     (TEXT,),
-    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TOKENS),
+    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _one, (COLOR,)),),
     _one_recipe,
     _called,
@@ -184,7 +197,7 @@ GRID = Ask(
     "Queries and keys of every head",
     "query_key",
     (TEXT,),
-    (MODEL, *_MAP[:1], C, *_MAP[1:], TOKENS),
+    (MODEL, *_MAP[:1], C, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _grid, (COLOR,)),),
     _grid_recipe,
     _called,
@@ -194,8 +207,9 @@ GRID = Ask(
 def _scales_recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
     collected = _collected(settings, inputs)
     parts = {f"{at} {name}": _scale(settings, collected, name) for at, name in enumerate(SCALES)}
+    column = {"column": "part of speech"} if _tagger(settings) else {}
     return Recipe(
-        "gather", {}, {**parts, "classes": Recipe("query_key.classes", {}, {"collected": collected})}
+        "gather", {}, {**parts, "classes": Recipe("query_key.classes", column, {"collected": collected})}
     )
 
 
@@ -210,7 +224,8 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
 
-    return views.class_tables(unpack_classes(made.load("classes")))
+    stored = made.load("classes")
+    return views.class_tables(unpack_classes(stored), column=stored.facts["column"])
 
 
 SCALE = Ask(
@@ -252,6 +267,7 @@ SCALE = Ask(
             high=10,
         ),
         SPECIAL,
+        TAGGER,
         TOKENS,
     ),
     (
