@@ -165,3 +165,13 @@ def read_until(terminal, words):
             break
         said += new
     return said
+
+
+def test_notes_that_a_map_had_before_are_not_said_again(capsys):
+    from langscape.cli.outputs import summary
+    from langscape.data import Items, Map
+
+    summary(Map(np.zeros((2, 2)), Items.numbered(2), notes=("new", "old")), known=("old",))
+    said = capsys.readouterr().err
+    assert "new" in said
+    assert "old" not in said

@@ -127,7 +127,7 @@ def insert(
         say(f"{made.labels[i]}: near {made.items.columns['nearest'][i]}  ({quality}){odd}")
     if len(made) > len(base) + _NAMED:
         say(f"and {len(made) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
-    deliver(made, out, title=map.stem, color=color)
+    deliver(made, out, title=f"{map.stem} and {len(made) - len(base):,} inserted", color=color)
 
 
 def measure(

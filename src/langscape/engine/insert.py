@@ -343,7 +343,7 @@ def _grown(
         per_point=per_point,
         vectors=vectors,
         metric=base.metric,
-        notes=(*base.notes, *_warnings(names, placed)),
+        notes=(*_warnings(names, placed), *base.notes),
     )
 
 

@@ -109,10 +109,10 @@ def _keep_nearest(products, norms, rows, here, squared, found):
     for i in range(here.size):
         q = here[i]
         last = squared[q, k - 1]
-        least = np.float32(np.inf)
-        for j in range(rows.size):
-            least = min(least, norms[j] - np.float32(2.0) * products[i, j])
-        if least >= last:
+        nearer = np.int32(0)
+        for j in range(rows.size):  # a count vectorises, a search for the first does not
+            nearer += np.int32(norms[j] - np.float32(2.0) * products[i, j] < last)
+        if nearer == 0:
             continue
         for j in range(rows.size):
             value = norms[j] - np.float32(2.0) * products[i, j]

@@ -98,7 +98,7 @@ def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
     vectors = read_vectors(inputs["vectors"], chosen, progress=progress)
     how = {name: settings[name] for name in INSERTION}
     made = insert(read_map(inputs["map"]), vectors.matrix, vectors.words, progress=progress, **how)
-    return made.but(notes=(*vectors.notes, *made.notes))
+    return made.but(notes=(*made.notes, *vectors.notes))
 
 
 @step("vectors.pack", version=1, defaults={})
