@@ -115,6 +115,14 @@ def test_a_first_token_that_the_prompt_does_not_hold_is_explained():
     assert make_flow(tiny_lstm(), ". the dog").properties["start"] == ""
 
 
+def test_a_prompt_too_long_for_a_page_is_refused_with_what_would_fit(monkeypatch):
+    with pytest.raises(SettingsError, match="1,201 tokens is too long for a page; give at most 1,000"):
+        make_flow(tiny_lstm(), "the dog barks . " * 300)
+    monkeypatch.setattr("langscape.views.flow.PAGE", 6_000)
+    with pytest.raises(SettingsError, match=r"too long for a page; give at most \d of them"):
+        flow(stream_of("llama"))
+
+
 def test_a_word_that_the_model_never_expected_raises_an_alarm():
     view = make_flow(tiny_lstm(), "the the dog dog barks barks")
     told = [alarm["text"] for alarm in view.properties["alarms"] if alarm["vector"] == "softmax"]

@@ -213,7 +213,7 @@ describe('figures', () => {
   })
 
   it('gives chances as percentages that say what is known', () => {
-    expect([0.39114, 0.0764, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
+    expect([0.39114, 0.0764, 0.00999, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '1.0 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
     expect([tiny(0), tiny(4.1e-9)]).toEqual(['0', '4e−9'])
   })
 })

@@ -46,7 +46,7 @@ export function overlaid(shares: ArrayLike<number>, on: Drawn, width: number, he
 function bars(values: ArrayLike<number>, order: ArrayLike<number>, height: number, x: (value: number) => number, zero: number, thin = 0): string {
   const pitch = height / values.length
   const parts: string[] = []
-  if (pitch >= 1) {
+  if (pitch >= 2) {
     const gap = pitch > 4 ? pitch * (thin || 0.12) : thin && pitch > 2 ? pitch * 0.25 : 0
     for (let place = 0; place < values.length; place++) {
       const value = values[order[place]]
@@ -54,6 +54,7 @@ function bars(values: ArrayLike<number>, order: ArrayLike<number>, height: numbe
     }
   } else {
     // Several dimensions share a line of pixels: the largest of each sign is seen, so that none is lost.
+    // Lines overlap a little, or there are seams between them where the page is drawn smaller.
     const lines = Math.floor(height)
     for (let line = 0; line < lines; line++) {
       let low = 0
@@ -64,7 +65,7 @@ function bars(values: ArrayLike<number>, order: ArrayLike<number>, height: numbe
         if (value < low) low = value
         if (value > high) high = value
       }
-      if (low || high) parts.push(`M${x(low).toFixed(1)} ${line}H${x(high).toFixed(1)}v1H${x(low).toFixed(1)}z`)
+      if (low || high) parts.push(`M${x(low).toFixed(1)} ${line}H${x(high).toFixed(1)}v1.2H${x(low).toFixed(1)}z`)
     }
   }
   return parts.join('')
