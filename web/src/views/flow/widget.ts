@@ -15,8 +15,14 @@ export interface Drawn {
 
 export function orderOf(values: ArrayLike<number>): Int32Array {
   const order = Int32Array.from({ length: values.length }, (_, i) => i)
-  // Largest on top, most negative at the bottom; equal values in their own order.
-  return values.length >= STRIP ? order.sort((a, b) => values[b] - values[a] || a - b) : order
+  if (values.length < STRIP) return order
+  // Largest on top, most negative at the bottom; equal values in their own order. One key holds both, and keys
+  // are sorted without a function of ours: a page draws a dozen strips at every step.
+  const bits = new Uint32Array(Float32Array.from(values, (value) => value + 0).buffer)
+  const keys = Float64Array.from(bits, (bit, i) => (bit >>> 31 ? bit : ~(bit | 0x80000000) >>> 0) * 2 ** 20 + i)
+  keys.sort()
+  for (let place = 0; place < order.length; place++) order[place] = keys[place] % 2 ** 20
+  return order
 }
 
 /** Signed square roots let small values be seen beside a huge one. */
