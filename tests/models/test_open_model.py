@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
 
 from langscape.errors import FileError, MissingError, SettingsError
@@ -155,6 +156,14 @@ def test_broken_folders_name_the_file(tmp_path: Path) -> None:
     data = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
     with pytest.raises(FileError, match="cannot be read"):
+        open_model(folder)
+
+    folder = broken("not a number")
+    weights = {key: value.clone() for key, value in load_file(folder / "model.safetensors").items()}
+    first = next(key for key in weights if "query.weight" in key)
+    weights[first][0, 0] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FileError, match="values that are not finite, in encoder"):
         open_model(folder)
 
     folder = broken("another shape")

@@ -23,6 +23,12 @@ def load_transformer(
     kind = kind_of(config)
     network, notes = _load(folder, name, config, kind, precision)
     network.requires_grad_(False)
+    for key, weights in network.named_parameters():
+        # a sum is quick, and finite only where all is; of half precision it may overflow
+        if not torch.isfinite(weights.sum()) and not torch.isfinite(weights).all():
+            raise FileError(
+                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
+            )
     tokenizer = None if kind == "vision" else _tokenizer(folder, name)
     if tokenizer is None and kind != "vision":
         notes = (*notes, f"{name} has no tokenizer; give token ids")

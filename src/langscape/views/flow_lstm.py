@@ -10,7 +10,16 @@ import numpy as np
 from langscape.data import Capture, View
 from langscape.errors import DataError
 from langscape.metrics import alarms, change, nearest_words, predicted_vectors, surprises, twins
-from langscape.views.flow import Book, Colours, Weights, bytes_of, colour_quality, sums, word_colours
+from langscape.views.flow import (
+    Book,
+    Colours,
+    Weights,
+    bytes_of,
+    colour_quality,
+    refuse_long,
+    sums,
+    word_colours,
+)
 
 NEAREST = 5
 LEAST = 4
@@ -35,6 +44,7 @@ def lstm_flow(
     layers, steps, units = capture["hidden"].shape
     if not steps:
         raise DataError("this capture holds no steps; capture a text of at least one word")
+    refuse_long(steps, lambda n: 5.3 * n * layers * units * (len(SHOWN) + 4))
     top = min(top, len(words))
     book = Book()
     arrays: dict[str, np.ndarray] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from langscape.data import View
 from langscape.metrics import change
 from langscape.metrics.surprise import in_digits
-from langscape.views.flow import Book, Colours, colour_quality, halves, sums, word_colours
+from langscape.views.flow import Book, Colours, colour_quality, halves, refuse_long, sums, word_colours
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
@@ -32,6 +32,12 @@ def stream_flow(
 
     held = stream.capture
     tokens = len(held.tokens)
+    nodes, _, width = held["stream"].shape
+    layers, heads = held["attention"].shape[:2]
+    # at least the stream and MLPs in halves, attention, and how heads split over tokens
+    refuse_long(
+        tokens, lambda n: 1.33 * n * (2 * (nodes + layers) * width + layers * heads * n * (4 + 2 * SPLIT))
+    )
     book = Book()
     words = lens(stream, top)
     chosen = _choices(stream, words.ids)
@@ -55,7 +61,6 @@ def stream_flow(
         arrays["surprise"] = _surprise(held["logits"], np.asarray(held.made["ids"]))
     if stream.post_norm:
         _norms(stream, arrays)
-    width = held["stream"].shape[-1]
     if colours is not None:
         notes.append("vectors take the mixed colours of the words they say; heads without words are grey")
         named = arrays["word_colours"] = word_colours(colours, book.ids)
@@ -63,7 +68,6 @@ def stream_flow(
         arrays["colour_stream"] = _mixed(named, arrays["lens"], shares)
         for name, found in raised.items():
             arrays[f"colour_{name}"] = _mixed(named, arrays[f"{name}_words"], np.nan_to_num(found.values))
-    layers, heads = held["attention"].shape[:2]
     model = stream.model
     properties: dict[str, Any] = {
         "title": title or f"Flow through {model.name}",

@@ -17,7 +17,7 @@ export function percent(share: number): string {
   const value = 100 * share
   if (!(value >= 0)) return '–'
   if (value > 0 && value < 0.01) return '< 0.01 %'
-  return `${value >= 99.95 || value === 0 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(2)} %`
+  return `${value >= 99.95 || value === 0 ? value.toFixed(0) : value >= 0.995 ? value.toFixed(1) : value.toFixed(2)} %`
 }
 
 /** A difference that should be nothing: its order of size. */

@@ -118,6 +118,12 @@ describe('the widget', () => {
     expect(dimensionAt(box, 64, 64)).toBe(STRIP - 1)
   })
 
+  it('sorts as a comparison does: negative values, zeros of both signs and equal values', () => {
+    const values = Float32Array.from({ length: 700 }, (_, i) => [0, -0, 2.5, -2.5, 1e30, -1e-30][i % 6] * ((i * 7919) % 13))
+    const plain = [...values.keys()].sort((a, b) => values[b] - values[a] || a - b)
+    expect([...orderOf(values)]).toEqual(plain)
+  })
+
   it('loses no value when many share a line of pixels', () => {
     const long = new Float32Array(1000)
     long[700] = 5
@@ -213,7 +219,7 @@ describe('figures', () => {
   })
 
   it('gives chances as percentages that say what is known', () => {
-    expect([0.39114, 0.0764, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
+    expect([0.39114, 0.0764, 0.00999, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '1.0 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
     expect([tiny(0), tiny(4.1e-9)]).toEqual(['0', '4e−9'])
   })
 })
