@@ -118,7 +118,7 @@ def test_without_a_network_the_hubs_cache_serves_and_what_is_not_in_it_is_said(t
     here, absent = done.stdout.splitlines()
     assert here.split() == ["someone/tiny", commit, "3"], done.stderr
     assert "hf download someone/some-model" in absent
-    assert "'default' or 'decoder'" in absent
+    assert "one of default, decoder, lstm-tiny, lstm, which come" in absent
     assert done.stderr == ""
 
 
@@ -209,6 +209,29 @@ def test_importing_models_loads_no_torch_and_its_absence_is_named(tmp_path: Path
     code += "except ImportError as error: print(type(error).__name__, error)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingError models need torch; run `pip install 'langscape[models]'`" in done.stdout, done.stderr
+
+
+def test_an_lstm_is_read_without_transformers_and_its_absence_is_named_elsewhere(tmp_path: Path) -> None:
+    """Loading it takes longer than all the rest of a small LSTM's flow."""
+    code = "import sys\nsys.modules['transformers'] = None\n"
+    code += "from langscape.models import capture, open_model, wrap_model\n"
+    code += "print(len(capture(open_model('lstm-tiny'), 'the dog barks').tokens))\n"
+    code += f"for ask in (lambda: open_model({str(tmp_path)!r}), lambda: wrap_model(1)):\n"
+    code += "  try: ask()\n  except ImportError as error: print(type(error).__name__, error)\n"
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "MissingError models need transformers; run `pip install 'langscape[models]'`"
+    assert done.stdout.splitlines() == ["4", said, said], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("lstm-tinny", "lstm-tiny"), ("lstms", "lstm"), ("defualt", "default")]
+)
+def test_a_name_that_is_nearly_ours_is_answered_without_a_network(typed, meant, monkeypatch) -> None:
+    monkeypatch.setattr("langscape.models.open._fetched", lambda name: pytest.fail("the Hub was asked"))
+    with pytest.raises(MissingError, match=f"did you mean {meant}\\? default, decoder, lstm-tiny, lstm come"):
+        open_model(typed)
 
 
 def test_opening_says_nothing_on_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -109,10 +109,17 @@ def test_vectors_of_another_width_are_coloured_through_the_words_they_predict():
     assert not any("different widths" in note for note in lstm_view().properties["notes"])
 
 
+def test_a_first_token_that_the_prompt_does_not_hold_is_explained():
+    said = make_flow(tiny_lstm(), "the dog").properties
+    assert (said["tokens"][0], "boundary between sentences" in said["start"]) == (".", True)
+    assert make_flow(tiny_lstm(), ". the dog").properties["start"] == ""
+
+
 def test_a_word_that_the_model_never_expected_raises_an_alarm():
     view = make_flow(tiny_lstm(), "the the dog dog barks barks")
     told = [alarm["text"] for alarm in view.properties["alarms"] if alarm["vector"] == "softmax"]
-    assert any("came “the”" in text for text in told)
+    assert any("came “the”, given less than 0.01 %" in text for text in told)
+    assert not any("e+" in text or "e-" in text for text in told)
 
 
 def test_gates_that_are_always_open_raise_an_alarm():

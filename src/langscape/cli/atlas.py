@@ -10,6 +10,7 @@ import typer
 from langscape.cli import choices
 from langscape.cli.outputs import check_outs, write_columns
 from langscape.cli.terminal import bar, say
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.run.atlas import Atlas
@@ -58,7 +59,7 @@ def atlas(
     for line in table(made, sort, show):
         typer.echo(line)
     say(*dict.fromkeys((*made.capture.notes, *made.notes)))
-    title = f"Heads of {Path(model).name} over {text.name if text else 'a sample text'}"
+    title = f"Heads of {model_title(model)} over {text.name if text else 'a sample text'}"
     for path in out:
         for file in _files(path):
             _write(made, file, title)

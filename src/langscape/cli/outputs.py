@@ -81,8 +81,8 @@ def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) 
         aside.write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
-def summary(made: Map) -> None:
-    """Say what the map is like, in a few lines on stderr."""
+def summary(made: Map, known: Sequence[str] = ()) -> None:
+    """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
     figures = made.quality
     said = [f"{len(made):,} items"]
     if made.kl == made.kl:
@@ -97,7 +97,7 @@ def summary(made: Map) -> None:
             f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
             f"global {figures['inserted_global']:.3f}"
         )
-    say(", ".join(said), *made.notes)
+    say(", ".join(said), *(note for note in made.notes if note not in known))
 
 
 def _thinned(made: Map) -> Map:

@@ -11,6 +11,7 @@ from langscape.cli import choices
 from langscape.cli.outputs import OUT, check_outs, deliver, summary
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.data import Capture
@@ -63,7 +64,7 @@ def head(
 
     store, seen, capture = _captured(model, text, ("attention",), cut, target)
     array = _array("attention", capture, side)
-    title = f"Layer {layer}, head {number} of {Path(model).name}"
+    title = f"Layer {layer}, head {number} of {model_title(model)}"
     matrix = attention(capture, layer, number, array=array, title=title)
     if side == "cross":  # queries and keys are different tokens: there is a matrix, and no map
         for path in out:
@@ -108,7 +109,7 @@ def max_attention(
     _, _, capture = _captured(model, text, ("attention",), cut, target)
     view = views.max_attention(
         capture, layers=chosen, show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
-        title=f"{show.capitalize()} attention of {Path(model).name}",
+        title=f"{show.capitalize()} attention of {model_title(model)}",
     )  # fmt: skip
     weights = view.arrays[show]
     shown = view.properties
@@ -156,7 +157,7 @@ def hidden(
     }  # fmt: skip
     made = _run(store, Recipe("hidden.map", settings, {"capture": seen}), "hidden states")
     summary(made)
-    title = f"Hidden states of layer {made.settings['layer']}, {Path(model).name}"
+    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 
@@ -187,7 +188,7 @@ def texts(
     made = _run(Store(), Recipe("texts.map", settings, {"list": list_}), f"texts of {list_.name}")
     summary(made)
     taken = {"first": "first token", "mean": "mean of tokens"}[made.settings["pool"]]
-    title = f"{list_.stem}: {taken}, layer {made.settings['layer']} of {Path(model).name}"
+    title = f"{list_.stem}: {taken}, layer {made.settings['layer']} of {model_title(model)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 

@@ -9,8 +9,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from langscape.errors import MissingError
 from langscape.models.classes import token_classes
+from langscape.models.extra import extra
 from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
@@ -88,13 +88,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'langscape.models' has no attribute {name!r}")
     # waiting threads that spin take 10 times the wall time on shared cores; read when torch is loaded
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    try:
+    with extra():
         module = importlib.import_module(f"langscape.models.{_HEAVY[name]}")
-    except ImportError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers"):
-            raise MissingError(f"models need {missing}; run `pip install 'langscape[models]'`") from None
-        raise
     return getattr(module, name)
 
 

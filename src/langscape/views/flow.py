@@ -95,6 +95,16 @@ def word_colours(colours: Colours, ids: Sequence[int]) -> np.ndarray:
     return bytes_of(colours.of(ids) if hasattr(colours, "of") else colours.rgb[list(ids)])  # type: ignore[attr-defined]
 
 
+def sums(worst: float, of: float | None, meaning: str) -> dict[str, str]:
+    """The figure of how exactly sums add up, its order of size alone: `worst` is the largest difference."""
+    power = f"{worst:.0e}".replace("e-0", "e−").replace("e-", "e−")
+    return {
+        "label": "Sums",
+        "shown": f"to {power}" + ("" if of is None else f" of {of:.3g}"),
+        "meaning": meaning,
+    }
+
+
 def colour_quality(colours: Colours) -> list[dict[str, str]]:
     """How well colour distance follows vector distance, where the colours say so."""
     value = colours.quality.get("words")

@@ -8,7 +8,8 @@ import numpy as np
 
 from langscape.data import View
 from langscape.metrics import change
-from langscape.views.flow import Book, Colours, colour_quality, halves, word_colours
+from langscape.metrics.surprise import in_digits
+from langscape.views.flow import Book, Colours, colour_quality, halves, sums, word_colours
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
@@ -191,12 +192,12 @@ def _word(model: Any, number: int) -> str:
 def _sum_check(stream: Stream, parts: Contributions) -> dict[str, str]:
     what = "logit" if stream.head else "dot product with a word’s embedding"
     size = float(np.abs(parts.score).max())
-    return {
-        "label": "Sums",
-        "shown": f"{parts.error:.0e} of {size:.1f}",
-        "meaning": f"Largest difference, over {parts.score.size:,} words and places, between the model’s own "
+    return sums(
+        parts.error,
+        size,
+        f"Largest difference, over {parts.score.size:,} words and places, between the model’s own "
         f"{what} and the sum of what embedding, heads, MLPs and biases add to it.",
-    }
+    )
 
 
 def _said(stream: Stream) -> list[str]:
@@ -229,13 +230,14 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
     if massive and not stream.post_norm:
         dim = massive[0]
         node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
+        grown = float(held["stream"][node, token, dim])
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
             {
                 "vector": "stream", "layer": int(node), "step": int(token), "share": float(ratio[dim]),
                 "level": "notice",
-                "text": f"dimension {dim}{others} grows to {held['stream'][node, token, dim]:.0f} at "
-                f"“{held.tokens[int(token)]}”, {ratio[dim]:.0f} times the usual size",
+                "text": f"dimension {dim}{others} grows to {in_digits(grown, 3)} at "
+                f"“{held.tokens[token]}”, {in_digits(ratio[dim])} times the usual size",
             }
         )  # fmt: skip
     added = np.linalg.norm(held["heads"], axis=-1).max(-1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from langscape.data import Capture
 from langscape.errors import DataError, not_there
+from langscape.models.titles import model_title
 
 AXES = ("layer", "head", "query", "key")
 
@@ -70,7 +71,7 @@ def heads_of(capture: Capture, array: str = "attention") -> Heads:
         keys[0],
         _flags(queries),
         _flags(keys),
-        str(capture.made.get("model", "")),
+        model_title(str(capture.made.get("model", ""))),
         tuple(str(note) for note in capture.notes),
     )
 

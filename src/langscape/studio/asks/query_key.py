@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import Map, View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
-from langscape.run.query_key import read_head, unpack_collected, unpack_grid, unpack_scales
+from langscape.run.query_key_stored import (
+    read_head,
+    unpack_classes,
+    unpack_collected,
+    unpack_grid,
+    unpack_scales,
+)
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.atlas import HEAD, LAYER, SPECIAL, TEXT
 from langscape.studio.asks.setting import MODEL, SEED, Setting
@@ -47,11 +54,22 @@ _MAP = (
         "share",
         "Own structure",
         "number",
-        0.3,
+        0.15,
         "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
         "001",
         low=0,
         high=1,
+    ),
+    Setting(
+        "reach",
+        "Keys counted",
+        "number",
+        150.0,
+        "By attention: about how many keys a query’s row counts. Attention is made sharper or flatter until "
+        "it does; 0 takes it as the model has it.",
+        "001",
+        low=0,
+        high=5000,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
@@ -100,7 +118,7 @@ def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Reci
 
 
 def _scale(settings: Mapping[str, Any], collected: Recipe, metric: str) -> Recipe:
-    how = {name: settings[name] for name in ("percentile", "least_keys") if name in settings}
+    how = {name: settings[name] for name in ("percentile", "least_keys", "clear") if name in settings}
     return Recipe(
         "query_key.scale", {**how, "metric": metric, "special": settings["special"]}, {"collected": collected}
     )
@@ -135,7 +153,7 @@ def _one(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     head = f", layer {settings['layer']}, head {settings['head']}," if "head" in settings else ""
-    return f"Queries and keys of {settings['model']}{head} over {inputs['text'].name}"
+    return f"Queries and keys of {model_title(settings['model'])}{head} over {inputs['text'].name}"
 
 
 ONE = Ask(
@@ -191,17 +209,8 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
-    from langscape.metrics import ClassTable
 
-    stored = made.load("classes")
-    rows, columns = stored.facts["rows"], stored.facts["columns"]
-    tables = {
-        (layer, head): ClassTable(
-            tuple(rows), tuple(columns), stored["weight"][at], stored["even"][at], stored["queries"]
-        )
-        for at, (layer, head) in enumerate(stored["heads"].tolist())
-    }
-    return views.class_tables(tables)
+    return views.class_tables(unpack_classes(made.load("classes")))
 
 
 SCALE = Ask(
@@ -232,6 +241,16 @@ SCALE = Ask(
             low=2,
             high=100,
         ),
+        Setting(
+            "clear",
+            "Sure by",
+            "number",
+            2.0,
+            "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+            "001",
+            low=0,
+            high=10,
+        ),
         SPECIAL,
         TOKENS,
     ),
@@ -254,5 +273,5 @@ SCALE = Ask(
         Picture("classes", "matrices", _classes),
     ),
     _scales_recipe,
-    lambda settings, inputs: f"The constants of {settings['model']} over {inputs['text'].name}",
+    lambda settings, inputs: f"The constants of {model_title(settings['model'])} over {inputs['text'].name}",
 )

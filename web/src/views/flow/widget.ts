@@ -88,3 +88,8 @@ export function strongest(values: ArrayLike<number>, k: number): number[] {
   }
   return found
 }
+
+/** The value, or the end of the range that it lies beyond. */
+export function between(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most)
+}
