@@ -55,6 +55,13 @@ def test_dense_and_sparse_exact_engines_reach_the_same_kl(dims):
     assert a.kl == pytest.approx(b.kl, rel=0.02)
 
 
+@pytest.mark.parametrize("n", [150, 151, 301, 1101])
+def test_points_on_a_line_stay_on_it_by_the_bit(n):
+    line = np.column_stack([rng.normal(size=n), np.zeros(n)])
+    m = embed(affinity.points(rng.normal(size=(n, 5)), 10), 2, line, SHORT, quality=False)
+    assert not m.xy[:, 1].any()
+
+
 def test_floors_hold_for_the_chosen_coordinates_only():
     a = affinity.points(rng.normal(size=(70, 5)), 10)
     m = embed(a, 4, "random", at_least=(None, None, 0.001, 0.001), schedule=SHORT, quality=False)
