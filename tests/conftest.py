@@ -21,6 +21,7 @@ UMAP = ("tests/run/test_query_key_steps", "tests/papers/test_query_key_paper")
 # what takes longest begins first, so that both processes end together
 FIRST = (
     *STUDIO,
+    "tests/engine/test_peers",
     *UMAP,
     "tests/run/",
     "tests/models/",

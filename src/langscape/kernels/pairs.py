@@ -28,7 +28,9 @@ FAR = 1e15
 """Where the points of a padded width lie: so far that q² and with it every force is 0 in float32."""
 
 AWAY = 1e16
-"""Where a row that is not there lies: far from the points and from the padding."""
+"""Where a row that is not there lies on the first axis: far from the points and from the padding.
+
+On the others it lies at 0, so that it moves no point of a line off that line by a bit."""
 
 FEW = 240
 """Points below which `forces_few` is faster."""
@@ -95,9 +97,9 @@ def _few_2(P, y0, y1, A0, A1, R0, R1):
         g = i + u64(2) if i + u64(2) < n else i
         o = i + u64(3) if i + u64(3) < n else i
         b0, b1 = y0[i], y1[i]
-        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(AWAY))
-        d0, d1 = (y0[g], y1[g]) if g > i else (f32(AWAY), f32(AWAY))
-        e0, e1 = (y0[o], y1[o]) if o > i else (f32(AWAY), f32(AWAY))
+        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(0))
+        d0, d1 = (y0[g], y1[g]) if g > i else (f32(AWAY), f32(0))
+        e0, e1 = (y0[o], y1[o]) if o > i else (f32(AWAY), f32(0))
         z = f32(0)
         for j in range(m):
             x0, x1 = y0[j], y1[j]
@@ -131,7 +133,7 @@ def _halves_2(P, y0, y1, A, R, A0, A1, R0, R1, shares, first, last):
         start = i & ~u64(BLOCK - 1)
         k = i + u64(1) if i + u64(1) < u64(last) else i
         b0, b1 = y0[i], y1[i]
-        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(AWAY))
+        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(0))
         z = f32(0)
         a0 = a1 = r0 = r1 = f32(0)
         e0 = e1 = s0 = s1 = f32(0)
@@ -164,7 +166,7 @@ def _halves_3(P, y0, y1, y2, A, R, A0, A1, A2, R0, R1, R2, shares, first, last):
         start = i & ~u64(BLOCK - 1)
         k = i + u64(1) if i + u64(1) < u64(last) else i
         b0, b1, b2 = y0[i], y1[i], y2[i]
-        c0, c1, c2 = (y0[k], y1[k], y2[k]) if k > i else (f32(AWAY), f32(AWAY), f32(AWAY))
+        c0, c1, c2 = (y0[k], y1[k], y2[k]) if k > i else (f32(AWAY), f32(0), f32(0))
         z = f32(0)
         a0 = a1 = a2 = r0 = r1 = r2 = f32(0)
         e0 = e1 = e2 = s0 = s1 = s2 = f32(0)
@@ -195,12 +197,11 @@ def _halves_3(P, y0, y1, y2, A, R, A0, A1, A2, R0, R1, R2, shares, first, last):
 def _halves_4(P, y0, y1, y2, y3, A, R, A0, A1, A2, A3, R0, R1, R2, R3, shares, first, last):
     Z = 0.0
     m = u64(y0.size)
-    away = f32(AWAY)
     for i in range(u64(first), u64(last), u64(2)):
         start = i & ~u64(BLOCK - 1)
         k = i + u64(1) if i + u64(1) < u64(last) else i
         b0, b1, b2, b3 = y0[i], y1[i], y2[i], y3[i]
-        c0, c1, c2, c3 = (y0[k], y1[k], y2[k], y3[k]) if k > i else (away, away, away, away)
+        c0, c1, c2, c3 = (y0[k], y1[k], y2[k], y3[k]) if k > i else (f32(AWAY), f32(0), f32(0), f32(0))
         z = f32(0)
         a0 = a1 = a2 = a3 = r0 = r1 = r2 = r3 = f32(0)
         e0 = e1 = e2 = e3 = s0 = s1 = s2 = s3 = f32(0)
