@@ -24,7 +24,7 @@ def judge(
     points, these are looked for in nearby cells and 95 % of them found. Global: the rank correlation of
     its distances to at most a thousand items, spread evenly over the map's rows.
     """
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     from langscape.kernels.agreement import in_common, rank_correlations
 
@@ -34,7 +34,7 @@ def judge(
     if k < 1 or not m:
         return local, global_
     high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
-    low = cKDTree(xy)
+    low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
     items, points = known[against].astype(np.float64), xy[against].astype(np.float64)
     near = high(new, k)[1]
