@@ -57,14 +57,15 @@ def insertion_milliseconds(base: Map, X: np.ndarray, new: np.ndarray) -> tuple[f
 
     CPU time, since a busy machine makes others wait for what we did not do.
     """
-    insert(base, new, base_vectors=X)  # compiled kernels are loaded by now
+    base = base.but(vectors=X)
+    insert(base, new)  # compiled kernels are loaded by now
     alone = []
     for vector in new:
         began = time.process_time()
-        insert(base, vector, base_vectors=X)
+        insert(base, vector)
         alone.append(time.process_time() - began)
     began = time.process_time()
-    insert(base, new, base_vectors=X)
+    insert(base, new)
     return 1000 * float(np.median(alone)), 1000 * (time.process_time() - began) / len(new)
 
 
