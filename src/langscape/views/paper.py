@@ -70,7 +70,7 @@ def short(text: str, most: int) -> str:
 
 
 def number_heads(axes: Axes, layers: Sequence[int], heads: Sequence[int]) -> None:
-    """Numbers above and beside a table of maps whose cells are units of the axes, layers down, heads across."""
+    """Numbers above and beside a table of maps, one unit of the axes each: layers down, heads across."""
     look = {"size": 7.5, **PLAIN}
     for column, head in enumerate(heads):
         axes.text(column + 0.5, -0.07, f"head {head}", color=SOFT, ha="center", va="bottom", **look)
