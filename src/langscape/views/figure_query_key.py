@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from langscape.data import View
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
 from langscape.views.figure_scatter import flat, limits, place_labels, spread
-from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
 _GRID = 12.0
@@ -115,22 +115,7 @@ def _many(view: View) -> Figure:
         )
         _cell(axes, view, at, corner, panel, size, cell / (cell + foot), table)
     if table:
-        for column, head in enumerate(heads):
-            axes.text(
-                column + 0.5, -0.06, f"head {head}", size=7.5, color=SOFT, ha="center", va="bottom", **PLAIN
-            )
-        for row, layer in enumerate(layers):
-            axes.text(
-                -0.06,
-                row + 0.5,
-                f"layer {layer}",
-                size=7.5,
-                color=INK,
-                ha="right",
-                va="center",
-                rotation=90,
-                **PLAIN,
-            )
+        number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
     said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
