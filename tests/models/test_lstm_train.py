@@ -50,6 +50,7 @@ def test_characters_are_learned_too(tmp_path: Path) -> None:
     shares = capture(model, "aba")["softmax"][-1]
     assert model.words[shares.argmax()] == "b"
     assert model.tokenizer.level == "char"
+    assert " characters, 8 dimensions" in repr(model)
 
 
 def test_perplexity_is_that_of_the_captured_probabilities(tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ function stream(post: boolean): View {
 describe('the stream', () => {
   it('adds up heads, biases and MLP to the next node, and all the way back', async () => {
     const read = readStream(stream(false))
+    expect(read.headsNow(0)).toBe(undefined)
     const heads = await read.headsOf(0)
+    expect(read.headsNow(0)).toBe(heads)
     const sum = blockSum(read, heads, 1, 0, 1)
     expect(sum.parts.map(({ name, share }) => [name, share])).toEqual([['embedding', 0], ['head 0.0', 1], ['head 0.1', 2], ['bias of layer 0', 1]])
     expect([sum.total, sum.value]).toEqual([4, 4])

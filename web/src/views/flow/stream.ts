@@ -14,6 +14,8 @@ export interface Stream extends Flow {
   split: number
   /** The vectors of a layer's heads, head × token × dim; null where only their sum fits the page. */
   headsOf: (layer: number) => Promise<Float32Array | null>
+  /** The same where they are unpacked already, else undefined. */
+  headsNow: (layer: number) => Float32Array | null | undefined
   vectors: Record<'stream' | 'mlp', NamedArray>
   together: NamedArray | null
   sources: NamedArray | null
@@ -22,10 +24,12 @@ export interface Stream extends Flow {
 export function readStream(view: View): Stream {
   const properties = view.properties as { heads: number; dims: number; post_norm: boolean; choices: number }
   const kept = new Map<number, Promise<Float32Array | null>>()
+  const unpacked = new Map<number, Float32Array | null>()
   const headsOf = (layer: number) => {
     const later = view.later[`heads_${layer}`]
     const held = kept.get(layer) ?? (later ? later().then(({ data }) => fromHalves(data as Uint8Array)) : Promise.resolve(null))
     kept.set(layer, held)
+    void held.then((heads) => unpacked.set(layer, heads))
     return held
   }
   const { arrays } = view
@@ -38,6 +42,7 @@ export function readStream(view: View): Stream {
     choices: properties.choices,
     split: arrays['neurons'].shape[1],
     headsOf,
+    headsNow: (layer) => unpacked.get(layer),
     vectors: { stream: whole(arrays['stream']), mlp: whole(arrays['mlp']) },
     together: arrays['together'] ? whole(arrays['together']) : null,
     sources: arrays['sources'] ? whole(arrays['sources']) : null,
