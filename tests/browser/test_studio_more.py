@@ -25,7 +25,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     studio.example("atlas")
     page = open_studio("head?layer=1&head=2").page
     page.wait_for_selector("[data-renderer]")
-    page.get_by_role("button", name="Many restarts", exact=True).last.click()
+    page.get_by_role("button", name="Restart this head", exact=True).click()
     id = job_of(page, "head")
     dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
     expect(dots).to_be_visible(timeout=120_000)
