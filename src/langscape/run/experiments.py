@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.data import Progress, View
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
 from langscape.models.titles import model_title
 from langscape.run.captures import capture_recipe
 from langscape.run.recipe import Recipe
@@ -224,7 +224,7 @@ def _layers(shape: Mapping[str, Any], wanted: Sequence[int] | None) -> list[int]
     held = shape["hidden"]
     absent = [layer for layer in wanted or () if layer not in held]
     if absent:
-        raise SettingsError(f"layer {absent[0]} is not there; this model's hidden layers are 0 to {held[-1]}")
+        raise not_there("hidden layer", absent[0], held)
     return list(held) if wanted is None else sorted({int(layer) for layer in wanted})
 
 

@@ -45,7 +45,7 @@ SETTINGS = (
         "theta",
         "θ",
         "number",
-        0.05,
+        0.3,
         "What the least similar neighbour weighs, the most similar being 1.",
         "002",
         low=1e-6,

@@ -147,6 +147,7 @@ export interface Score {
   total: number
   /** The model's own. */
   score: number
+  /** The largest share of a head or an MLP. */
   most: number
 }
 
@@ -162,7 +163,7 @@ export function scoreOf(stream: Stream, token: number, choice: number): Score {
   const [heads, mlp, bias, embedding] = [part('heads'), part('mlp'), part('bias'), sum(part('embedding'))]
   const constant = stream.arrays['part_constant'].data[at]
   const total = sum(heads) + sum(mlp) + sum(bias) + embedding + constant
-  const most = Math.max(...heads.map(Math.abs), ...mlp.map(Math.abs), Math.abs(embedding), 1e-9)
+  const most = Math.max(...heads.map(Math.abs), ...mlp.map(Math.abs), 1e-9)
   return { heads, mlp, bias, embedding, constant, total, score: stream.arrays['score'].data[at], most }
 }
 
