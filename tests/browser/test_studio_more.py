@@ -67,7 +67,7 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
 def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio):
     studio.example("query_key")
     page = open_studio("queries?layer=3&head=5").page
-    heading = page.get_by_role("heading", name=re.compile("Queries and keys of default, layer 3, head 5,"))
+    heading = page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6, layer 3, head 5,"))
     expect(heading).to_be_visible(timeout=120_000)
     # what was asked for here stays, and the head chosen elsewhere is offered
     page.evaluate("location.hash = location.hash.replace('head=5', 'head=6')")

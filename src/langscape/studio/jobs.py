@@ -80,7 +80,9 @@ class Jobs:
                 self._look()
             held = self._records.get(id)
             if held is not None and (held["state"] in LIVE or is_there(self.store, held)):
-                held["title"] = ask.called(complete, inputs)  # models and inputs may be called otherwise by now
+                held["title"] = ask.called(
+                    complete, inputs
+                )  # models and inputs may be called otherwise by now
                 if first and held["background"] and id in self._queue:
                     # now somebody waits for it
                     held["background"] = False
