@@ -12,7 +12,6 @@ from langscape.data import Items, Map
 from langscape.views.colours import CATEGORIES
 
 SVG = "{http://www.w3.org/2000/svg}"
-# The page prefers painted pixels where WebGL runs in software, as it does in tests.
 
 
 def test_hover_shows_label_and_columns_and_leaving_hides_them(open_page, nine):

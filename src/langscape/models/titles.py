@@ -7,8 +7,8 @@ from pathlib import Path
 _TITLES = {
     "default": "MiniLM-L6",
     "decoder": "SmolLM2-135M",
-    "lstm-tiny": "the tiny LSTM",
-    "lstm": "the LSTM",
+    "lstm-tiny": "Tiny LSTM",
+    "lstm": "LSTM",
 }
 
 
