@@ -82,7 +82,6 @@ def qk(
 ) -> None:
     """Put queries and keys on one map: a query lies near the keys it attends to."""
     _check(out, layer, head, all_, special)
-    check_numbers(model, layers=[layer], heads=[head])
     from langscape.run import Recipe, Store
 
     store = Store()
@@ -93,6 +92,7 @@ def qk(
     }  # fmt: skip
     if method == "pca" and settings["by"] == "attention":
         raise SettingsError("--method pca draws vectors, and goes with --by distance")
+    check_numbers(model, layers=[layer], heads=[head])
     reading = {"model": absolute(model), "tokens": tokens, "tagger": tagger}
     if beside:
         if all_:
