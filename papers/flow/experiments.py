@@ -129,6 +129,19 @@ def told_by_page(fault: str, view: View) -> list[str]:
     ]
 
 
+def pairs_told_again(models: Sequence[Looked]) -> tuple[int, int]:
+    """Pairs of words that models are told not to expect, and those of them told again on other sentences."""
+    lines, _ = sentences(SENTENCES, seed=2_000_003)
+    told = again = 0
+    for one in models:
+        pairs = {alarm.units for alarm in one.alarms if alarm.kind == "pair"}
+        if pairs:
+            found = metrics.weak_pairs(capture(one.model, list(lines)), one.model.words)
+            told += len(pairs)
+            again += len(pairs & {alarm.units for alarm in found})
+    return told, again
+
+
 def colour_figures(
     model: LSTMModel, seen: Sequence[Capture]
 ) -> tuple[WordColours, dict[str, dict[str, float]]]:

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from langscape.data import Map
 from langscape.engine import Schedule, insert
 from langscape.kernels.median import STEPS
-from papers.page import Tabled
+from papers.command import Check
 from papers.words.experiments import DEFAULT, HELD_OUT, OURS, Results
 from papers.words.tables import behind, gains
-
-
-@dataclass(frozen=True)
-class Check:
-    """One claim: what it says, the number wanted, the number found, and whether it holds."""
-
-    claim: str
-    wanted: str
-    found: str
-    holds: bool
 
 
 def checks(results: Results, milliseconds: float) -> list[Check]:
@@ -61,12 +50,6 @@ def checks(results: Results, milliseconds: float) -> list[Check]:
         Check("medians stopped", f"at {STEPS:,} steps", f"{capped} of {placed:,} words", STEPS <= 1000),
         Check("late exaggeration by default", "off", "on" if _late_is_on() else "off", not _late_is_on()),
     ]
-
-
-def tabled(found: list[Check]) -> Tabled:
-    """The checks as a table."""
-    rows = [[one.claim, one.wanted, one.found, "yes" if one.holds else "NO"] for one in found]
-    return Tabled("checks", "", ["Claim", "wanted", "found", "holds"], rows, [None] * 4)
 
 
 def insertion_milliseconds(base: Map, X: np.ndarray, new: np.ndarray) -> tuple[float, float]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from langscape import affinity
-from langscape.errors import FileError
 from langscape.kernels.linear import principal_axes
 from papers import page
+from papers.command import Check, made_folder, tabled
 from papers.page import Tabled
 from papers.words import checks, document, figures, tables
 from papers.words.experiments import DEFAULT, IRIS_PERPLEXITY, OURS, Results
@@ -32,17 +32,14 @@ class Flowers:
 
 def write(
     results: Results, stuff: Material, flowers: np.ndarray, species: list[str], out: Path
-) -> list[checks.Check]:
+) -> list[Check]:
     """Write `index.html`, a CSV per table and a picture per map into `out`; returns what must hold."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    made_folder(out)
     X = stuff.words.matrix
     times = checks.insertion_milliseconds(results.maps["inserted"], X, stuff.nouns.matrix)
     held = checks.checks(results, times[0])
     iris = _other_program(flowers, species)
-    made = _tables(results, stuff, iris) | {"checks": checks.tabled(held)}
+    made = _tables(results, stuff, iris) | {"checks": tabled(held)}
     for table in made.values():
         table.write_csv(out)
     pictures = _pictures(results, stuff, iris, out)
@@ -115,7 +112,7 @@ def _pictures(results: Results, stuff: Material, iris: Flowers, out: Path) -> di
 def _first_part(
     results: Results,
     X: np.ndarray,
-    held: list[checks.Check],
+    held: list[Check],
     made: dict[str, Tabled],
     pictures: dict[str, str],
 ) -> list[str]:

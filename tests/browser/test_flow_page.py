@@ -1,16 +1,18 @@
 """The pages of flows, used as a reader uses them; every number on screen is compared with the library's."""
 
 import re
+import statistics
 from functools import cache
 
 import numpy as np
 import pytest
+from bench.flow import PROMPTS, interactions
 from playwright.sync_api import expect
 from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.metrics import contributions as gate_contributions
-from langscape.models import capture, contributions, lens, open_model, stream, wrap_model
+from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
 from langscape.run.flow import make_flow
 from langscape.views import flow
 
@@ -94,7 +96,8 @@ def test_what_made_a_value_is_circled_and_darkened(lstm_page):
 def test_stepping_forward_and_back_shows_that_steps_vectors(lstm_page):
     _, seen = tiny()
     current = lstm_page.locator("[aria-current='step']")
-    expect(current).to_have_text(seen.tokens[0])
+    expect(current).to_have_text(f"start{seen.tokens[0]}")
+    expect(lstm_page.locator("aside")).to_contain_text("“.”, the boundary between sentences")
     lstm_page.keyboard.press("ArrowRight")
     lstm_page.get_by_role("button", name="Step forward").click()
     expect(current).to_have_text(seen.tokens[2])
@@ -206,25 +209,22 @@ def test_one_number_of_the_stream_is_the_sum_of_what_made_it(open_page, name):
         assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(value, abs=1e-2)
 
 
-def test_interactions_are_measured(open_page, record_property):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lstm", "decoder"])
+def test_interactions_are_answered_and_measured(open_page, record_property, name):
     """Nothing is asserted of time itself: figures of a busy machine would say little."""
-    model = open_model("lstm", device="cpu")
-    page = opened(open_page, make_flow(model, "the people of the united states"))
-    measure = """(selector) => new Promise((done) => {
-      const start = performance.now()
-      const click = new MouseEvent('click', { bubbles: true, clientX: 1, clientY: 1 })
-      document.querySelector(selector).dispatchEvent(click)
-      requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)))
-    })"""
-    for name, selector in (
-        ("step", "[data-step='2']"),
-        ("contributions", "[data-node='input gate of layer 1']"),
-    ):
-        times = [page.evaluate(measure, selector) for _ in range(3)]
-        record_property(f"{name} in ms", round(min(times)))
-        assert min(times) > 0
-    expect(page.get_by_label("How this value was made")).to_be_visible()
-    assert page.locator("text.label").count() > 10
+    get_model(name) if name == "decoder" else None
+    view = make_flow(open_model(name, device="cpu"), PROMPTS[name][0])
+    page = opened(open_page, view, width=1440, height=900)
+    times = interactions(page, view, repeats=5)
+    for act, taken in times.items():
+        said = f"{statistics.median(taken):.0f} ms, worst {max(taken):.0f}"
+        record_property(act, said)
+        print(f"{name}: {act}: {said}")
+    assert len(times) == (5 if name == "lstm" else 6)
+    assert all(len(taken) == 5 for taken in times.values())
+    if name == "lstm":
+        assert page.locator("text.label").count() > 10  # strips name their largest dimensions
 
 
 def test_hostile_words_are_only_text(open_page):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer, vit
 
 from langscape.errors import FileError, MissingError, SettingsError
@@ -101,33 +102,25 @@ def test_names_that_lead_nowhere_say_what_to_do(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_a_hub_id_without_a_network_says_how_to_bring_it(tmp_path: Path) -> None:
+def test_without_a_network_the_hubs_cache_serves_and_what_is_not_in_it_is_said(tmp_path: Path) -> None:
     """In a process of its own, since the Hub's client reads its settings once."""
-    code = "from langscape.models import open_model\nfrom langscape.errors import MissingError\n"
-    code += "try: open_model('someone/some-model')\nexcept MissingError as error: print(error)\n"
-    settings = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=settings, check=False
-    )
-    assert "hf download someone/some-model" in done.stdout, done.stderr
-    assert "'default' or 'decoder'" in done.stdout
-    assert done.stderr == ""
-
-
-@pytest.mark.slow
-def test_a_model_in_the_hubs_cache_opens_offline_with_its_commit(tmp_path: Path) -> None:
     commit = "0123456789abcdef0123456789abcdef01234567"
     place = tmp_path / "hub" / "models--someone--tiny"
     saved(place / "snapshots" / commit, built(ENCODERS["bert"]))
     (place / "refs").mkdir()
     (place / "refs" / "main").write_text(commit)
-    code = "from langscape.models import open_model\nmodel = open_model('someone/tiny')\n"
-    code += "print(model.name, model.revision, model.layers)\n"
+    code = "from langscape.models import open_model\nfrom langscape.errors import MissingError\n"
+    code += "model = open_model('someone/tiny')\nprint(model.name, model.revision, model.layers)\n"
+    code += "try: open_model('someone/some-model')\nexcept MissingError as error: print(error)\n"
     settings = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=settings, check=False
     )
-    assert done.stdout.split() == ["someone/tiny", commit, "3"], done.stderr
+    here, absent = done.stdout.splitlines()
+    assert here.split() == ["someone/tiny", commit, "3"], done.stderr
+    assert "hf download someone/some-model" in absent
+    assert "one of default, decoder, lstm-tiny, lstm, which come" in absent
+    assert done.stderr == ""
 
 
 def test_broken_folders_name_the_file(tmp_path: Path) -> None:
@@ -163,6 +156,14 @@ def test_broken_folders_name_the_file(tmp_path: Path) -> None:
     data = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
     with pytest.raises(FileError, match="cannot be read"):
+        open_model(folder)
+
+    folder = broken("not a number")
+    weights = {key: value.clone() for key, value in load_file(folder / "model.safetensors").items()}
+    first = next(key for key in weights if "query.weight" in key)
+    weights[first][0, 0] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FileError, match="values that are not finite, in encoder"):
         open_model(folder)
 
     folder = broken("another shape")
@@ -217,6 +218,29 @@ def test_importing_models_loads_no_torch_and_its_absence_is_named(tmp_path: Path
     code += "except ImportError as error: print(type(error).__name__, error)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingError models need torch; run `pip install 'langscape[models]'`" in done.stdout, done.stderr
+
+
+def test_an_lstm_is_read_without_transformers_and_its_absence_is_named_elsewhere(tmp_path: Path) -> None:
+    """Loading it takes longer than all the rest of a small LSTM's flow."""
+    code = "import sys\nsys.modules['transformers'] = None\n"
+    code += "from langscape.models import capture, open_model, wrap_model\n"
+    code += "print(len(capture(open_model('lstm-tiny'), 'the dog barks').tokens))\n"
+    code += f"for ask in (lambda: open_model({str(tmp_path)!r}), lambda: wrap_model(1)):\n"
+    code += "  try: ask()\n  except ImportError as error: print(type(error).__name__, error)\n"
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "MissingError models need transformers; run `pip install 'langscape[models]'`"
+    assert done.stdout.splitlines() == ["4", said, said], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("lstm-tinny", "lstm-tiny"), ("lstms", "lstm"), ("defualt", "default")]
+)
+def test_a_name_that_is_nearly_ours_is_answered_without_a_network(typed, meant, monkeypatch) -> None:
+    monkeypatch.setattr("langscape.models.open._fetched", lambda name: pytest.fail("the Hub was asked"))
+    with pytest.raises(MissingError, match=f"did you mean {meant}\\? default, decoder, lstm-tiny, lstm come"):
+        open_model(typed)
 
 
 def test_opening_says_nothing_on_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

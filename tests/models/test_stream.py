@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models.families import DECODERS, ENCODERS, GROUPED, OUTSIDE, PAIRS, built
+from tests.models.families import DECODERS, ENCODERS, GPT, GROUPED, OUTSIDE, PAIRS, built
 
 from langscape.errors import DataError, SettingsError
 from langscape.models import Stream, capture, contributions, lens, promoted, stream, wrap_model
@@ -18,9 +18,19 @@ IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33]
 FAMILIES = {**ENCODERS, **DECODERS}
 
 
+def stirred(network: Any) -> Any:
+    """With biases and gains that differ: fresh ones are zeros and ones, and would hide one that is lost."""
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(1)
+        for parameter in network.parameters():
+            if parameter.ndim == 1:
+                parameter.add_(0.2 * torch.randn_like(parameter))
+    return network
+
+
 @cache
 def seen(name: str) -> Stream:
-    return stream(wrap_model(built(FAMILIES[name])), IDS)
+    return stream(wrap_model(stirred(built(FAMILIES[name]))), IDS)
 
 
 def some_words(count: int = 4) -> np.ndarray:
@@ -35,7 +45,7 @@ def test_what_every_part_adds_to_a_score_adds_up_to_the_models_own(name: str) ->
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_scores_of_a_decoder_are_its_logits(name: str) -> None:
-    model = wrap_model(built(DECODERS[name]))
+    model = seen(name).model
     theirs = capture(model, IDS, want=("logits",))["logits"]
     parts = contributions(seen(name), some_words())
     theirs = np.take_along_axis(theirs, some_words(), 1)
@@ -65,6 +75,40 @@ def test_without_norms_on_the_stream_the_vectors_themselves_add_up(name: str) ->
         np.testing.assert_allclose(total, held["stream"][2 * layer + 1], atol=1e-4)
         total = total + held["mlp"][layer]
         np.testing.assert_allclose(total, held["stream"][2 * layer + 2], atol=1e-4)
+
+
+def test_the_bias_of_gpt2s_attention_is_a_summand_of_its_own_and_llama_has_none() -> None:
+    held = seen("gpt2")
+    for layer, block in enumerate(held.model.network.transformer.h):
+        bias = block.attn.c_proj.bias.detach().numpy()
+        np.testing.assert_allclose(held.capture["attention_bias"][layer], np.tile(bias, (len(IDS), 1)))
+        assert np.abs(bias).max() > 0.1
+    assert not seen("llama").capture["attention_bias"].any()
+    parts = contributions(held, some_words())
+    assert np.abs(parts.attention_bias).max() > 0.1
+    assert np.abs(parts.constant).max() > 0.1  # the shift of the final norm, seen by every word
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    ("network", "config"),
+    [
+        (transformers.GPT2LMHeadModel, transformers.GPT2Config(**GPT)),
+        (transformers.LlamaForCausalLM, transformers.LlamaConfig(**GROUPED)),
+    ],
+)
+def test_words_are_those_of_the_head_whether_it_is_the_embedding_or_not(
+    network: Any, config: Any, tied: bool
+) -> None:
+    config.tie_word_embeddings = tied
+    model = wrap_model(stirred(built(lambda: network(config))))
+    held = stream(model, IDS)
+    rows, head = model.network.get_input_embeddings().weight, model.network.get_output_embeddings().weight
+    assert (rows is head) == tied
+    np.testing.assert_array_equal(np.asarray(held.words), head.detach().numpy())
+    parts = contributions(held, some_words())
+    theirs = np.take_along_axis(capture(model, IDS, want=("logits",))["logits"], some_words(), 1)
+    np.testing.assert_allclose(parts.total, theirs, atol=5e-5, rtol=1e-5)
 
 
 def test_only_encoders_of_bert_kind_normalise_the_stream() -> None:

@@ -86,4 +86,4 @@ def test_stuck_gates_and_dead_units_are_found_and_the_page_is_written(tmp_path: 
         assert f'id="{table}"' in text
         assert (tmp_path / "page" / f"{table}.csv").exists()
     assert text.count("<svg") == 2
-    assert len(held) == len(FAULTS) + 2
+    assert len(held) == len(FAULTS) + 3

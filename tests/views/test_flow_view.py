@@ -1,5 +1,6 @@
 """The flow view: its graph gives the vectors it leads to, its parts add up, and both are drawn."""
 
+import sys
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.models import capture, open_model, stream, wrap_lstm, wrap_model
 from langscape.run.flow import default_prompt, make_flow, pack_view, unpack_view
 from langscape.views import flow, write
-from langscape.views.flow_stream import SPLIT
+from langscape.views.flow_stream import SPLIT, refuse_long
 
 TEXT = "the red lamp hung over the unbelievable boats of water"
 
@@ -109,10 +110,25 @@ def test_vectors_of_another_width_are_coloured_through_the_words_they_predict():
     assert not any("different widths" in note for note in lstm_view().properties["notes"])
 
 
+def test_a_first_token_that_the_prompt_does_not_hold_is_explained():
+    said = make_flow(tiny_lstm(), "the dog").properties
+    assert (said["tokens"][0], "boundary between sentences" in said["start"]) == (".", True)
+    assert make_flow(tiny_lstm(), ". the dog").properties["start"] == ""
+
+
+def test_a_prompt_too_long_for_a_page_is_refused_with_what_would_fit(monkeypatch):
+    with pytest.raises(SettingsError, match="1,201 tokens is too long for a page; give at most 1,000"):
+        make_flow(tiny_lstm(), "the dog barks . " * 300)
+    monkeypatch.setattr(sys.modules[refuse_long.__module__], "PAGE", 6_000)
+    with pytest.raises(SettingsError, match=r"too long for a page; give at most \d of them"):
+        flow(stream_of("llama"))
+
+
 def test_a_word_that_the_model_never_expected_raises_an_alarm():
     view = make_flow(tiny_lstm(), "the the dog dog barks barks")
     told = [alarm["text"] for alarm in view.properties["alarms"] if alarm["vector"] == "softmax"]
-    assert any("came “the”" in text for text in told)
+    assert any("came “the”, given less than 0.01 %" in text for text in told)
+    assert not any("e+" in text or "e-" in text for text in told)
 
 
 def test_gates_that_are_always_open_raise_an_alarm():

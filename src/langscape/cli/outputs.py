@@ -29,11 +29,12 @@ OUT = typer.Option(
 )
 
 
-def check_outs(outs: list[Path]) -> None:
-    """Refuse an unknown suffix before anything is computed."""
+def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: bool = False) -> None:
+    """Refuse an unknown suffix before anything is computed; folder=True takes a path without one, too."""
     for out in outs:
-        if out.suffix.lower() not in SUFFIXES:
-            raise SettingsError(f"--out {out} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
+        if out.suffix.lower() not in known and not (folder and (out.is_dir() or not out.suffix)):
+            listed = ", ".join(known) + (", or a folder" if folder else "")
+            raise SettingsError(f"--out {out} has no suffix that is known; use one of {listed}")
 
 
 def deliver(

@@ -26,11 +26,21 @@ def surprises(seen: Capture, *, most: int = 5) -> list[Alarm]:
         Alarm(
             "surprise", -1, "softmax", (i,), float(times[i]),
             f"after “{seen.tokens[i]}” came “{seen.tokens[i + 1]}”, given {_share(given[i])}: "
-            f"{times[i]:.3g} times less than an even chance",
+            f"{in_digits(times[i])} times less than an even chance",
         )
         for i in worst
     ]  # fmt: skip
 
 
 def _share(chance: float) -> str:
-    return f"{100 * chance:.2g} %" if chance >= 1e-5 else f"{chance:.0e}"
+    return f"{100 * chance:.2g} %" if chance >= 1e-4 else "less than 0.01 %"
+
+
+def in_digits(value: float, figures: int = 2) -> str:
+    """A number rounded to some significant figures, without an exponent.
+
+    >>> in_digits(1.114), in_digits(30780.0), in_digits(22552.0, 3)
+    ('1.1', '31,000', '22,600')
+    """
+    rounded = float(f"{value:.{figures}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10 ** (figures - 1) else f"{rounded:g}"

@@ -9,8 +9,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from langscape.errors import MissingError
 from langscape.models.classes import token_classes
+from langscape.models.extra import extra
 from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.words import drop_special, merge_words, token_texts
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from langscape.models.open import model_revision, open_model
     from langscape.models.query_key import collect_query_key
     from langscape.models.residual import Stream, stream
+    from langscape.models.size import model_size
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
@@ -43,6 +44,7 @@ _HEAVY = {
     "estimate": "memory",
     "gaussians_of": "gaussians",
     "model_revision": "open",
+    "model_size": "size",
     "open_model": "open",
     "word_gaussians": "gaussians",
     "wrap_lstm": "lstm_wrap",
@@ -68,6 +70,7 @@ __all__ = [
     "merge_words",
     "model_path",
     "model_revision",
+    "model_size",
     "open_model",
     "packaged_models",
     "promoted",
@@ -85,13 +88,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'langscape.models' has no attribute {name!r}")
     # waiting threads that spin take 10 times the wall time on shared cores; read when torch is loaded
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    try:
+    with extra():
         module = importlib.import_module(f"langscape.models.{_HEAVY[name]}")
-    except ImportError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers"):
-            raise MissingError(f"models need {missing}; run `pip install 'langscape[models]'`") from None
-        raise
     return getattr(module, name)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 
 from langscape.models.interface import eagerly
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 def continuation(

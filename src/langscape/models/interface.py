@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedConfig, PreTrainedModel
-from transformers.masking_utils import eager_mask
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 NAME = "langscape"
 
@@ -68,6 +69,7 @@ def eagerly(network: PreTrainedModel) -> Iterator[None]:
 
 @contextmanager
 def _attention_by(network: PreTrainedModel, name: str) -> Iterator[None]:
+    _register()
     configs = {id(config): config for config in _configs(network)}
     before = {key: config._attn_implementation_internal for key, config in configs.items()}
     try:
@@ -80,6 +82,8 @@ def _attention_by(network: PreTrainedModel, name: str) -> Iterator[None]:
 
 
 def _configs(network: PreTrainedModel) -> Iterator[Any]:
+    from transformers import PreTrainedConfig
+
     for module in network.modules():
         config = getattr(module, "config", None)
         if isinstance(config, PreTrainedConfig):
@@ -110,5 +114,11 @@ def _own_eager(kind: type) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
     raise NoEagerError(f"{kind.__module__} has no eager_attention_forward")
 
 
-AttentionInterface.register(NAME, _attention)
-AttentionMaskInterface.register(NAME, eager_mask)
+@cache
+def _register() -> None:
+    """Once, and only where a transformer runs: an LSTM needs nothing of transformers."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, eager_mask)

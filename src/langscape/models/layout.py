@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 
 from langscape.errors import DataError
 from langscape.models.forward import forward, trunk
 from langscape.models.interface import Call, NoEagerError, eagerly, listening
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 SOURCE, TARGET = 5, 3
 ROLES = ("self", "encoder", "decoder", "cross")

@@ -86,8 +86,9 @@ class LSTMModel(Model):
     """An LSTM language model that `capture` can run; `tokenizer` is its Vocabulary."""
 
     def __repr__(self) -> str:
+        units = "characters" if self.tokenizer.level == "char" else "words"
         return (
-            f"LSTMModel({self.name!r}, {len(self.words):,} words, {self.dim} dimensions, "
+            f"LSTMModel({self.name!r}, {len(self.words):,} {units}, {self.dim} dimensions, "
             f"{self.layers} {'layer' if self.layers == 1 else 'layers'} of {self.width} units)"
         )
 

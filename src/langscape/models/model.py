@@ -6,14 +6,17 @@ import hashlib
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from transformers import PreTrainedModel
-from transformers.models.auto import modeling_auto
 
 from langscape.errors import MissingError, SettingsError
-from langscape.models.layout import Layout, probe
+from langscape.models.extra import extra
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from langscape.models.layout import Layout
 
 Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm"]
 
@@ -47,6 +50,8 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """Where attention happens in it, found by running it over a few tokens."""
+        from langscape.models.layout import probe
+
         with self.lock:
             return probe(self.network, self.kind)
 
@@ -78,6 +83,9 @@ def wrap_model(
 
     The revision is a digest of its weights as they are now. Without a tokenizer, give token ids.
     """
+    with extra():
+        from transformers import PreTrainedModel
+
     if not isinstance(network, PreTrainedModel):
         raise SettingsError(
             f"wrap_model takes a transformers model, not {type(network).__name__}; open_model takes names"
@@ -98,6 +106,8 @@ def wrap_model(
 
 def kind_of(config: Any) -> Kind:
     """Encoder, decoder, both or vision, by what transformers says of the configuration."""
+    from transformers.models.auto import modeling_auto
+
     called = config.model_type
     if (
         getattr(config, "text_config", None) is not None

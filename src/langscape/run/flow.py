@@ -31,7 +31,7 @@ WHOLE = 10_000
 
 @step(
     "flow.view",
-    version=2,
+    version=3,
     defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
     revision=revision,
 )
@@ -57,7 +57,7 @@ def make_flow(
     progress: Progress | None = None,
 ) -> View:
     """The flow of an opened model over a prompt: an LSTM, or a decoder or encoder that can be taken apart."""
-    from langscape.models import capture, stream
+    from langscape.models import capture
     from langscape.views import flow
 
     if top < 1:
@@ -72,6 +72,8 @@ def make_flow(
         tell(Step(2, 3, "nearest words and sums"))
         made = flow(seen, weights, model.words, colours=colours, top=top, title=title)
     else:
+        from langscape.models import stream
+
         held = stream(model, prompt)
         tell(Step(1, 3, "colours of words"))
         colours = _colours(held.words, model.revision, space, fit, seed)

@@ -17,7 +17,7 @@ from langscape.run import (  # noqa: F401  register their steps
     distributions,
     flow,
     heads,
-    query_key,
+    query_key_steps,
     restarts,
     runs,
     token_maps,

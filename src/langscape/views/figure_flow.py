@@ -88,7 +88,7 @@ def _words(axes: Axes, view: View, step: int, x: float, y: float) -> float:
         axes.add_patch(
             Rectangle((x, top + at * pitch), 1.1 * chance / chances[0], 0.85 * pitch, color=fill, lw=0)
         )
-        said = f"{short(view.properties['words'][word], 16)}  {100 * chance:.3g} %"
+        said = f"{short(view.properties['words'][word], 16)}  {100 * chance:.2g} %"
         axes.text(x + 1.15, top + (at + 0.45) * pitch, said, size=7.5, color=INK, va="center", **PLAIN)
     axes.plot([x, x], [top - 0.05, top + pitch * len(ids) + 0.05], color=INK, linewidth=0.8)
     return top

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from langscape.data import Capture, View
-from langscape.errors import DataError
+from langscape.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from langscape.models import Stream
 
 Weights = Mapping[str, Any]
 """What `LSTMModel.weights()` gives."""
+
+
+STEPS, PAGE = 1_000, 60_000_000
+"""Steps, and bytes in base64, that a page may hold: a browser still answers at once."""
+
+
+def refuse_long(tokens: int, bytes_of: Callable[[int], float]) -> None:
+    """Say how much of a prompt would fit; bytes_of gives the bytes of a page by the number of its tokens."""
+    fits = next((n for n in range(min(tokens, STEPS), 0, -1) if bytes_of(n) <= PAGE), 1)
+    if fits < tokens:
+        raise SettingsError(
+            f"a flow over {tokens:,} tokens is too long for a page; give at most {fits:,} of them"
+        )
 
 
 class Colours(Protocol):
@@ -93,6 +106,16 @@ def halves(values: np.ndarray) -> np.ndarray:
 def word_colours(colours: Colours, ids: Sequence[int]) -> np.ndarray:
     """The colours of words by their numbers, uint8."""
     return bytes_of(colours.of(ids) if hasattr(colours, "of") else colours.rgb[list(ids)])  # type: ignore[attr-defined]
+
+
+def sums(worst: float, of: float | None, meaning: str) -> dict[str, str]:
+    """The figure of how exactly sums add up, its order of size alone: `worst` is the largest difference."""
+    power = f"{worst:.0e}".replace("e-0", "e−").replace("e-", "e−")
+    return {
+        "label": "Sums",
+        "shown": f"to {power}" + ("" if of is None else f" of {of:.3g}"),
+        "meaning": meaning,
+    }
 
 
 def colour_quality(colours: Colours) -> list[dict[str, str]]:

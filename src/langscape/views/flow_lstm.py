@@ -10,7 +10,17 @@ import numpy as np
 from langscape.data import Capture, View
 from langscape.errors import DataError
 from langscape.metrics import alarms, change, nearest_words, predicted_vectors, surprises, twins
-from langscape.views.flow import Book, Colours, Weights, bytes_of, colour_quality, word_colours
+from langscape.models.titles import model_title
+from langscape.views.flow import (
+    Book,
+    Colours,
+    Weights,
+    bytes_of,
+    colour_quality,
+    refuse_long,
+    sums,
+    word_colours,
+)
 
 NEAREST = 5
 LEAST = 4
@@ -35,6 +45,7 @@ def lstm_flow(
     layers, steps, units = capture["hidden"].shape
     if not steps:
         raise DataError("this capture holds no steps; capture a text of at least one word")
+    refuse_long(steps, lambda n: 5.3 * n * layers * units * (len(SHOWN) + 4))
     top = min(top, len(words))
     book = Book()
     arrays: dict[str, np.ndarray] = {}
@@ -62,7 +73,7 @@ def lstm_flow(
     if colours is not None:
         notes += _colours(capture, weights, colours, book, arrays)
         quality += colour_quality(colours)
-    model = str(capture.made.get("model", ""))
+    model = model_title(str(capture.made.get("model", "")))
     width = arrays["embedding"].shape[1]
     properties: dict[str, Any] = {
         "title": title or f"Flow through {model or 'an LSTM'}",
@@ -70,6 +81,7 @@ def lstm_flow(
         f"{len(words):,} words of {width} dimensions",
         "model": "lstm",
         "tokens": list(capture.tokens),
+        "start": _start(capture),
         "words": [words[i] for i in book.ids],
         "vocabulary": len(words),
         "layers": layers,
@@ -81,6 +93,14 @@ def lstm_flow(
         "notes": notes,
     }
     return View("flow", properties, arrays)
+
+
+def _start(capture: Capture) -> str:
+    """What the first token is where the text does not hold it; empty where it does."""
+    if not capture.made.get("special", [False])[0]:
+        return ""
+    known = f"“{capture.tokens[0]}”, the boundary between sentences"
+    return f"{known}: every text starts from it, though the prompt does not say it"
 
 
 def _softmax(capture: Capture, top: int, book: Book, arrays: dict[str, np.ndarray]) -> None:
@@ -214,12 +234,12 @@ def _agreement(capture: Capture, weights: Weights) -> dict[str, str]:
             told = capture[f"{gate}_pre"][layer]
             worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - told).max()))
         inputs = capture["hidden"][layer].astype(np.float64)
-    return {
-        "label": "Sums",
-        "shown": f"{worst:.0e}",
-        "meaning": "Largest difference, over all gates, units and steps, between a pre-activation and the "
+    return sums(
+        worst,
+        None,
+        "Largest difference, over all gates, units and steps, between a pre-activation and the "
         "sum of its summands and bias.",
-    }
+    )
 
 
 def _graph(layers: int, told: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

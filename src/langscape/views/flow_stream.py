@@ -8,7 +8,9 @@ import numpy as np
 
 from langscape.data import View
 from langscape.metrics import change
-from langscape.views.flow import Book, Colours, colour_quality, halves, word_colours
+from langscape.metrics.surprise import in_digits
+from langscape.models.titles import model_title
+from langscape.views.flow import Book, Colours, colour_quality, halves, refuse_long, sums, word_colours
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
@@ -31,6 +33,12 @@ def stream_flow(
 
     held = stream.capture
     tokens = len(held.tokens)
+    nodes, _, width = held["stream"].shape
+    layers, heads = held["attention"].shape[:2]
+    # at least the stream and MLPs in halves, attention, and how heads split over tokens
+    refuse_long(
+        tokens, lambda n: 1.33 * n * (2 * (nodes + layers) * width + layers * heads * n * (4 + 2 * SPLIT))
+    )
     book = Book()
     words = lens(stream, top)
     chosen = _choices(stream, words.ids)
@@ -54,7 +62,6 @@ def stream_flow(
         arrays["surprise"] = _surprise(held["logits"], np.asarray(held.made["ids"]))
     if stream.post_norm:
         _norms(stream, arrays)
-    width = held["stream"].shape[-1]
     if colours is not None:
         notes.append("vectors take the mixed colours of the words they say; heads without words are grey")
         named = arrays["word_colours"] = word_colours(colours, book.ids)
@@ -62,11 +69,10 @@ def stream_flow(
         arrays["colour_stream"] = _mixed(named, arrays["lens"], shares)
         for name, found in raised.items():
             arrays[f"colour_{name}"] = _mixed(named, arrays[f"{name}_words"], np.nan_to_num(found.values))
-    layers, heads = held["attention"].shape[:2]
-    model = stream.model
+    model, called = stream.model, model_title(stream.model.name)
     properties: dict[str, Any] = {
-        "title": title or f"Flow through {model.name}",
-        "subtitle": f"{model.name} · {layers} layers × {heads} heads · {width} dimensions",
+        "title": title or f"Flow through {called}",
+        "subtitle": f"{called} · {layers} layers × {heads} heads · {width} dimensions",
         "model": "decoder" if stream.head else "encoder",
         "tokens": token_texts(held),
         "words": [_word(model, i) for i in book.ids],
@@ -191,12 +197,12 @@ def _word(model: Any, number: int) -> str:
 def _sum_check(stream: Stream, parts: Contributions) -> dict[str, str]:
     what = "logit" if stream.head else "dot product with a word’s embedding"
     size = float(np.abs(parts.score).max())
-    return {
-        "label": "Sums",
-        "shown": f"{parts.error:.0e} of {size:.1f}",
-        "meaning": f"Largest difference, over {parts.score.size:,} words and places, between the model’s own "
+    return sums(
+        parts.error,
+        size,
+        f"Largest difference, over {parts.score.size:,} words and places, between the model’s own "
         f"{what} and the sum of what embedding, heads, MLPs and biases add to it.",
-    }
+    )
 
 
 def _said(stream: Stream) -> list[str]:
@@ -229,13 +235,14 @@ def _alarms(stream: Stream) -> list[dict[str, Any]]:
     if massive and not stream.post_norm:
         dim = massive[0]
         node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
+        grown = float(held["stream"][node, token, dim])
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
             {
                 "vector": "stream", "layer": int(node), "step": int(token), "share": float(ratio[dim]),
                 "level": "notice",
-                "text": f"dimension {dim}{others} grows to {held['stream'][node, token, dim]:.0f} at "
-                f"“{held.tokens[int(token)]}”, {ratio[dim]:.0f} times the usual size",
+                "text": f"dimension {dim}{others} grows to {in_digits(grown, 3)} at "
+                f"“{held.tokens[token]}”, {in_digits(ratio[dim])} times the usual size",
             }
         )  # fmt: skip
     added = np.linalg.norm(held["heads"], axis=-1).max(-1)

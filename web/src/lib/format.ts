@@ -3,7 +3,7 @@ export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return '–'
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞'
   const size = Math.abs(value)
-  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replace('-', '−')
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replaceAll('-', '−')
   if (Number.isInteger(value)) return formatCount(value)
   if (size >= 1000) return formatCount(Math.round(value))
   const digits = size >= 100 ? 1 : size >= 1 ? 2 : 3

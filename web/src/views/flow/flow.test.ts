@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { NamedArray, View } from '../../lib/view'
+import { aligned, percent, tiny } from './figures'
 import { fromHalves } from './half'
 import { colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
 import { blockSum, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
@@ -117,6 +118,12 @@ describe('the widget', () => {
     expect(dimensionAt(box, 64, 64)).toBe(STRIP - 1)
   })
 
+  it('sorts as a comparison does: negative values, zeros of both signs and equal values', () => {
+    const values = Float32Array.from({ length: 700 }, (_, i) => [0, -0, 2.5, -2.5, 1e30, -1e-30][i % 6] * ((i * 7919) % 13))
+    const plain = [...values.keys()].sort((a, b) => values[b] - values[a] || a - b)
+    expect([...orderOf(values)]).toEqual(plain)
+  })
+
   it('loses no value when many share a line of pixels', () => {
     const long = new Float32Array(1000)
     long[700] = 5
@@ -176,7 +183,9 @@ function stream(post: boolean): View {
 describe('the stream', () => {
   it('adds up heads, biases and MLP to the next node, and all the way back', async () => {
     const read = readStream(stream(false))
+    expect(read.headsNow(0)).toBe(undefined)
     const heads = await read.headsOf(0)
+    expect(read.headsNow(0)).toBe(heads)
     const sum = blockSum(read, heads, 1, 0, 1)
     expect(sum.parts.map(({ name, share }) => [name, share])).toEqual([['embedding', 0], ['head 0.0', 1], ['head 0.1', 2], ['bias of layer 0', 1]])
     expect([sum.total, sum.value]).toEqual([4, 4])
@@ -194,11 +203,25 @@ describe('the stream', () => {
 
   it('adds the parts of a score to the score', () => {
     const read = readStream(stream(false))
-    expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 3 })
+    expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 2 })
     expect([...sourcesOf(read, 0, 0, 0, 1)!]).toEqual([1])
   })
 })
 
 it('makes words readable', () => {
   expect([' the', ' ', '', '\n', 'a\nb'].map(shownWord)).toEqual(['the', '␣', '∅', '⏎', 'a⏎b'])
+})
+
+describe('figures', () => {
+  it('gives numbers that are added the decimals of the largest', () => {
+    const show = aligned(-12.3456)
+    expect([-12.3456, 0.5, 0.0004, -0.0004].map(show)).toEqual(['−12.35', '0.50', '0.00', '0.00'])
+    expect(aligned(0.0001)(0.00012)).toBe('1.20e−4')
+    expect(aligned(22552)(22552.3)).toBe('22,552')
+  })
+
+  it('gives chances as percentages that say what is known', () => {
+    expect([0.39114, 0.0764, 0.00999, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '1.0 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
+    expect([tiny(0), tiny(4.1e-9)]).toEqual(['0', '4e−9'])
+  })
 })

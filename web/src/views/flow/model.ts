@@ -50,6 +50,8 @@ export interface Flow {
   subtitle: string
   model: 'lstm' | 'decoder' | 'encoder'
   tokens: string[]
+  /** What the first token is, where the model starts from one that the text does not hold. */
+  start: string
   words: string[]
   layers: number
   alarms: Alarm[]
@@ -74,6 +76,7 @@ export function readFlow(view: View): Flow {
     subtitle: properties.subtitle,
     model: properties.model,
     tokens: properties.tokens,
+    start: properties.start ?? '',
     words: properties.words,
     layers: properties.layers,
     alarms: properties.alarms,

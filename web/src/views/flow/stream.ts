@@ -14,6 +14,8 @@ export interface Stream extends Flow {
   split: number
   /** The vectors of a layer's heads, head × token × dim; null where only their sum fits the page. */
   headsOf: (layer: number) => Promise<Float32Array | null>
+  /** The same where they are unpacked already, else undefined. */
+  headsNow: (layer: number) => Float32Array | null | undefined
   vectors: Record<'stream' | 'mlp', NamedArray>
   together: NamedArray | null
   sources: NamedArray | null
@@ -22,10 +24,12 @@ export interface Stream extends Flow {
 export function readStream(view: View): Stream {
   const properties = view.properties as { heads: number; dims: number; post_norm: boolean; choices: number }
   const kept = new Map<number, Promise<Float32Array | null>>()
+  const unpacked = new Map<number, Float32Array | null>()
   const headsOf = (layer: number) => {
     const later = view.later[`heads_${layer}`]
     const held = kept.get(layer) ?? (later ? later().then(({ data }) => fromHalves(data as Uint8Array)) : Promise.resolve(null))
     kept.set(layer, held)
+    void held.then((heads) => unpacked.set(layer, heads))
     return held
   }
   const { arrays } = view
@@ -38,6 +42,7 @@ export function readStream(view: View): Stream {
     choices: properties.choices,
     split: arrays['neurons'].shape[1],
     headsOf,
+    headsNow: (layer) => unpacked.get(layer),
     vectors: { stream: whole(arrays['stream']), mlp: whole(arrays['mlp']) },
     together: arrays['together'] ? whole(arrays['together']) : null,
     sources: arrays['sources'] ? whole(arrays['sources']) : null,
@@ -147,6 +152,7 @@ export interface Score {
   total: number
   /** The model's own. */
   score: number
+  /** The largest share of a head or an MLP. */
   most: number
 }
 
@@ -162,7 +168,7 @@ export function scoreOf(stream: Stream, token: number, choice: number): Score {
   const [heads, mlp, bias, embedding] = [part('heads'), part('mlp'), part('bias'), sum(part('embedding'))]
   const constant = stream.arrays['part_constant'].data[at]
   const total = sum(heads) + sum(mlp) + sum(bias) + embedding + constant
-  const most = Math.max(...heads.map(Math.abs), ...mlp.map(Math.abs), Math.abs(embedding), 1e-9)
+  const most = Math.max(...heads.map(Math.abs), ...mlp.map(Math.abs), 1e-9)
   return { heads, mlp, bias, embedding, constant, total, score: stream.arrays['score'].data[at], most }
 }
 

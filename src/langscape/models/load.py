@@ -1,0 +1,143 @@
+"""A folder → what transformers makes of it: network and tokenizer; safetensors only, no code of theirs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.utils import logging
+
+from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
+from langscape.models.model import Kind, Model, kind_of
+
+
+def load_transformer(
+    folder: Path, name: str, told: Mapping[str, Any], revision: str, place: torch.device, precision: str
+) -> Model:
+    """The model in a folder, in eval mode on its device; `told` is what its config.json says."""
+    config = config_from(folder, name, told)
+    kind = kind_of(config)
+    network, notes = _load(folder, name, config, kind, precision)
+    network.requires_grad_(False)
+    for key, weights in network.named_parameters():
+        # a sum is quick, and finite only where all is; of half precision it may overflow
+        if not torch.isfinite(weights.sum()) and not torch.isfinite(weights).all():
+            raise FileError(
+                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
+            )
+    tokenizer = None if kind == "vision" else _tokenizer(folder, name)
+    if tokenizer is None and kind != "vision":
+        notes = (*notes, f"{name} has no tokenizer; give token ids")
+    try:
+        network.to(place)  # type: ignore[arg-type]
+    except RuntimeError as error:
+        raise SettingsError(f'{name} does not fit on {place}: {error}; say device="cpu"') from None
+    return Model(network.eval(), tokenizer, kind, name, revision, notes)
+
+
+def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
+    """The configuration that transformers reads from a folder whose config.json says `told`."""
+    called = told["model_type"]
+    if called not in transformers.CONFIG_MAPPING:
+        own = "; it brings code of its own, which is never run here" if "auto_map" in told else ""
+        raise FileError(
+            f"{name} is of type {called!r}, which transformers {transformers.__version__} does not know{own}"
+        )
+    try:
+        with quiet():
+            return transformers.AutoConfig.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    except Exception as error:
+        raise FileError(f"{folder / 'config.json'} does not describe a model: {_first_line(error)}") from None
+
+
+def _load(folder: Path, name: str, config: Any, kind: Kind, precision: str) -> tuple[Any, tuple[str, ...]]:
+    """The network with the head its weights hold, and notes on what they lack."""
+    heads = {"decoder": "AutoModelForCausalLM", "encoder-decoder": "AutoModelForSeq2SeqLM"}
+    wanted = heads.get(kind, "AutoModel")
+    saved = (getattr(config, "architectures", None) or [""])[0]
+    if kind == "encoder" and saved.endswith("ForMaskedLM"):
+        wanted = "AutoModelForMaskedLM"
+    settings: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True, "use_safetensors": True}
+    settings |= {"attn_implementation": "eager", "output_loading_info": True, "config": config}
+    settings["dtype"] = torch.float32 if precision == "float32" else "auto"
+    try:
+        with quiet():
+            network, told = getattr(transformers, wanted).from_pretrained(folder, **settings)
+            lacking = set(told["missing_keys"])
+            if lacking and wanted != "AutoModel" and not _of_trunk(network, lacking):
+                network, told = transformers.AutoModel.from_pretrained(folder, **settings)
+                lacking = set(told["missing_keys"])
+    except LangscapeError:
+        raise
+    except Exception as error:
+        raise FileError(
+            f"the weights of {name} cannot be read: {_first_line(error)}; fetch the model again"
+        ) from None
+    serious = {key for key in lacking if "pooler" not in key}
+    if serious or told.get("mismatched_keys"):
+        bad = sorted(serious) or sorted(str(key) for key in told["mismatched_keys"])
+        raise FileError(
+            f"the weights of {name} do not fit its config.json: {len(bad)} are missing or of another shape, "
+            f"first {bad[0]}"
+        )
+    return network, ("the pooler has no weights in the file and is not used",) if lacking else ()
+
+
+def _of_trunk(network: Any, keys: set[str]) -> bool:
+    prefix = f"{network.base_model_prefix}."
+    return any(key.startswith(prefix) for key in keys)
+
+
+def _tokenizer(folder: Path, name: str) -> Any:
+    names = (
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.txt",
+        "vocab.json",
+        "spiece.model",
+        "tokenizer.model",
+    )
+    if not any((folder / one).is_file() for one in names):
+        return None
+    try:
+        with quiet():
+            return transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    except ImportError as error:
+        raise MissingError(
+            f"the tokenizer of {name} needs a package that is not here: {_first_line(error)}"
+        ) from None
+    except Exception as error:
+        raise FileError(f"the tokenizer of {name} in {folder} cannot be read: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Bars and warnings of other libraries held back; what matters is said by us."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    bars, hub_bars = logging.is_progress_bar_enabled(), not are_progress_bars_disabled()
+    verbosity = logging.get_verbosity()
+    logging.disable_progress_bar()
+    disable_progress_bars()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if hub_bars:
+            enable_progress_bars()
