@@ -12,11 +12,11 @@ KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscap
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
 
-test: check web-test .make/tests .make/browser .make/page .make/kernels
-	$(BIN)/python -m pytest --durations=15
+test: check web-test .make/tests .make/browser .make/page .make/kernels .make/model
+	$(BIN)/python -m pytest -n 2 --durations=30
 
-test-fast: .make/tests .make/kernels
-	$(BIN)/python -m pytest -m "not slow and not browser" -q
+test-fast: .make/tests .make/kernels .make/model
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" -q
 
 check: .make/tests
 	$(BIN)/ruff check .

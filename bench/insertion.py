@@ -1,6 +1,6 @@
 """Insertion: many words at once against one at a time and against t-SNE again; landmarks against a full map.
 
-`python -m bench.insertion` prints two tables for docs/words.md. CPU seconds, real GloVe vectors.
+`python -m bench.insertion --peer` prints two tables for docs/words.md. CPU seconds, real GloVe vectors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.data import word_vectors
 from langscape import Schedule, affinity, embed, insert, metrics
-from langscape.kernels import plain  # noqa: F401  sets the cache of compiled kernels
+from langscape.kernels.neighbours import nearest_to
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -30,7 +30,7 @@ def one_in_python(xy: np.ndarray, unit: np.ndarray, x: np.ndarray, neighbours: i
     near = np.argpartition(-s, neighbours)[:neighbours]
     scaled = (1 + s[near]) / 2
     scaled = scaled / scaled.max()
-    w = scaled ** (np.log(0.05) / np.log(scaled.min()))
+    w = scaled ** (np.log(0.3) / np.log(scaled.min()))
     Y = xy[near].astype(float)
     z = (w[:, None] * Y).sum(0) / w.sum()
     for _ in range(1000):
@@ -42,23 +42,44 @@ def one_in_python(xy: np.ndarray, unit: np.ndarray, x: np.ndarray, neighbours: i
     return z
 
 
-def many_at_once(size: int, new: int) -> None:
+def many_at_once(size: int, new: int, peer: bool) -> None:
+    """One call for all, with and without figures, against what else puts the same words on a map.
+
+    The others judge nothing, so they are held against the call without figures.
+    """
     X = word_vectors(size + new)
-    base, cpu, _ = timed(
-        lambda: embed(affinity.points(X[:size], 30), schedule=Schedule(steps=750), quality=False)
-    )
-    placed, ours, wall = timed(lambda: insert(base, X[size:], keep_vectors=False))
+    base = embed(affinity.points(X[:size], 30), schedule=Schedule(steps=750), quality=False)
+    insert(base, X[size : size + 10])  # kernels are loaded
+    placed, ours, _ = timed(lambda: insert(base, X[size:], keep_vectors=False, quality=False))
+    judged, full, _ = timed(lambda: insert(base, X[size:], keep_vectors=False))
+    recall = placed.settings["insertion"].get("recall", 1.0)
+    print(f"{new:,} words onto a map of {size:,}, 100 dimensions; {recall:.3f} of the ten nearest found\n")
+    print("| | CPU s | ms a word | × one call |\n| --- | ---: | ---: | ---: |")
+
+    def row(name: str, seconds: float) -> None:
+        print(f"| {name} | {seconds:,.1f} | {1e3 * seconds / new:.3f} | {seconds / ours:,.1f} |", flush=True)
+
+    row("`insert`, one call, places only", ours)
+    row("`insert`, one call, each word judged", full)
     unit = X[:size] / np.linalg.norm(X[:size], axis=1, keepdims=True)
-    few = 200
-    _, alone, _ = timed(lambda: [one_in_python(base.xy, unit, x) for x in X[size : size + few]])
+    few = X[size : size + 200]
+    _, numpy_s, _ = timed(lambda: [one_in_python(base.xy, unit, x) for x in few])
+    row("plain NumPy, one at a time*", numpy_s * new / len(few))
+    alone = X[size : size + 30]
+    _, calls, _ = timed(lambda: [insert(base, x, keep_vectors=False, quality=False) for x in alone])
+    row("`insert`, one at a time*", calls * new / len(alone))
+    _, exact, _ = timed(lambda: nearest_to(unit, X[size : size + 4000], 10))
+    row("the exact search for ten neighbours alone (faiss)*", exact * new / 4000)
     _, again, _ = timed(lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750), quality=False))
-    print(f"{new:,} words into a map of {size:,} (made in {cpu:.1f} s): {ours:.1f} s CPU, {wall:.1f} s wall")
-    alone *= new / few
-    print(f"one at a time in Python: {alone:.0f} s, {alone / ours:.0f} x ours (from {few} words)")
-    print(f"t-SNE of everything again: {again:.0f} s, {again / ours:.1f} x ours")
-    print(f"per word {1e3 * ours / new:.3f} ms; t-SNE again for one word {again / (ours / new):,.0f} x ours")
-    quality = placed.quality
-    print(f"inserted: local {quality['inserted_local']:.3f}, global {quality['inserted_global']:.3f}")
+    row(f"langscape's t-SNE of all {size + new:,} again", again)
+    if peer:
+        from openTSNE import TSNE
+
+        _, other, _ = timed(lambda: TSNE(perplexity=30, n_jobs=1, random_state=0).fit(X))
+        row(f"openTSNE of all {size + new:,} again", other)
+    print("\n\\* from fewer words, multiplied.", end=" ")
+    quality = judged.quality
+    print(f"Inserted: local {quality['inserted_local']:.3f}, global {quality['inserted_global']:.3f}.")
 
 
 def landmarks(size: int, count: int) -> None:
@@ -94,8 +115,10 @@ def landmarks(size: int, count: int) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m bench.insertion", description=__doc__)
     options.add_argument("--quick", action="store_true", help="a tenth of the sizes")
-    part = 10 if options.parse_args().quick else 1
-    many_at_once(20_000 // part, 100_000 // part)
+    options.add_argument("--peer", action="store_true", help="openTSNE of everything too, minutes long")
+    asked = options.parse_args()
+    part = 10 if asked.quick else 1
+    many_at_once(20_000 // part, 100_000 // part, asked.peer)
     landmarks(50_000 // part, 20_000 // part)
 
 

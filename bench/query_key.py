@@ -20,7 +20,8 @@ import numpy as np
 from langscape.affinity import heads_of
 from langscape.models import get_model
 from langscape.run import Recipe, Store
-from langscape.run.query_key import map_heads, unpack_collected
+from langscape.run.query_key import map_heads
+from langscape.run.query_key_stored import unpack_collected
 from langscape.views import query_key, write
 
 

@@ -32,7 +32,7 @@ from langscape.run.sweep import Sweep  # noqa: E402
 from sweep_scaling import spin  # noqa: E402, F401
 
 
-def placing(dim: int, landmarks: int = 20_000, words: int = 8192) -> float:
+def placing(dim: int, landmarks: int = 20_000, words: int = 20_000) -> float:
     """Seconds to place one word, its quality figures included; blends of the sample's words, on a PCA map."""
     from langscape.kernels.linear import principal_axes
     from langscape.sources import samples

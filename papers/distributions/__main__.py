@@ -8,30 +8,20 @@ Corpora and model are fetched once. What was computed is kept: a second run only
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
-from pathlib import Path
 
-from langscape.cli.terminal import bar, say, say_error
-from langscape.errors import LangscapeError
+from langscape.cli.terminal import bar, say
 from langscape.models import get_model
+from papers import command
 from papers.distributions import experiments, report
 from papers.distributions.material import material
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the options, run what is missing, write the page and print what must hold."""
-    read = argparse.ArgumentParser(
-        prog="python -m papers.distributions",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    read = command.options(
+        "distributions", __doc__, "a quarter of the words, 30 contexts, two starts", workers=0
     )
-    read.add_argument("--quick", action="store_true", help="a quarter of the words, 30 contexts, two starts")
-    read.add_argument(
-        "--out", type=Path, default=Path("demo/papers/distributions"), help="folder to write to"
-    )
-    read.add_argument("--workers", type=int, default=0, help="worker processes; 0 runs in this one")
     asked = read.parse_args(arguments)
     began = time.monotonic()
     with bar("contexts") as progress:
@@ -42,14 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
     with bar("maps") as progress:
         results = experiments.run(stuff.path, seeds=seeds, workers=asked.workers, progress=progress)
     held = report.write(results, stuff, asked.out, seeds=(0,) if asked.quick else (0, 1, 2))
-    for one in held:
-        print(f"{'holds' if one.holds else 'FAILS'}  {one.claim}: {one.found} ({one.wanted})")
-    say(f"{asked.out / 'index.html'} written, {time.monotonic() - began:.0f} s")
+    command.tell(held, asked.out, began)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except LangscapeError as error:
-        say_error(error)
-        sys.exit(1)
+    command.run(main)

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.stats import spearmanr
 
 from langscape.data import Gaussians
+from papers.command import Check
 from papers.distributions.experiments import MadeUp, Reconstruction, Results
-from papers.page import Tabled
-
-
-@dataclass(frozen=True)
-class Check:
-    """One claim: what it says, the number wanted, the number found, and whether it holds."""
-
-    claim: str
-    wanted: str
-    found: str
-    holds: bool
 
 
 def must_hold(results: Results, errors: Reconstruction, split: np.ndarray, known: MadeUp) -> list[Check]:
@@ -141,12 +129,6 @@ def claims(results: Results, last: Gaussians, middle: Gaussians | None) -> list[
                       f"{found:+.3f}", found > 0)
             )  # fmt: skip
     return said
-
-
-def tabled(name: str, title: str, found: list[Check]) -> Tabled:
-    """The checks as a table."""
-    rows = [[one.claim, one.wanted, one.found, "yes" if one.holds else "NO"] for one in found]
-    return Tabled(name, title, ["Claim", "wanted", "found", "holds"], rows, [None] * 4)
 
 
 def _often(given: Gaussians) -> float:

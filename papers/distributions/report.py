@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape.errors import FileError
 from papers import page
+from papers.command import Check, made_folder, tabled
 from papers.distributions import checks, experiments, figures, tables
 from papers.distributions.experiments import Results
 from papers.distributions.material import Material
@@ -15,12 +15,9 @@ from papers.distributions.material import Material
 TITLE = "Words as distributions: PCA and t-SNE with ellipses"
 
 
-def write(results: Results, stuff: Material, out: Path, *, seeds: tuple[int, ...]) -> list[checks.Check]:
+def write(results: Results, stuff: Material, out: Path, *, seeds: tuple[int, ...]) -> list[Check]:
     """Write `index.html`, a CSV per table and a page of the map into `out`; returns what must hold."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    made_folder(out)
     given = stuff.last
     errors = experiments.reconstruction(given)
     split = np.array([experiments.split_half(given, results.maps["contexts"].xy)])
@@ -28,8 +25,8 @@ def write(results: Results, stuff: Material, out: Path, *, seeds: tuple[int, ...
     held = checks.must_hold(results, errors, split, known)
     said = checks.claims(results, given, stuff.middle)
     made = {
-        "checks": checks.tabled("checks", "", held),
-        "claims": checks.tabled("claims", "", said),
+        "checks": tabled(held),
+        "claims": tabled(said, "claims"),
         "4.1": tables.spearman(results),
         "4.2": tables.reconstruction(errors),
         "4.3": tables.ndcg(results),
@@ -43,7 +40,7 @@ def write(results: Results, stuff: Material, out: Path, *, seeds: tuple[int, ...
 
 
 def _parts(
-    results: Results, stuff: Material, held: list[checks.Check], made: dict[str, page.Tabled], out: Path
+    results: Results, stuff: Material, held: list[Check], made: dict[str, page.Tabled], out: Path
 ) -> list[str]:
     given = stuff.last
     failed = [one for one in held if not one.holds]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from langscape import metrics, views
-from langscape.errors import FileError, MissingError
+from langscape.errors import MissingError
 from langscape.models import capture, open_model
 from langscape.views.colours import HEAT
 from papers import chart, page
+from papers.command import Check, made_folder, tabled
 from papers.flow.experiments import (
     PROMPT,
     Looked,
@@ -29,22 +28,9 @@ TITLE = "Weight flow: do the figures find what went wrong?"
 OPERATIONS = ("forget", "remember", "add", "squash", "show", "step")
 
 
-@dataclass(frozen=True)
-class Check:
-    """One claim: what it says, what is wanted, what was found, and whether it holds."""
-
-    claim: str
-    wanted: str
-    found: str
-    holds: bool
-
-
 def write(results: Results, out: Path) -> list[Check]:
     """Write `index.html` and a CSV per table into `out`; returns what must hold."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    made_folder(out)
     pages = _pages(results, out)
     healthy = results.of("healthy")[0]
     _, tiny = colour_figures(healthy.model, healthy.seen[:20])
@@ -53,7 +39,7 @@ def write(results: Results, out: Path) -> list[Check]:
     _, large = colour_figures(real, [capture(real, text)])  # type: ignore[arg-type]
     held = checks(results, tiny)
     tables = [
-        _checked(held),
+        tabled(held),
         _models(results),
         _alarms(results),
         _told(results),
@@ -170,11 +156,6 @@ def _lead(results: Results) -> str:
         f"Document 003’s questions asked of {len(FAULTS)} small LSTMs, {seeds} "
         f"{'seed' if seeds == 1 else 'seeds'} each, {results.plan.steps:,} steps of training."
     )
-
-
-def _checked(held: Sequence[Check]) -> Tabled:
-    rows = [[one.claim, one.wanted, one.found, "yes" if one.holds else "NO"] for one in held]
-    return Tabled("checks", "", ["claim", "wanted", "found", "holds"], rows, [None] * 4)
 
 
 def _models(results: Results) -> Tabled:

@@ -27,6 +27,9 @@ class Claim:
     found: str
     verdict: str
 
+    def __str__(self) -> str:
+        return f"{self.verdict:<8} Figure {self.figure}: {self.says} {self.found}"
+
 
 def claims(results: Results) -> list[Claim]:
     """Every claim that numbers can judge."""

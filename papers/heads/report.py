@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from langscape.errors import FileError
 from langscape.run.results import Table
 from papers import page
+from papers.command import made_folder
 from papers.heads import claims, figures
 from papers.heads.experiments import Results
 from papers.page import Tabled
@@ -16,10 +16,7 @@ TITLE = "Heads as maps: attention-head t-SNE"
 
 def write(results: Results, out: Path) -> list[claims.Claim]:
     """Write `index.html`, a CSV per table and a picture per figure into `out`; returns the claims."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{out} cannot be made a folder: {error.strerror}; choose another") from None
+    made_folder(out)
     found = claims.claims(results)
     tables = {
         "claims": claims.tabled(found),

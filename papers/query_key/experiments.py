@@ -12,19 +12,13 @@ from langscape.affinity import Scales, align_query_key, head_vectors, heads_of
 from langscape.data import Capture, Map, Progress
 from langscape.metrics import ClassTable
 from langscape.run import Recipe, Store
-from langscape.run.query_key import (
-    class_tables,
-    constant_panels,
-    map_heads,
-    pairing,
-    sample_text,
-    unpack_collected,
-    unpack_scales,
-)
+from langscape.run.query_key import class_tables, constant_panels, map_heads, pairing, sample_text
+from langscape.run.query_key_stored import unpack_collected, unpack_scales
 
 METRICS = ("weighted", "scaled", "norms")
-CHOICES = ((0.5, 2), (5.0, 3))
-"""Percentile and least number of keys: the document's, and the one that holds on unseen sentences."""
+CHOICES = {(0.5, 2): 0.0, (5.0, 3): 2.0}
+"""Percentile and least number of keys: the document's, and the one that holds on unseen sentences. With each,
+how many standard errors c must gain over c = 1: in the document the lowest wins."""
 
 SHORT = ("harbour", "orchard", "pattern")
 """Sample texts of about 420 tokens together, over which the two kinds of map are compared."""
@@ -40,6 +34,12 @@ class Plan:
     compared: int = 18
     shown: tuple[Key, ...] = ((1, 2), (3, 3))
     steps: int = 600
+    tagger: str | None = None
+
+    @property
+    def column(self) -> str:
+        """The column whose classes are tabled."""
+        return "part of speech" if self.tagger else "class"
 
 
 QUICK = Plan(tokens=400, compared=6, shown=((1, 2),), steps=250)
@@ -51,8 +51,10 @@ class Results:
 
     scales     by metric, percentile and least number of keys
     panels     per head shown: its maps under six constants, their titles, the place of the chosen one
-    compared   by (kind of map, special tokens): the figures of every compared head
+    compared   by (kind of map, special tokens): the figures of every compared head; only "keep" where the
+               model has none
     invariance the largest difference of an attention weight after scaling and translation
+    column     by what tokens are classed: "class", or "part of speech" by a tagger
     """
 
     model: str
@@ -64,6 +66,7 @@ class Results:
     classes: Mapping[Key, ClassTable]
     pairs: list[dict[str, Any]]
     invariance: float
+    column: str = "class"
 
     def mean(self, kind: str, special: str, figure: str) -> float:
         """The mean of a figure over the compared heads."""
@@ -80,34 +83,42 @@ def run(
 ) -> Results:
     """Compute what is missing for one model, and gather it."""
     store = store or Store()
-    collected = Recipe("query_key.collect", {"model": model, "tokens": plan.tokens})
+    collected = Recipe("query_key.collect", {"model": model, "tokens": plan.tokens, "tagger": plan.tagger})
     little = Recipe("query_key.collect", {"model": model, "text": sample_text(SHORT)})
     capture = unpack_collected(store.run(collected, progress))
     chosen = {
         (metric, percentile, least): Recipe(
             "query_key.scale",
-            {"metric": metric, "percentile": percentile, "least_keys": least, "special": "keep"},
+            {
+                "metric": metric,
+                "percentile": percentile,
+                "least_keys": least,
+                "clear": clear,
+                "special": "keep",
+            },
             {"collected": collected},
         )
         for metric in METRICS
-        for percentile, least in CHOICES
+        for (percentile, least), clear in CHOICES.items()
     }
     stored = {key: store.run(recipe, progress) for key, recipe in chosen.items()}
     # the document draws with UMAP by cosine distance, special tokens and all
     document = {"method": "umap", "metric": "cosine", "special": "keep", "by": "distance"}
     panels = {
-        key: constant_panels(store, collected, stored["scaled", *CHOICES[0]], document, key, progress)
+        key: constant_panels(store, collected, stored["scaled", 0.5, 2], document, key, progress)
         for key in plan.shown
     }
     heads = _spread(heads_of(capture), plan.compared)
     compared = {}
-    for special in ("keep", "drop"):
+    has_special = any(capture.made["special"])
+    for special in ("keep", "drop") if has_special else ("keep",):
         for kind in ("distance", "attention"):
             settings = {"by": kind, "special": special, "steps": plan.steps}
             sweep = map_heads(little, heads, settings, store=store)
             sweep.run(workers=workers, progress=progress)
             compared[kind, special] = [dict(one.quality) for _, one in sweep.results()]
-    shown = heads[int(np.argmax([one["order"] for one in compared["attention", "drop"]]))]
+    judged = compared["attention", "drop" if has_special else "keep"]
+    shown = heads[int(np.argmax([one["order"] for one in judged]))]
     sweep = map_heads(collected, [shown], {"steps": plan.steps}, store=store)
     sweep.run(workers=0, progress=progress)
     best = next(iter(sweep.results()))[1]
@@ -119,9 +130,10 @@ def run(
         panels,
         compared,
         (shown, best),
-        class_tables(capture),
+        class_tables(capture, plan.column),
         found.strongest(10),
         _invariance(capture, heads),
+        plan.column,
     )
 
 

@@ -9,30 +9,21 @@ GloVe's, fetched once (118 MB). What was computed is kept: a second run only wri
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from pathlib import Path
 
-from langscape.cli.terminal import bar, say, say_error
-from langscape.errors import LangscapeError
+from langscape.cli.terminal import bar, say
+from papers import command
 from papers.words import experiments, report
 from papers.words.material import iris, material
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the options, run what is missing, write the page and print what must hold."""
-    read = argparse.ArgumentParser(
-        prog="python -m papers.words",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    read = command.options("words", __doc__, "three perplexities, one seed, one start")
     read.add_argument("--words", type=Path, help="a list of words, with groups if it has them (.csv, .txt)")
     read.add_argument("--vectors", type=Path, help="a file of word vectors, of any kind that langscape reads")
     read.add_argument("--nouns", type=Path, help="the words of Table 5; fifty of our own if left out")
-    read.add_argument("--quick", action="store_true", help="three perplexities, one seed, one start")
-    read.add_argument("--out", type=Path, default=Path("demo/papers/words"), help="folder to write to")
-    read.add_argument("--workers", type=int, help="worker processes; one for each core if left out")
     asked = read.parse_args(arguments)
     began = time.monotonic()
     stuff = material(asked.words, asked.vectors, asked.nouns)
@@ -50,14 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
             progress=progress,
         )
     held = report.write(results, stuff, flowers, species, asked.out)
-    for one in held:
-        print(f"{'holds' if one.holds else 'FAILS'}  {one.claim}: {one.found} ({one.wanted})")
-    say(f"{asked.out / 'index.html'} written, {time.monotonic() - began:.0f} s")
+    command.tell(held, asked.out, began)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except LangscapeError as error:
-        say_error(error)
-        sys.exit(1)
+    command.run(main)

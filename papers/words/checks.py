@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from langscape.data import Map
 from langscape.engine import Schedule, insert
 from langscape.kernels.median import STEPS
-from papers.page import Tabled
-from papers.words.experiments import DEFAULT, OURS, Results
-from papers.words.tables import gains
-
-
-@dataclass(frozen=True)
-class Check:
-    """One claim: what it says, the number wanted, the number found, and whether it holds."""
-
-    claim: str
-    wanted: str
-    found: str
-    holds: bool
+from papers.command import Check
+from papers.words.experiments import DEFAULT, HELD_OUT, OURS, Results
+from papers.words.tables import behind, gains
 
 
 def checks(results: Results, milliseconds: float) -> list[Check]:
@@ -42,14 +31,17 @@ def checks(results: Results, milliseconds: float) -> list[Check]:
                 lost.mean() < 0,
             ),
         ]
-        again = results.new_words("insert", "floor", start, "made again")
-        for way, called in ((OURS, OURS), (DEFAULT, f"{DEFAULT}, the default")):
-            new = results.new_words("insert", "floor", start, way)
-            for figure, most in (("local", 4.0), ("global", 5.0)):
-                behind = again[figure] - new[figure]
-                claim = f"insertion with {called}, {name}: {figure} quality behind t-SNE of everything"
-                said.append(Check(claim, f"at most {most:g} points", f"{behind:+.2f} points", behind <= most))
-    tables = [table for key, table in results.found.items() if key[0] == "insert" and key[3] != "made again"]
+        for kind, which in (("insert", "nouns"), ("held out", f"each {HELD_OUT}th word")):
+            for way, called in ((OURS, OURS), (DEFAULT, f"{DEFAULT}, the default")):
+                lag = behind(results, kind, start, way)
+                for figure, most in (("local", 4.0), ("global", 5.0)):
+                    claim = (
+                        f"{which} inserted with {called}, {name}: {figure} quality behind t-SNE of everything"
+                    )
+                    found = f"{lag[figure]:+.2f} points"
+                    said.append(Check(claim, f"at most {most:g} points", found, lag[figure] <= most))
+    kinds = ("insert", "held out")
+    tables = [table for key, table in results.found.items() if key[0] in kinds and key[3] != "made again"]
     capped = sum(int(table["capped"].sum()) for table in tables)
     placed = sum(len(table) for table in tables)
     return [
@@ -60,25 +52,20 @@ def checks(results: Results, milliseconds: float) -> list[Check]:
     ]
 
 
-def tabled(found: list[Check]) -> Tabled:
-    """The checks as a table."""
-    rows = [[one.claim, one.wanted, one.found, "yes" if one.holds else "NO"] for one in found]
-    return Tabled("checks", "", ["Claim", "wanted", "found", "holds"], rows, [None] * 4)
-
-
 def insertion_milliseconds(base: Map, X: np.ndarray, new: np.ndarray) -> tuple[float, float]:
     """CPU time of a call that inserts one word, median, and per word of one call for all.
 
     CPU time, since a busy machine makes others wait for what we did not do.
     """
-    insert(base, new, base_vectors=X)  # compiled kernels are loaded by now
+    base = base.but(vectors=X)
+    insert(base, new)  # compiled kernels are loaded by now
     alone = []
     for vector in new:
         began = time.process_time()
-        insert(base, vector, base_vectors=X)
+        insert(base, vector)
         alone.append(time.process_time() - began)
     began = time.process_time()
-    insert(base, new, base_vectors=X)
+    insert(base, new)
     return 1000 * float(np.median(alone)), 1000 * (time.process_time() - began) / len(new)
 
 

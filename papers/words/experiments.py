@@ -50,14 +50,18 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 
 INSERTIONS: dict[str, dict[str, Any]] = {
     "10 neighbours, p = 15": {"p": 15.0, "neighbours": 10},
-    "10 neighbours, θ = 0.05": {"neighbours": 10},
+    "10 neighbours, θ = 0.05": {"neighbours": 10, "theta": 0.05},
+    "10 neighbours, θ = 0.15": {"neighbours": 10, "theta": 0.15},
     "10 neighbours, θ = 0.3": {"neighbours": 10, "theta": 0.3},
-    "10 neighbours, θ = 0.05, optimised": {"neighbours": 10, "method": "optimise"},
+    "10 neighbours, θ = 0.6": {"neighbours": 10, "theta": 0.6},
+    "10 neighbours, θ = 0.3, optimised": {"neighbours": 10, "theta": 0.3, "method": "optimise"},
     "no count, p = 15": {"p": 15.0, "neighbours": None},
 }
-"""The last is the document's; the first adds that only ten words pull; the second is `insert`'s default."""
+"""The last is the document's; the first adds that only ten words pull; θ = 0.3 is `insert`'s default."""
 
-OURS, DEFAULT, DOCUMENTS = "10 neighbours, p = 15", "10 neighbours, θ = 0.05", "no count, p = 15"
+OURS, DEFAULT, DOCUMENTS = "10 neighbours, p = 15", "10 neighbours, θ = 0.3", "no count, p = 15"
+HELD_OUT = 10
+"""Every tenth word of the list is also taken off it and inserted, as a second test beside the nouns."""
 IRIS_PERPLEXITY, SHOWN_PERPLEXITY, INSERT_PERPLEXITY = 15, 25, 35
 
 
@@ -79,7 +83,8 @@ class Results:
     """The results by key, the maps that figures show, and how many tasks were not in the store yet.
 
     Keys: ("grid", method, start, perplexity, seed), ("schedule", data, schedule, seed),
-    ("insert", method, start, insertion or "made again", seed), ("five", insertion).
+    ("insert", method, start, insertion or "made again", seed), the same with "held out" instead of
+    "insert", ("five", insertion).
     """
 
     plan: Plan
@@ -117,7 +122,14 @@ def run(
     store = store or Store()
     X, few, new, iris = (_kept(store, matrix) for matrix in (words, five, nouns, flowers))
     base = _map(X, **METHODS["floor"], perplexity=INSERT_PERPLEXITY, seed=plan.seeds[0])
-    tasks = {**_grid(plan, X), **_schedules(plan, X, iris), **_insertions(plan, X, new)}
+    off = np.arange(len(words)) % HELD_OUT == HELD_OUT // 2
+    rest, held = _kept(store, words[~off]), _kept(store, words[off])
+    tasks = {
+        **_grid(plan, X),
+        **_schedules(plan, X, iris),
+        **_insertions(plan, X, new, "insert", ("floor", "document")),
+        **_insertions(plan, rest, held, "held out", ("floor",)),
+    }
     for name in (OURS, DOCUMENTS):
         tasks["five", name] = _inserted({"X": X, "map": base, "new": few}, INSERTIONS[name])
     keyed = {"/".join(str(part) for part in key): task for key, task in tasks.items()}
@@ -155,15 +167,15 @@ def _schedules(plan: Plan, X: str, iris: str) -> dict[Key, Recipe]:
     return tasks
 
 
-def _insertions(plan: Plan, X: str, new: str) -> dict[Key, Recipe]:
+def _insertions(plan: Plan, X: str, new: str, kind: str, methods: Sequence[str]) -> dict[Key, Recipe]:
     tasks: dict[Key, Recipe] = {}
-    for method, start, seed in product(("floor", "document"), plan.starts, plan.seeds):
+    for method, start, seed in product(methods, plan.starts, plan.seeds):
         same = {**METHODS[method], "perplexity": INSERT_PERPLEXITY, "initial": start, "seed": seed}
         for name, settings in INSERTIONS.items():
             inputs = {"X": X, "map": _map(X, **same), "new": new}
-            tasks["insert", method, start, name, seed] = _inserted(inputs, settings)
+            tasks[kind, method, start, name, seed] = _inserted(inputs, settings)
         inputs = {"X": X, "map": _map(X, new=new, **same), "new": new}
-        tasks["insert", method, start, "made again", seed] = Recipe("papers.words.made_again", {}, inputs)
+        tasks[kind, method, start, "made again", seed] = Recipe("papers.words.made_again", {}, inputs)
     return tasks
 
 

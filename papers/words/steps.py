@@ -66,7 +66,7 @@ def figures_of(
 @step(
     "papers.words.inserted",
     version=1,
-    defaults={"weighting": "power", "p": None, "theta": 0.05, "neighbours": 10, "method": "median"},
+    defaults={"weighting": "power", "p": None, "theta": 0.3, "neighbours": 10, "method": "median"},
 )
 def inserted(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Where new words land on a map, and how well: a row each, see `judged`."""

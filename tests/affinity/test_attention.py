@@ -80,11 +80,11 @@ def test_layers_and_heads_are_the_models_own_numbers() -> None:
     capture = seen(A, layers={"attention": [3, 5]}, heads={"attention": [7]})
     one = affinity.attention(capture, 5, 7)
     np.testing.assert_array_equal(one.P, affinity.attention(seen(A), 1, 0).P)
-    with pytest.raises(SettingsError, match="layer 1 is not in this capture; its layers are 3, 5"):
+    with pytest.raises(SettingsError, match="layer 1 is not there; this capture has layers 3, 5"):
         affinity.attention(capture, 1, 7)
-    with pytest.raises(SettingsError, match="head 0 is not in this capture; its heads are 7"):
+    with pytest.raises(SettingsError, match="head 0 is not there; this capture has head 7"):
         affinity.attention(capture, 3, 0)
-    with pytest.raises(SettingsError, match="layer -1 is not in this capture; its layers are 0 to 1"):
+    with pytest.raises(SettingsError, match="layer -1 is not there; this capture has layers 0, 1"):
         affinity.attention(seen(A), -1, 0)
 
 

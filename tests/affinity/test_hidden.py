@@ -36,7 +36,7 @@ def test_special_tokens_are_dropped_on_request() -> None:
 def test_layers_are_the_models_own_and_what_is_missing_is_named() -> None:
     capture = seen(layers={"hidden": [0, 4, 6]})
     np.testing.assert_array_equal(affinity.hidden(capture, 4, 3).P, affinity.points(STATES[1], 3).P)
-    with pytest.raises(SettingsError, match="layer 1 is not in this capture; its layers are 0, 4, 6"):
+    with pytest.raises(SettingsError, match="layer 1 is not there; this capture has layers 0, 4, 6"):
         affinity.hidden(capture, 1, 3)
     with pytest.raises(SettingsError, match="special 'none'"):
         affinity.hidden(capture, 4, 3, "none")  # type: ignore[arg-type]

@@ -75,6 +75,7 @@ def test_duplicates_and_constant_columns_still_give_a_proper_p(seed, n, dim, kin
     [
         (np.full((5, 2), np.nan), {}, "NaN"),
         (np.array([[1.0, np.inf], [0, 0], [1, 1]]), {"perplexity": 1}, "row 0"),
+        (np.array([[1.0, -1e300], [0, 0], [1, 1]]), {"perplexity": 1}, r"up to 1.0e\+300"),
         (np.zeros((1, 3)), {}, "at least 2"),
         (np.zeros((0, 3)), {}, "at least 2"),
         (np.zeros(5), {}, "shape"),

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import entropy
 
 from langscape import affinity
 from langscape.affinity import align_query_key, head_vectors, norm_ratio, query_key
@@ -97,7 +99,7 @@ def test_clouds_of_different_width_are_refused() -> None:
 
 def test_by_attention_is_the_softmax_both_ways() -> None:
     capture = collected()
-    a = query_key(capture, 0, 1, share=0.0)
+    a = query_key(capture, 0, 1, share=0.0, reach=0)
     one = head_vectors(capture, 0, 1)
     n = len(one.Q)
     scores = (one.Q.astype(np.float64) @ one.K.T.astype(np.float64)) * one.scaling
@@ -138,6 +140,24 @@ def test_by_distance_is_the_affinity_of_the_aligned_points() -> None:
         np.testing.assert_array_equal(got.P, affinity.points(both, 12, metric).P)
         assert got.made["c"] == 1.25
     assert query_key(capture, 0, 0, by="distance").made["c"] == pytest.approx(norm_ratio(one.Q, one.K))
+
+
+def test_every_query_reaches_as_many_keys() -> None:
+    capture = collected()
+    P = query_key(capture, 0, 1, share=0.0, reach=12 / 54).P.astype(np.float64)
+    one = head_vectors(capture, 0, 1)
+    n = len(one.Q)
+    scores = one.scores().astype(np.float64)
+    betas = [
+        brentq(lambda beta, row=row: entropy(softmax(beta * row[None])[0], base=2) - np.log2(12), 1e-6, 1e3)
+        for row in scores
+    ]
+    rows = np.zeros_like(P)
+    rows[:n, n:] = softmax(scores * np.array(betas)[:, None])
+    rows[n:, :n] = (rows[:n, n:] / rows[:n, n:].sum(axis=0)).T
+    np.testing.assert_allclose(P, (rows + rows.T) / (rows + rows.T).sum(), atol=1e-7)
+    with pytest.raises(SettingsError, match=r"reach 1\.5"):
+        query_key(capture, 0, 1, reach=1.5)
 
 
 def test_many_tokens_keep_each_ones_strongest() -> None:
@@ -208,7 +228,7 @@ def test_rows_know_their_sentence_position_length_frequency_and_norm() -> None:
 
 def test_wrong_wishes_are_named() -> None:
     capture = collected()
-    with pytest.raises(SettingsError, match="layer 4 is not in this capture"):
+    with pytest.raises(SettingsError, match="layer 4 is not there; this capture has"):
         query_key(capture, 4, 0)
     with pytest.raises(SettingsError, match="which head"):
         query_key(capture)

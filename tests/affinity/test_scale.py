@@ -38,8 +38,8 @@ def plain(capture, head, percentile, least, constants=CONSTANTS):
 def test_both_correlations_are_the_documents(percentile, least):
     capture = collected(sentences=12, length=12)
     told = [plain(capture, head, percentile, least) for head in range(2)]
-    mean = choose_scale(capture, "weighted", percentile, least)
-    shared = choose_scale(capture, "scaled", percentile, least)
+    mean = choose_scale(capture, "weighted", percentile, least, clear=0)
+    shared = choose_scale(capture, "scaled", percentile, least, clear=0)
     everyone = sum(counts for _, counts, _ in told)
     for head, (sums, counts, d) in enumerate(told):
         assert mean.threshold[head] == pytest.approx(d)
@@ -56,15 +56,61 @@ def test_the_fine_search_is_at_least_as_good_as_the_constants_within_it():
     capture = collected(sentences=12, length=12)
     # with the fine values at the constants, the search is theirs, but only where enough queries count
     spaced = np.geomspace(0.2, 5, 9)
-    scales = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=9)
+    scales = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=9, clear=0)
     enough = scales.counted >= 0.1 * scales.counted.max(axis=1, keepdims=True)
     best = np.nanargmin(np.where(enough, scales.values, np.nan), axis=1)
     np.testing.assert_allclose(scales.fine_c, spaced[best])
-    finer = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=17)
+    finer = choose_scale(capture, "weighted", 20, 3, constants=tuple(spaced.tolist()), fine=17, clear=0)
     assert (finer.fine_counted >= 0.1 * finer.counted.max(axis=1)).all()
     enough = finer.counted >= 0.1 * np.maximum(finer.counted.max(axis=1), finer.fine_counted)[:, None]
     best = np.nanmin(np.where(enough, finer.values, np.nan), axis=1)
     assert (finer.fine_value <= best + 1e-12).all()
+
+
+def left_out(capture, head, sentences, percentile, least):
+    """Gains of every constant over c = 1 without some sentences, the threshold being that of all."""
+    one = head_vectors(capture, 0, head)
+    sentence = one.queries.columns["sentence"]
+    far = {}
+    for c in CONSTANTS:
+        Q, K = align_query_key(one.Q.astype(np.float64), one.K.astype(np.float64), c)
+        far[c] = np.linalg.norm(Q[:, None] - K[None], axis=2)
+    same = sentence[:, None] == sentence[None, :]
+    d = np.percentile(np.concatenate([each[same] for each in far.values()]), percentile)
+    dots = one.Q.astype(np.float64) @ one.K.T.astype(np.float64)
+    means = []
+    for c in CONSTANTS:
+        found = []
+        for i in np.flatnonzero(~np.isin(sentence, sentences)):
+            near = np.flatnonzero(same[i] & (far[c][i] < d))
+            if len(near) >= least:
+                cov = np.cov(dots[i, near], far[c][i, near], aweights=(d - far[c][i, near]) ** 2, ddof=0)
+                found.append(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+        means.append(np.mean(found) if found else np.nan)
+    return np.array(means) - means[CONSTANTS.index(1.0)]
+
+
+def test_c_leaves_1_only_for_what_is_better_by_so_many_standard_errors():
+    # twelve sentences are twelve blocks: each is left out once
+    capture = collected(sentences=12, length=12)
+    for clear in (0.5, 1.0, 2.0):
+        scales = choose_scale(capture, "weighted", 20, 3, clear=clear)
+        for head in range(2):
+            gain = left_out(capture, head, [], 20, 3)
+            each = np.stack([left_out(capture, head, [at], 20, 3) for at in range(12)])
+            error = np.sqrt(11 / 12 * ((each - each.mean(axis=0)) ** 2).sum(axis=0))
+            bound = np.where(np.isnan(gain + error), np.inf, gain + clear * error)
+            best = int(np.argmin(bound))
+            assert scales.c[head] == (CONSTANTS[best] if bound[best] < 0 else 1.0)
+    assert scales.clear == 2.0
+
+
+def test_no_head_is_worse_off_where_nothing_is_sure():
+    capture = collected(sentences=12, length=12)
+    scales = choose_scale(capture, "scaled", 20, 3, clear=1e6)
+    assert (scales.c == 1).all()
+    np.testing.assert_array_equal(scales.held[:, 1], scales.held[:, 0])
+    np.testing.assert_array_equal(scales.correlation[:, 2], scales.correlation[:, 0])
 
 
 def test_the_norm_ratio_needs_no_search():
@@ -109,6 +155,7 @@ def test_figures_stand_in_a_grid_of_layers_and_heads():
         ({"least_keys": 1}, "least_keys 1"),
         ({"constants": (0.0, 1.0)}, "above 0"),
         ({"constants": ()}, "empty"),
+        ({"clear": -1}, "clear -1"),
     ],
 )
 def test_wrong_settings_are_named(wrong, said):

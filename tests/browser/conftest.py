@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# scatter_hands must be importable by name
+sys.path.insert(0, os.path.dirname(__file__))
 
 from langscape.data import Items, Map
 from langscape.run import Store

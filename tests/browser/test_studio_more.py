@@ -25,7 +25,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     studio.example("atlas")
     page = open_studio("head?layer=1&head=2").page
     page.wait_for_selector("[data-renderer]")
-    page.get_by_role("button", name="Many restarts", exact=True).last.click()
+    page.get_by_role("button", name="Restart this head", exact=True).click()
     id = job_of(page, "head")
     dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
     expect(dots).to_be_visible(timeout=120_000)
@@ -45,7 +45,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
 def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     studio.example("query_key")
     page = open_studio("queries").page
-    expect(page.get_by_role("heading", name=re.compile("Queries and keys of default"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6"))).to_be_visible()
     first = job_of(page, "query_key")
     made = studio.app.parts["pictures"].made(first).result
     expect(page.locator("main header p").first).to_contain_text(f"KL {made.kl:.3f}")
@@ -62,6 +62,18 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     fourth = next_job(page, "query_key", third)
     assert studio.jobs.get(fourth)["settings"]["choose"] == "norms"
     expect(page.get_by_label("chosen by")).to_have_value("norms", timeout=120_000)
+
+
+def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries?layer=3&head=5").page
+    heading = page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6, layer 3, head 5,"))
+    expect(heading).to_be_visible(timeout=120_000)
+    # what was asked for here stays, and the head chosen elsewhere is offered
+    page.evaluate("location.hash = location.hash.replace('head=5', 'head=6')")
+    offer = page.get_by_role("button", name=re.compile("Show layer 3, head 6 over"))
+    expect(offer).to_be_visible()
+    expect(heading).to_be_visible()
 
 
 def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):

@@ -135,6 +135,19 @@ def test_a_word_typed_into_follow_is_lit_too(open_studio):
     page.get_by_label("Follow a token or word in every room").fill("Coffee")
     page.keyboard.press("Enter")
     expect(page.locator(".focus .name")).to_have_text("coffee")
+    box, followed = page.get_by_label("Follow a token or word in every room"), page.locator("#followed")
+    box.fill("hedgeh")
+    box.press("Enter")
+    expect(followed).to_contain_text("“hedgeh” is not in this room")
+    followed.get_by_role("button", name="hedgehog").click()
+    expect(page.locator(".focus .name")).to_have_text("hedgehog")
+    expect(followed).not_to_contain_text("is not in this room")
+    box.fill("some")
+    box.press("Escape")
+    expect(box).to_have_value("")
+    expect(page.locator(".focus .name")).to_have_text("hedgehog")
+    box.press("Escape")
+    expect(page.locator(".focus .name")).to_have_count(0)
 
 
 def test_words_are_placed_live_where_the_library_places_them(open_studio, words):
@@ -159,6 +172,14 @@ def test_words_are_placed_live_where_the_library_places_them(open_studio, words)
     page.reload()
     expect(counted).to_contain_text("632 items")
     expect(page.get_by_label("Placed words")).to_contain_text("money")
+    page.get_by_role("button", name="Own vector").click()
+    page.get_by_label("Vector", exact=True).fill("mine 1 2 three")
+    expect(page.get_by_role("button", name="Place it")).to_be_disabled()
+    numbers = " ".join(f"{one:.4f}" for one in 2 * words.vectors[words.labels.index("coffee")])
+    page.get_by_label("Vector", exact=True).fill(f"mine {numbers}")
+    page.get_by_role("button", name="Place it").click()
+    expect(counted).to_contain_text("633 items")
+    expect(placed.locator("li", has_text="mine")).to_contain_text("near coffee 1")
     page.get_by_role("button", name="Take all off").click()
     expect(counted).to_contain_text("631 items")
 
@@ -185,6 +206,11 @@ def test_a_lasso_takes_the_points_inside_it_and_saves_them(open_studio, words):
     rows = list(csv.DictReader(io.StringIO(file.value.path().read_text(encoding="utf-8"))))
     # A point on the rim itself may fall on either side.
     assert len(inside.symmetric_difference(row["label"] for row in rows)) <= 2
+    # so many are kept in the address as rows of the map
+    assert len(rows) > 100
+    page.wait_for_url(re.compile(r"sel=%40words/map(%7E|%21)"))
+    page.reload()
+    expect(page.get_by_label("Selection", exact=True)).to_contain_text(f"{len(rows)}")
     row = next(row for row in rows if row["label"] in inside)
     assert [float(row["x"]), float(row["y"])] == pytest.approx(
         words.xy[words.labels.index(row["label"])], rel=1e-5
@@ -304,7 +330,18 @@ def test_axe_finds_nothing_serious_in_any_room(open_studio, axe, scheme):
         assert bad == [], room
 
 
-def test_the_studio_needs_no_wide_window(open_studio):
-    page = open_studio("head?layer=2&head=8", width=1024, height=700).page
+def test_a_head_that_is_not_there_is_said_and_no_wide_window_is_needed(open_studio):
+    page = open_studio("head?layer=99&head=8", width=1024, height=700).page
     page.wait_for_selector("[data-renderer]")
+    expect(page.get_by_role("alert")).to_contain_text("There is no layer 99, head 8 in this atlas")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("alert")).to_have_count(0)
     assert page.evaluate("() => document.documentElement.scrollWidth") == 1024
+    page.set_viewport_size({"width": 800, "height": 700})
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 800
+    # the map keeps its height, and what is followed is one click away
+    assert page.locator(".stage").first.bounding_box()["height"] >= 300
+    page.get_by_role("button", name="What is followed").click()
+    page.get_by_label("Follow a token or word in every room").fill("bread")
+    page.keyboard.press("Enter")
+    expect(page.locator("#followed")).to_contain_text("bread")

@@ -1,17 +1,15 @@
 """`langscape atlas`, and the steps behind it, on a tiny model that is made here and on the packaged one."""
 
 import csv
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.commands import at_home_in, run
 
 from langscape import affinity
 from langscape.data import Capture
 from langscape.engine import Schedule, embed_many
-from langscape.errors import SettingsError
+from langscape.errors import LangscapeError, SettingsError
 from langscape.run.atlas import embed_restarts, make_atlas, pack_atlas, unpack_atlas
 from langscape.run.heads import captured_attention, induction_probe, opened
 
@@ -113,47 +111,16 @@ def test_heads_are_ranked_by_figures_only():
         made.ranked("tags")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with a tiny GPT-2 of random weights and a tokenizer of words."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("atlas")
-    words = [
-        "<unk>",
-        *["the", "cat", "sat", "on", "a", "mat", "and", "saw", "red", "lamp", "over", "north", "door"],
-    ]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=200, n_positions=160, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0
-    )
-    GPT2LMHeadModel(config).save_pretrained(folder / "tiny")
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>").save_pretrained(folder / "tiny")
-    (folder / "text.txt").write_text("the cat sat on the mat and the cat saw a red lamp over the north door")
-    (folder / "long.txt").write_text("the cat sat on a mat " * 60)
-    return folder
-
-
-def langscape(folder, *words, check=True):
-    import langscape.kernels  # noqa: F401  sets NUMBA_CACHE_DIR, so that the command compiles nothing again
-
-    command = [sys.executable, "-m", "langscape.cli", *map(str, words)]
-    env = {**os.environ, "LANGSCAPE_HOME": str(folder / "home")}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env, timeout=300)
-    assert "Traceback" not in done.stderr, done.stderr
-    if check:
-        assert done.returncode == 0, done.stderr
-    return done
+@pytest.fixture
+def folder(tiny_gpt, monkeypatch):
+    at_home_in(tiny_gpt, monkeypatch)
+    return tiny_gpt
 
 
 @pytest.mark.slow
 def test_the_command_ranks_heads_and_writes_a_figure_and_a_table(folder):
     words = ("atlas", "tiny", "--text", "text.txt", "--restarts", 2, "--steps", 200, "--show", 3)
-    done = langscape(folder, *words, "-o", "heads.svg", "-o", "heads.csv")
+    done = run(*words, "-o", "heads.svg", "-o", "heads.csv")
     lines = done.stdout.splitlines()
     assert lines[0].split()[:2] == ["head", "interest"]
     assert lines[-2:] == ["heads.svg", "heads.csv"]
@@ -165,27 +132,25 @@ def test_the_command_ranks_heads_and_writes_a_figure_and_a_table(folder):
     assert all(0 < float(row["kl"]) < 10 and 0 <= float(row["induction"]) <= 1 for row in rows)
     strongest = max(rows, key=lambda row: float(row["interest"]))
     assert lines[1].startswith(f"{strongest['layer']}.{strongest['head']} ")
-    again = langscape(folder, *words)
+    again = run(*words)
     assert again.stdout.splitlines()[:4] == lines[:4]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--text", "none.txt"), "none.txt"),
         (("--text", "long.txt"), "takes 160 at once"),
-        (("--text", "text.txt", "--layers", "5"), "layer"),
         (("--text", "text.txt", "--layers", "x"), "--layers x is not understood"),
         (("--text", "text.txt", "--special", "some"), "--special some"),
         (("--text", "text.txt", "-o", "heads.docx"), "heads.docx"),
         (("--text", "text.txt", "--steps", "100", "--sort", "beauty"), "beauty"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_message(folder, words, said):
-    done = langscape(folder, "atlas", "tiny", *words, check=False)
-    assert done.returncode != 0
-    assert said in done.stderr
+def test_what_cannot_be_done_is_said(words, said):
+    with pytest.raises(LangscapeError, match=said):
+        run("atlas", "tiny", *words)
 
 
 def test_a_long_text_is_cut_on_request_and_the_note_says_so(folder):

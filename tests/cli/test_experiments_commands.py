@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import at_home_in, run
 from tests.models.folders import TEXT, bert_folder
-from typer.testing import CliRunner, Result
 
-from langscape.cli.app import app
 from langscape.errors import SettingsError
 from langscape.run.results import read
 
@@ -28,14 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("LANGSCAPE_HOME", str(folder / "home"))
-
-
-def run(*words: str) -> Result:
-    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done
+    at_home_in(folder, monkeypatch)
 
 
 def test_compare_writes_summary_runs_and_figure(folder: Path) -> None:
@@ -75,7 +67,14 @@ def test_robustness_prints_both_methods_and_keeps_the_heads_for_the_table(folder
         (("compare", "./tiny", "-t", "text.txt", "-t", "home/../text.txt"), "the same file name"),
         (("compare", "./tiny", "-t", "text.txt", "--heads", "x"), "--heads x is not understood"),
         (("robustness", "./tiny", "-t", "text.txt", "--share", "0"), "share 0 is not possible"),
-        (("robustness", "./tiny", "-t", "text.txt", "--layers", "9"), "layer 9 is not there"),
+        (
+            ("robustness", "./tiny", "-t", "text.txt", "--layers", "9"),
+            "hidden layer 9 is not there; tiny has",
+        ),
+        (
+            ("compare", "./tiny", "-t", "text.txt", "--heads", "7"),
+            "head 7 is not there; tiny has heads 0 to 2",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said(words: tuple[str, ...], said: str) -> None:

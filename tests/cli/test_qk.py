@@ -3,22 +3,26 @@
 import csv
 
 import pytest
-from tests.cli.test_atlas import folder, langscape  # noqa: F401
+from tests.commands import at_home_in, run
+
+from langscape import read_map
+from langscape.errors import SettingsError
 
 TEXT = "the cat sat on a mat. The red lamp saw the door and a cat. " * 4 + "\n\nA cat over the north door."
 SHORT = ("--steps", 60, "--perplexity", 5)
 
 
 @pytest.fixture
-def texts(folder):  # noqa: F811
-    (folder / "many.txt").write_text(TEXT)
-    return folder
+def texts(tiny_gpt, monkeypatch):
+    at_home_in(tiny_gpt, monkeypatch)
+    (tiny_gpt / "many.txt").write_text(TEXT)
+    return tiny_gpt
 
 
 @pytest.mark.slow
 def test_every_head_is_mapped_and_kept(texts):
     words = ("qk", "tiny", "--text", "many.txt", "--all", "--workers", 0, *SHORT)
-    done = langscape(texts, *words, "-o", "all.csv", "-o", "all.png")
+    done = run(*words, "-o", "all.csv", "-o", "all.png")
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines[1:9]] == [f"{a}.{b}" for a in range(2) for b in range(4)]
     assert lines[9].startswith("mean")
@@ -28,17 +32,15 @@ def test_every_head_is_mapped_and_kept(texts):
         (str(a), str(b)) for a in range(2) for b in range(4)
     ]
     assert lines[1].split()[1] == f"{float(rows[0]['order']):.3f}"
-    assert langscape(texts, *words).stdout.splitlines()[:10] == lines[:10]
+    assert run(*words).stdout.splitlines()[:10] == lines[:10]
 
 
 @pytest.mark.slow
 def test_one_head_by_distance_with_a_chosen_scale(texts):
     words = ("qk", "tiny", "-t", "many.txt", "--layer", 1, "--head", 2, "--c", "norms", *SHORT)
-    done = langscape(texts, *words, "--scales", "-o", "one.parquet", "-o", "one.svg")
+    done = run(*words, "--scales", "-o", "one.parquet", "-o", "one.svg")
     assert "c by norms" in done.stdout
     assert "on unseen sentences" in done.stdout
-    from langscape import read_map
-
     made = read_map(texts / "one.parquet")
     assert made.settings["by"] == "distance"
     assert made.settings["c"] > 0
@@ -48,7 +50,7 @@ def test_one_head_by_distance_with_a_chosen_scale(texts):
 @pytest.mark.slow
 def test_one_head_two_ways(texts):
     words = ("qk", "tiny", "-t", "many.txt", "--layer", 0, "--head", 1, "--beside", *SHORT)
-    assert "agreement of both maps" in langscape(texts, *words, "-o", "two.png").stdout
+    assert "agreement of both maps" in run(*words, "-o", "two.png").stdout
     assert (texts / "two.png").exists()
 
 
@@ -65,9 +67,5 @@ def test_one_head_two_ways(texts):
     ],
 )
 def test_wrong_wishes_are_said_in_one_message(words, said):
-    from typer.testing import CliRunner
-
-    from langscape.cli.app import app
-
-    done = CliRunner().invoke(app, ["qk", "tiny", *map(str, words)])
-    assert said in str(done.exception)
+    with pytest.raises(SettingsError, match=said):
+        run("qk", "tiny", *words)

@@ -6,11 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from tests.commands import at_home_in, run
 from tests.models.folders import TEXT, bert_folder
-from typer.testing import CliRunner
 
 from langscape import read_map
-from langscape.cli.app import app
 from langscape.errors import SettingsError
 
 FEW = ("--restarts", "2", "--steps", "60")
@@ -28,14 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("LANGSCAPE_HOME", str(folder / "home"))
-
-
-def run(*words: str) -> list[str]:
-    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout.splitlines()
+    at_home_in(folder, monkeypatch)
 
 
 def test_one_head_becomes_a_map_and_a_matrix(folder: Path) -> None:
@@ -51,7 +43,7 @@ def test_one_head_becomes_a_map_and_a_matrix(folder: Path) -> None:
 
 
 def test_maximum_attention_is_printed_drawn_and_listed(folder: Path) -> None:
-    lines = run("max-attention", "./tiny", "-t", "text.txt", "-o", "most.svg", "-o", "most.csv")
+    done = run("max-attention", "./tiny", "-t", "text.txt", "-o", "most.svg", "-o", "most.csv")
     with (folder / "most.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 3 * (len(TEXT.split()) + 2)
@@ -59,7 +51,7 @@ def test_maximum_attention_is_printed_drawn_and_listed(folder: Path) -> None:
     for row in rows:
         assert float(row["mean"]) <= float(row["maximum"]) <= 1
         means.setdefault(f"{row['layer']}.{row['head']}", []).append(float(row["maximum"]))
-    assert lines[0].split()[0] == max(means, key=lambda head: sum(means[head]))
+    assert done.stdout.split()[0] == max(means, key=lambda head: sum(means[head]))
 
 
 def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
@@ -87,13 +79,19 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("head", "./tiny", "--layer", "4", "--head", "0"), "layer 4 is not there; tiny has layers 0, 1$"),
+        (("head", "./tiny", "--layer", "0", "--head", "9"), "head 9 is not there; tiny has heads 0 to 2"),
+        (("max-attention", "./tiny", "--layers", "0,5"), "layer 5 is not there; tiny has layers 0, 1$"),
         (
-            ("head", "./tiny", "-t", "text.txt", "--layer", "4", "--head", "0"),
-            "layer 4 is not in this capture",
+            ("hidden", "./tiny", "--layer", "3"),
+            r"hidden layer 3 is not there; tiny has .* 0 \(the embedding\) to 2",
         ),
+        (("texts", "./tiny", "--words", "list.csv", "--layer", "8"), "hidden layer 8 is not there; tiny has"),
+        (("atlas", "./tiny", "--layers", "2-4"), "layer 2 is not there; tiny has layers 0, 1$"),
+        (("qk", "./tiny", "--layer", "1", "--head", "3"), "head 3 is not there; tiny has heads 0 to 2"),
         (
-            ("head", "./tiny", "-t", "text.txt", "--layer", "0", "--head", "9"),
-            "head 9 is not in this capture",
+            ("gaussians", "./tiny", "--corpus", "text.txt", "--word", "cat", "--layer", "7"),
+            "hidden layer 7 is not there",
         ),
         (("head", "./tiny", "--layer", "0", "--head", "0", "--show", "both"), "--show both"),
         (
@@ -102,7 +100,7 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
         ),
         (("hidden", "./tiny", "--side", "left"), "--side left"),
         (("max-attention", "./tiny", "-o", "most.parquet"), "most.parquet"),
-        (("max-attention", "./tiny", "-t", "text.txt", "--show", "sum"), "show 'sum'"),
+        (("max-attention", "./tiny", "-t", "text.txt", "--show", "sum"), "--show sum"),
         (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
     ],
 )

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -133,27 +132,46 @@ def test_a_mistake_is_one_clear_message(folder, words, said):
 
 @pytest.mark.slow
 def test_control_c_keeps_the_map_as_it_stood(folder):
-    command = [
-        sys.executable,
-        "-m",
-        "langscape.cli",
-        "words",
-        "words.npz",
-        "--limit",
-        "2400",
-        "--steps",
-        "200000",
-    ]
+    command = [sys.executable, "-m", "langscape.cli", "words", "words.npz", "--limit", "600"]
+    ours, theirs = os.openpty()  # on a terminal the bar tells when the descent is on its way
     process = subprocess.Popen(
-        [*command, "-o", "part.parquet"],
+        [*command, "--steps", "10000000", "-o", "part.parquet"],
         cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "LANGSCAPE_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"},
+        stderr=theirs,
+        env={**os.environ, "LANGSCAPE_HOME": str(folder / "home"), "TERM": "xterm", "COLUMNS": "120"},
     )
-    time.sleep(12)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "as it stood" in said
-    assert read_map(folder / "part.parquet").xy.shape == (2400, 2)
+    os.close(theirs)
+    try:
+        said = read_until(ours, b"kl")
+        process.send_signal(signal.SIGINT)
+        said += read_until(ours, None)
+        assert process.wait(timeout=60) != 0
+    finally:
+        process.kill()
+        os.close(ours)
+    assert "as it stood" in " ".join(said.decode().split())
+    assert read_map(folder / "part.parquet").xy.shape == (600, 2)
+
+
+def read_until(terminal, words):
+    """What the terminal shows until the words are seen, or until it is closed."""
+    said = b""
+    while words is None or words not in said.lower():
+        try:
+            new = os.read(terminal, 4096)
+        except OSError:  # closed at the other end
+            new = b""
+        if not new:
+            break
+        said += new
+    return said
+
+
+def test_notes_that_a_map_had_before_are_not_said_again(capsys):
+    from langscape.cli.outputs import summary
+    from langscape.data import Items, Map
+
+    summary(Map(np.zeros((2, 2)), Items.numbered(2), notes=("new", "old")), known=("old",))
+    said = capsys.readouterr().err
+    assert "new" in said
+    assert "old" not in said

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -54,6 +53,13 @@ def test_dense_and_sparse_exact_engines_reach_the_same_kl(dims):
     begin = rng.normal(size=(60, dims)) * 1e-2
     a, b = (embed(one, dims, begin, schedule=Schedule(steps=2000), quality=False) for one in (sparse, thick))
     assert a.kl == pytest.approx(b.kl, rel=0.02)
+
+
+@pytest.mark.parametrize("n", [150, 151, 301, 1101])
+def test_points_on_a_line_stay_on_it_by_the_bit(n):
+    line = np.column_stack([rng.normal(size=n), np.zeros(n)])
+    m = embed(affinity.points(rng.normal(size=(n, 5)), 10), 2, line, SHORT, quality=False)
+    assert not m.xy[:, 1].any()
 
 
 def test_floors_hold_for_the_chosen_coordinates_only():
@@ -133,6 +139,8 @@ def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
     [
         ({"dims": 5}, "dims 5"),
         ({"restarts": 0}, "restarts 0"),
+        ({"seed": -1}, "seed -1"),
+        ({"seed": "x"}, "seed 'x'"),
         ({"initial": "umap"}, "umap"),
         ({"initial": np.zeros((3, 2))}, r"\(3, 2\)"),
         ({"at_least": (0.0,)}, "1 entries"),
@@ -144,6 +152,12 @@ def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
 def test_settings_that_do_not_fit_are_named(kwargs, said):
     with pytest.raises(SettingsError, match=said):
         embed(affinity.points(rng.normal(size=(40, 3)), 5), quality=False, **kwargs)
+
+
+@pytest.mark.parametrize("shape", [None, "contexts"])
+def test_vectors_given_in_place_of_affinities_are_named(shape):
+    with pytest.raises(SettingsError, match=r"not of ndarray; make them with affinity\.points"):
+        embed(rng.normal(size=(40, 3)), shape=shape)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +197,12 @@ def test_progress_counts_up_to_the_end_with_a_kl():
 
 def test_control_c_stops_and_hands_over_what_stood():
     a = affinity.points(rng.normal(size=(900, 4)), 20)
-    main = threading.get_ident()
+    main, running = threading.get_ident(), threading.Event()
     threading.Thread(
-        target=lambda: (time.sleep(0.5), signal.pthread_kill(main, signal.SIGINT)), daemon=True
+        target=lambda: (running.wait(), signal.pthread_kill(main, signal.SIGINT)), daemon=True
     ).start()
-    with pytest.raises(Cancelled, match=r"stopped after \d+ of 100000 steps") as stopped:
-        embed(a, schedule=Schedule(steps=100_000), quality=False)
+    with pytest.raises(Cancelled, match=r"stopped after \d+ of 1000000 steps") as stopped:
+        embed(a, schedule=Schedule(steps=1_000_000), quality=False, progress=lambda step: running.set())
     assert stopped.value.partial.xy.shape == (900, 2)
     assert np.isfinite(stopped.value.partial.kl)
 
@@ -198,7 +212,7 @@ import hashlib, numpy as np, os
 from langscape import affinity, embed, embed_many, insert, Schedule
 r = np.random.default_rng(0)
 wide = lambda n, d: r.normal(size=(n, d)) * r.lognormal(sigma=3, size=(n, 1))
-s = Schedule(steps=120, early_steps=40)
+s = Schedule(steps=60, early_steps=20)
 h = hashlib.sha256()
 for n, dims, kw in ((300, 2, {}), (1200, 3, {}), (2700, 2, {}), (2700, 3, {"engine": "exact"})):
     m = embed(affinity.points(wide(n, 20), 15), dims, schedule=s, restarts=2, **kw)

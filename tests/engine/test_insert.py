@@ -59,7 +59,7 @@ def test_a_word_lands_where_the_equations_put_it(base, new, weighting, p, neighb
     got = insert(base, new.matrix, new.words, weighting=weighting, p=p, neighbours=neighbours)
     for i in range(0, len(new), 5):
         z = got.xy[len(base) + i].astype(float)
-        want, cost = by_the_book(base, new.matrix[i].astype(float), weighting, p, neighbours, 0.05)
+        want, cost = by_the_book(base, new.matrix[i].astype(float), weighting, p, neighbours, 0.3)
         assert cost(z) <= cost(want) * (1 + 1e-5)
 
 
@@ -112,7 +112,7 @@ def test_a_word_unlike_everything_is_placed_marked_and_named(base):
     odd = -base.vectors.mean(0)
     grown = insert(base, [odd, base.vectors[0]], ["stranger", "friend"])
     assert list(grown.items.columns["dissimilar"][-2:]) == [True, False]
-    assert "stranger" in grown.notes[-1]
+    assert "stranger" in grown.notes[0]
     assert np.isfinite(grown.xy).all()
 
 
@@ -184,7 +184,7 @@ def test_a_map_without_vectors_wants_them_back(base, new):
         insert(bare, new.matrix, base_vectors=base.vectors[:5])
 
 
-def test_very_many_are_found_by_cells_and_judged_by_sample(words, base, monkeypatch):
+def test_very_many_are_found_by_cells_and_each_is_judged(monkeypatch):
     import langscape.engine.judge as judging
     import langscape.kernels.neighbours as finding
 
@@ -194,13 +194,23 @@ def test_very_many_are_found_by_cells_and_judged_by_sample(words, base, monkeypa
     new = rng.normal(size=(300, 12))
     exact = insert(many, new)
     monkeypatch.setattr(finding, "PAIRS_UP_TO", 1000)
-    monkeypatch.setattr(judging, "ALL_UP_TO", 100)
-    monkeypatch.setattr(judging, "SAMPLED", 50)
+    monkeypatch.setattr(judging, "MANY", 100)
     fast = insert(many, new)
-    assert fast.settings["insertion"]["recall"] >= 0.98
-    same = np.isclose(fast.xy, exact.xy, atol=1e-4).all(1)
-    assert same.mean() > 0.95
-    assert np.isfinite(fast.per_point["local"][2600:]).sum() == 50
+    assert 0.95 <= fast.settings["insertion"]["recall"] < 1
+    away = np.linalg.norm(fast.xy - exact.xy, axis=1)[2600:]
+    assert np.median(away) < 0.01 * np.ptp(exact.xy)
+    for name, most in (("local", 0.02), ("global", 0.03)):
+        one, other = (made.per_point[name][2600:] for made in (fast, exact))
+        assert np.isfinite(one).all()
+        assert one.mean() == pytest.approx(other.mean(), abs=most)
+
+
+def test_without_quality_words_land_in_the_same_places_unjudged(base, new):
+    judged, plainly = insert(base, new.matrix), insert(base, new.matrix, quality=False)
+    assert np.array_equal(plainly.xy, judged.xy)
+    assert np.isfinite(judged.per_point["local"][len(base) :]).all()
+    assert "inserted_local" not in plainly.quality
+    assert plainly.quality["inserted"] == len(new)
 
 
 def test_nothing_to_insert_gives_the_map_back(base):

@@ -72,7 +72,7 @@ def test_with_parallel_axes_it_is_the_step_of_the_4_d_map():
     # a and b₁ are the deviations turned by 45 degrees
     flat = np.ascontiguousarray(Y[:4], np.float32)
     A4, R4 = (np.empty_like(flat) for _ in range(2))
-    assert exact.forces_rows(P, flat, A4, R4, np.empty(1)) == pytest.approx(Z, rel=1e-5)
+    assert exact.Forces(flat.shape[1], 4)(P, flat, A4, R4) == pytest.approx(Z, rel=1e-5)
     np.testing.assert_allclose(A[:4], A4, atol=1e-5)
     np.testing.assert_allclose(R[:4], R4, atol=1e-4)
     np.testing.assert_allclose(A[4], 0, atol=1e-6)

@@ -32,14 +32,13 @@ def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
 
 @pytest.mark.parametrize("dims", [2, 3, 4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 30.0])
-@pytest.mark.parametrize("n", [2, 7, 130])
+@pytest.mark.parametrize("n", [2, 7, 130, 601])
 def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
     P = joint(n)
     Y = rng.normal(size=(n, dims)) * scale
     Yt = np.ascontiguousarray(Y.T, np.float32)
     A, R = np.empty_like(Yt), np.empty_like(Yt)
-    shares = np.empty((n + exact.ROWS - 1) // exact.ROWS)
-    Z = exact.forces_rows(P.astype(np.float32), Yt, A, R, shares)
+    Z = exact.Forces(n, dims)(P.astype(np.float32), Yt, A, R)
     want = plain.gradient(P, Yt.T.astype(np.float64), exaggeration=12.0)
     got = 4 * (12 * A - R / Z).T
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max() + 1e-12
@@ -56,15 +55,15 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
     P = np.maximum(P, P.T)
     Y = np.ascontiguousarray(rng.normal(size=(dims, 151)), np.float32)
     A, R, A2, R2 = (np.empty_like(Y) for _ in range(4))
-    shares = np.empty(3)
-    Z = exact.forces_rows(P, Y, A, R, shares)
-    Z2 = exact.forces_rows_sparse(*_entries(csr_array(P)), Y, A2, R2, shares)
+    both = exact.Forces(151, dims)
+    Z = both(P, Y, A, R)
+    Z2 = both.sparse(*_entries(csr_array(P)), Y, A2, R2)
     assert pytest.approx(Z, rel=1e-6) == Z2
     np.testing.assert_allclose(A2, A, rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(R2, R, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("n", [32, 40, 41])
+@pytest.mark.parametrize("n", [32, 41, 42, 43, 257])
 @pytest.mark.parametrize("dims", [2, 3, 4])
 def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
     steps = 60

@@ -26,6 +26,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.models import Model, capture, wrap_model
 from langscape.models.interface import NAME
 from langscape.models.model import kind_of
+from langscape.models.size import size_of
 
 IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33, 40, 41]
 TARGET = [12, 13, 14, 15]
@@ -75,6 +76,15 @@ def test_outputs_are_those_of_the_plain_eager_model_bit_for_bit(name: str) -> No
         assert any(note.startswith("logits not there") for note in captured.notes)
     assert captured["q"].shape == captured["k"].shape == captured["v"].shape == (3, 4, len(IDS), 8)
     assert captured["hidden"].shape == (4, len(IDS), 32)
+
+
+@pytest.mark.parametrize("name", [*HEARD, *PAIRS])
+def test_the_configuration_alone_tells_how_many_layers_and_heads_there_are(name: str) -> None:
+    model = opened(name)
+    assert size_of(model.network.config) == (model.layers, model.heads)
+    if name in PAIRS:
+        inside = capture(model, IDS, ("attention",), target=TARGET)["decoder_attention"]
+        assert size_of(model.network.config, "decoder") == inside.shape[:2]
 
 
 @pytest.mark.parametrize("name", HEARD)

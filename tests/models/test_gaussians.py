@@ -85,7 +85,10 @@ def test_words_without_contexts_are_left_out_and_none_at_all_is_an_error(model):
     assert g.spread.tolist() == [0.0]
     with pytest.raises(DataError, match="none of the words"):
         gaussians_of(model, ["xyzzy"], [[]])
-    with pytest.raises(SettingsError, match=r"layer 9 is not there.*0 \(the embedding\) to 6"):
+    with pytest.raises(
+        SettingsError,
+        match=r"hidden layer 9 is not there; default has hidden layers 0 \(the embedding\) to 6",
+    ):
         gaussians_of(model, ["tea"], [[Context("tea", 0, 3)]], layer=9)
 
 

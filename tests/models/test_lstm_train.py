@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import run
 
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import capture, open_model
@@ -107,15 +108,16 @@ train_lstm(lines, "cut", Training(dim=16, steps=300, batch=8, length=8, keep=40)
 
 
 @pytest.mark.slow
-def test_the_command_goes_on_where_a_killed_run_had_its_checkpoint(tmp_path: Path) -> None:
+def test_the_command_goes_on_where_a_killed_run_had_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "corpus.txt").write_text("\n".join(LINES), encoding="utf-8")
     killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert [file.name for file in (tmp_path / "cut").iterdir()] == [CHECKPOINT]
     options = ["--dim", "16", "--steps", "300", "--batch", "8", "--length", "8", "--keep", "40"]
-    command = [sys.executable, "-m", "langscape.cli", "train-lstm", "corpus.txt", "--out", "cut", *options]
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
+    monkeypatch.chdir(tmp_path)
+    again = run("train-lstm", "corpus.txt", "--out", "cut", *options)
     assert "went on from step 120" in again.stderr
     assert "step 300 of 300  loss" in again.stderr
     assert "held-out perplexity" in again.stdout
@@ -161,13 +163,10 @@ def test_bad_settings_and_texts_are_named(tmp_path: Path) -> None:
         train_lstm(LINES, tmp_path / "m", SHORT, vocabulary=Vocabulary(("tea", "is", "hot", ".")))
 
 
-def test_the_command_says_what_is_wrong_with_a_text(tmp_path: Path) -> None:
+def test_the_command_says_what_is_wrong_with_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "blank.txt").write_text("\n \n")
-    errors = {"nowhere.txt": "there is no corpus nowhere.txt", "blank.txt": "blank.txt holds no text"}
-    for name, said in errors.items():
-        command = [sys.executable, "-m", "langscape.cli", "train-lstm", name, "--out", "m"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 1
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
+    for name, said in {"nowhere.txt": "there is no corpus nowhere", "blank.txt": "holds no text"}.items():
+        with pytest.raises(FileError, match=said):
+            run("train-lstm", name, "--out", "m")
     assert not (tmp_path / "m").exists()

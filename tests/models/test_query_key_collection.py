@@ -7,7 +7,8 @@ from tests.models.families import DECODERS, PAIRS, built, tokenizer
 from langscape.affinity import head_vectors, heads_of
 from langscape.errors import DataError, MissingError, SettingsError
 from langscape.models import capture, collect_query_key, token_classes, wrap_model
-from langscape.models.classes import CLASSES, find_tagger, parts_of_speech
+from langscape.models.classes import CLASSES
+from langscape.models.taggers import PARTS, find_tagger, parts_of_speech
 
 SENTENCES = ["the red lamp .", "a boat hung over the door", "the boat", "lamp lamp lamp lamp lamp ."]
 
@@ -144,8 +145,33 @@ def test_a_missing_tagger_is_said_with_what_to_do(monkeypatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "spacy", None)
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(MissingError, match=r"en_core_web_sm"):
+    monkeypatch.setitem(sys.modules, "textblob", None)
+    with pytest.raises(MissingError, match=r"pip install textblob"):
         find_tagger()
     with pytest.raises(SettingsError, match="tagger 'stanza'"):
-        find_tagger("stanza")  # type: ignore[arg-type]
+        find_tagger("stanza")
+    with pytest.raises(SettingsError, match="tagger 'textblob:x'"):
+        find_tagger("textblob:x")
+
+
+def test_textblob_tells_nouns_verbs_and_pronouns() -> None:
+    pytest.importorskip("textblob", reason="TextBlob is not installed")
+    tagger = find_tagger("textblob")
+    told = tagger(["They", "counted", "coins", "because", "her", "brother", "is", "late", "."])
+    assert list(told) == [
+        "pronoun", "verb", "noun", "conjunction", "pronoun", "noun", "auxiliary", "adjective", "punctuation",
+    ]  # fmt: skip
+
+
+def test_another_pipeline_of_spacy_is_taken_by_its_folder(tmp_path) -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    nlp = spacy.blank("de")
+    rules = nlp.add_pipe("attribute_ruler")
+    rules.add([[{"LOWER": "haus"}]], {"POS": "NOUN"})
+    rules.add([[{"LOWER": "steht"}]], {"POS": "VERB"})
+    nlp.to_disk(tmp_path / "pipeline")
+    tagger = find_tagger(f"spacy:{tmp_path / 'pipeline'}")
+    assert list(tagger(["Haus", "steht", "da"])) == ["noun", "verb", "other"]
+    assert set(tagger(["Haus", "steht", "da"])) <= set(PARTS)
+    with pytest.raises(MissingError, match="none_such"):
+        find_tagger("spacy:none_such")

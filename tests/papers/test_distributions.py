@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.distributions import checks, experiments, report
+from papers.command import Check, tabled
+from papers.distributions import experiments, report
 from papers.distributions.material import Material
 from papers.distributions.steps import figures
 from papers.distributions.synthetic import sampled, toward_a_neighbour
@@ -79,5 +80,5 @@ def test_the_page_holds_every_table_and_figure(words: Gaussians, tmp_path: Path)
 
 
 def test_a_check_that_fails_says_no() -> None:
-    table = checks.tabled("checks", "", [checks.Check("a", "at least 1", "0.5", False)])
+    table = tabled([Check("a", "at least 1", "0.5", False)])
     assert table.rows[0][3] == "NO"

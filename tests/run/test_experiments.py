@@ -149,7 +149,10 @@ def test_several_texts_stand_together_and_apart(tiny: Path, tmp_path: Path) -> N
     ("settings", "said"),
     [
         ({"runs": 1}, "too few"),
-        ({"layers": [7]}, "layer 7 is not there; this model's hidden layers are 0 to 2"),
+        (
+            {"layers": [7]},
+            "hidden layer 7 is not there; this model has hidden layers 0 \\(the embedding\\) to 2",
+        ),
         ({"heads": [4], "runs": 2}, "head 4 is not there"),
         ({"schedule": "fast", "runs": 2}, "schedule 'fast' is not known"),
         ({"perplexity": 40.0, "runs": 2}, "perplexity 40 needs"),

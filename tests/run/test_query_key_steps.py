@@ -10,11 +10,8 @@ from langscape.data import Map
 from langscape.errors import MissingError, SettingsError
 from langscape.models import get_model
 from langscape.run import Recipe, Store
-from langscape.run.query_key import (
-    class_tables,
-    constant_panels,
-    map_head,
-    map_heads,
+from langscape.run.query_key import class_tables, constant_panels, map_head, map_heads
+from langscape.run.query_key_stored import (
     pack_collected,
     pack_scales,
     read_head,

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import drive
 import pytest
+from tests.commands import at_home_in, run
 from watching import start, wait_until, workers_of
 
 from langscape.cli.store import age, bytes_, seconds, size
-from langscape.errors import SettingsError
+from langscape.errors import LangscapeError, SettingsError
 from langscape.run.recipe import Recipe
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
@@ -73,14 +74,19 @@ def test_the_store_is_listed_sized_checked_and_pruned(store: Store, langscape: C
     assert store.size() == (0, 0)
 
 
-@pytest.mark.slow
-def test_wrong_input_is_one_clear_line(langscape: Callable) -> None:
-    assert "nothing says what to prune" in said(langscape("store", "prune"), 1)
-    assert "'soon' is no length of time" in said(langscape("store", "prune", "--older-than", "soon"), 1)
-    assert "'much' is no size" in said(langscape("store", "prune", "--keep", "much"), 1)
+def test_wrong_input_is_one_clear_line(
+    tmp_path: Path, langscape: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert said(langscape("store", "prune"), 1).startswith("error: nothing says what to prune")
+    at_home_in(tmp_path, monkeypatch)
+    with pytest.raises(LangscapeError, match="'soon' is no length of time"):
+        run("store", "prune", "--older-than", "soon")
+    with pytest.raises(LangscapeError, match="'much' is no size"):
+        run("store", "prune", "--keep", "much")
     for command in ("resume", "cancel", "status"):
-        assert "'beef' is no sweep of this store" in said(langscape("sweep", command, "beef"), 1)
-    assert "no sweeps yet" in said(langscape("sweep", "status"))
+        with pytest.raises(LangscapeError, match="'beef' is no sweep of this store"):
+            run("sweep", command, "beef")
+    assert "no sweeps yet" in run("sweep", "status").output
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ def test_a_prompt_becomes_the_librarys_flow(client):
     own = make_flow(open_model("lstm-tiny", device="cpu"), "the small dog barks .")
     assert view["kind"] == "flow"
     assert view["properties"]["tokens"] == list(own.properties["tokens"])
-    assert view["properties"]["title"] == "lstm-tiny reads “the small dog barks .”"
+    assert view["properties"]["title"] == "Tiny LSTM reads “the small dog barks .”"
     arrays = client.arrays(view)
     for name in ("hidden", "top_chances", "input_weights_0", "colour_cell"):
         np.testing.assert_array_equal(arrays[name], own.arrays[name])

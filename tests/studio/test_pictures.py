@@ -156,6 +156,10 @@ def test_a_vector_of_ones_own_is_inserted_and_one_like_nothing_is_warned_of(clie
     got = client.post("/api/insert", {"job": words, "name": "mine", "vector": vector}).json["words"][0]
     assert got["nearest"][0]["word"] == base.labels[3]
     assert np.allclose(got["xy"], insert(base, [vector]).xy[-1], atol=1e-5)
+    said = ",".join(f"{one:.6g}" for one in vector)
+    view = view_of(client, words, "map", f"?vectors=mine:{said}")
+    assert view["properties"]["labels"] == [*base.labels, "mine"]
+    assert np.allclose(client.arrays(view)["xy"][-1], got["xy"], atol=1e-3)
     odd = client.post("/api/insert", {"job": words, "name": "odd", "vector": (-base.vectors[3]).tolist()})
     assert odd.json["words"][0]["dissimilar"]
     assert "unlike" in odd.json["words"][0]["warning"]
@@ -171,6 +175,15 @@ def test_a_vector_of_ones_own_is_inserted_and_one_like_nothing_is_warned_of(clie
 )  # fmt: skip
 def test_insertions_that_make_no_sense_are_refused(client, words, more):
     assert client.post("/api/insert", {"job": words, **more}).status == 422
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [("mine:1,2", "has 2 numbers"), ("mine", "expected"), ("a:b", "expected")]
+)
+def test_vectors_that_cannot_be_placed_are_refused_with_the_reason(client, words, given, why):
+    got = client.get(f"/api/jobs/{words}/views/map?vectors={given}")
+    assert got.status == 422
+    assert why in got.error["message"]
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_what_does_not_belong_together_is_refused():
     maps = maps_of(capture)
     with pytest.raises(SettingsError, match="needs the map of at least one head"):
         atlas(capture, {})
-    with pytest.raises(SettingsError, match="layer 7 is not in this capture"):
+    with pytest.raises(SettingsError, match="layer 7 is not there; this capture has"):
         atlas(capture, {(7, 0): maps[0, 0]})
     with pytest.raises(DataError, match=r"map of head \(0, 1\) has 2 items"):
         atlas(capture, {(0, 0): maps[0, 0], (0, 1): Map(np.zeros((2, 2)), Items.numbered(2))})

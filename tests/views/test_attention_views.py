@@ -36,11 +36,11 @@ def test_numbers_are_the_models_own_where_a_capture_holds_only_some():
     capture = Capture(whole.tokens, whole.arrays, whole.axes, {**whole.made, **numbers})
     view = attention(capture, 9, 5)
     np.testing.assert_array_equal(view.arrays["attention"], capture["attention"][1, 1].astype(np.float32))
-    with pytest.raises(SettingsError, match="layer 1 is not in this capture, which holds 4, 9"):
+    with pytest.raises(SettingsError, match="layer 1 is not there; this capture has layers 4, 9"):
         attention(capture, 1, 5)
-    with pytest.raises(SettingsError, match="head 6 is not in this capture, which holds 0, 5, 7"):
+    with pytest.raises(SettingsError, match="head 6 is not there; this capture has heads 0, 5, 7"):
         attention(capture, 4, 6)
-    with pytest.raises(SettingsError, match="head 3 is not in this capture, which holds 0 to 2"):
+    with pytest.raises(SettingsError, match="head 3 is not there; this capture has heads 0 to 2"):
         attention(captured(), 0, 3)
 
 
@@ -88,7 +88,7 @@ def test_maximum_and_mean_are_taken_over_queries():
     np.testing.assert_allclose(view.arrays["maximum"][0], capture["attention"][1].max(axis=1), rtol=1e-6)
     np.testing.assert_allclose(view.arrays["mean"][0], capture["attention"][1].mean(axis=1), rtol=1e-6)
     assert view.properties["layers"] == [1]
-    with pytest.raises(SettingsError, match=r"layers \[7\] are not in this capture, which holds 0, 1"):
+    with pytest.raises(SettingsError, match="layer 7 is not there; this capture has layers 0, 1"):
         max_attention(capture, layers=[0, 7])
     with pytest.raises(SettingsError, match="neither"):
         max_attention(capture, show="median")

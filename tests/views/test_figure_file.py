@@ -48,6 +48,8 @@ def test_ringed_items_are_labelled_first_and_named_in_the_legend():
     figure = figure_scatter.draw(view)
     shown = {text.get_text() for text in figure.axes[0].texts}
     assert {f"word{i}" for i in range(595, 600)} <= shown
+    bold = {text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold"}
+    assert bold == {f"word{i}" for i in range(595, 600)}
     assert not overlapping(figure)
     assert "inserted" in texts(figure)
 

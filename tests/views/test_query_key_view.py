@@ -95,9 +95,14 @@ def test_the_map_beside_is_linked_by_token(capture):
     one = made(collected(sentences=1, length=14))
     n = len(one) // 2
     rows = np.array([3, 0, 5])
-    beside = Map(np.zeros((3, 2)), Items(["a", "b", "c"], {"position": one.items.columns["position"][rows]}))
-    view = query_key(collected(sentences=1, length=14), {(0, 0): one}, beside=beside)
+    places = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
+    beside = Map(places, Items(["a", "b", "c"], {"position": one.items.columns["position"][rows]}))
+    view = query_key(collected(sentences=1, length=14), {(0, 0): one}, beside=beside, color="norm")
     assert view.arrays["beside_rows"].tolist() == rows.tolist()
+    figure = drawer(view)(view)
+    left, right = figure.axes[:2]
+    colours = [axes.collections[0].get_facecolors() for axes in (left, right)]
+    np.testing.assert_array_equal(colours[1], colours[0][rows])
     with pytest.raises(DataError, match="does not"):
         query_key(
             collected(sentences=1, length=14), {(0, 0): one},

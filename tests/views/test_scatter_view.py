@@ -165,3 +165,9 @@ def test_properties_are_json_whatever_the_settings_hold():
         "f": 0,
     }
     assert view.properties["notes"] == ["careful"]
+
+
+def test_settings_are_said_in_few_digits():
+    assert scatter(small(settings={"perplexity": 11 / 3, "seed": 123456})).properties["subtitle"] == (
+        "perplexity 3.667 · seed 123456"
+    )

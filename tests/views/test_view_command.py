@@ -2,9 +2,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests import commands
 
-from langscape.cli.app import app
 from langscape.data import Items, Map
 from langscape.errors import LangscapeError, SettingsError
 from langscape.views import page as pages
@@ -29,12 +28,11 @@ def opened(monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["view", *map(str, arguments)], catch_exceptions=False)
+    return commands.run("view", *arguments)
 
 
 def test_a_page_is_written_where_asked_and_opened(saved, opened, tmp_path):
     result = run(saved, "--out", tmp_path / "map.html", "--color", "kind", "--quantiles", 5)
-    assert result.exit_code == 0
     assert result.stdout.strip() == str(tmp_path / "map.html")
     assert opened == [(tmp_path / "map.html").as_uri()]
     page = (tmp_path / "map.html").read_text(encoding="utf-8")
@@ -52,7 +50,7 @@ def test_without_out_a_temporary_page_is_made_and_its_path_printed(saved, opened
 
 
 def test_pictures_are_written_too(saved, opened, tmp_path):
-    assert run(saved, "--out", tmp_path / "map.svg", "--no-open").exit_code == 0
+    run(saved, "--out", tmp_path / "map.svg", "--no-open")
     assert (tmp_path / "map.svg").read_text().startswith("<?xml")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from langscape.affinity.tokens import place
 from langscape.data import Capture, Items, frozen
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
@@ -131,7 +132,7 @@ def head_vectors(
     role = of or capture.made.get("role") or _role(capture)
     before = "" if role == "self" else f"{role}_"
     q, k = f"{before}q", f"{before}k"
-    at = _place(capture, q, "layer", layer), _place(capture, q, "head", head)
+    at = place(capture, q, "layer", layer), place(capture, q, "head", head)
     Q, K = capture[q][at], capture[k][at]
     for name, array in (("queries", Q), ("keys", K)):
         if not np.isfinite(array).all():
@@ -204,15 +205,6 @@ def _role(capture: Capture) -> str:
 def _held(capture: Capture, of: str, noun: str) -> list[int]:
     count = capture[of].shape[0 if noun == "layer" else 1]
     return [int(one) for one in capture.made.get(f"{noun}s", {}).get(of, range(count))]
-
-
-def _place(capture: Capture, of: str, noun: str, number: int) -> int:
-    held = _held(capture, of, noun)
-    if number not in held:
-        whole = len(held) > 1 and held == list(range(len(held)))
-        listed = f"0 to {len(held) - 1}" if whole else ", ".join(str(one) for one in held)
-        raise SettingsError(f"{noun} {number} is not in this capture; its {noun}s are {listed}")
-    return held.index(number)
 
 
 def _items(capture: Capture, side: str, vectors: np.ndarray) -> Items:

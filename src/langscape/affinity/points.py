@@ -18,6 +18,9 @@ Metric = Literal["euclidean", "cosine"]
 EXACT_UP_TO = 2500
 """Points up to which every pair has a probability; above, only each point's nearest neighbours."""
 
+LARGEST = 1e15
+"""Numbers up to which squared distances stay within float32, in which neighbours are found."""
+
 
 def points(
     X: Any,
@@ -141,6 +144,9 @@ def checked_matrix(X: Any) -> np.ndarray:
             f"{len(rows)} of {len(X)} rows hold NaN or infinity (the first is row {rows[0]}); "
             "remove or repair them"
         )
+    most = max(float(X.max()), -float(X.min()))
+    if most > LARGEST:
+        raise DataError(f"the vectors hold numbers up to {most:.1e}, too large to be squared; rescale them")
     return X
 
 

@@ -24,8 +24,12 @@ from langscape.kernels.linear import blocks, side_by_side
 
 By = Literal["attention", "distance"]
 
-SHARE = 0.3
+SHARE = 0.15
 """Of a row by attention, the part that is within-queries or within-keys affinity."""
+
+REACH = 0.45
+"""Of all keys, the part that a query's row reaches, as a perplexity. Some heads attend to everything and some
+to one key; neither draws well, and at one reach maps tell more of both (bench/query_key_maps.py)."""
 
 STRONGEST = 250
 """Keys that a query's row keeps among many tokens. With 90, special tokens fill the rows where kept."""
@@ -75,16 +79,20 @@ def query_key(
     c: float | None = None,
     metric: Metric = "euclidean",
     share: float = SHARE,
+    reach: float = REACH,
     perplexity: float = 30.0,
     special: Literal["keep", "drop"] = "keep",
     seed: int = 0,
 ) -> Affinities:
     """The joint P of a head's queries and keys, queries first; items say of each which it is.
 
-    by="attention": a query's row is the softmax of its scores over all keys of all sentences, a key's what it
-    gets from each query, scaled to 1; `share` of each row is ordinary affinity among queries, or among keys.
-    It depends neither on c nor on a translation. by="distance" is document 001's: the aligned vectors,
-    scaled by c (√ of the ratio of median norms if left out), Euclidean or cosine.
+    by="attention": a query's row is the softmax of its scores over all keys of all sentences, at the
+    temperature where its perplexity is `reach` times their number (0 leaves it as the model has it). A key's
+    row is what it gets from each query, scaled to 1. `share` of each row is ordinary affinity, of that
+    `perplexity`, among queries or among keys. It depends neither on c nor on a translation.
+
+    by="distance" is document 001's: the aligned vectors, scaled by c (√ of the ratio of median norms if left
+    out), Euclidean or cosine.
     """
     one = capture if isinstance(capture, HeadVectors) else _named(capture, layer, head, special)
     if by not in ("attention", "distance"):
@@ -102,10 +110,13 @@ def query_key(
         return Affinities(near.P, near.items, made, vectors=near.vectors, metric=metric, notes=one.notes)
     if not 0 <= share < 1:
         raise SettingsError(f"share {share} must be from 0 to below 1: the part of within-cloud affinities")
-    P = _by_attention(one, share, perplexity, seed)
-    return Affinities(
-        P, one.items(), {**made, "share": float(share), "perplexity": perplexity}, notes=one.notes
-    )
+    if not 0 <= reach < 1:
+        raise SettingsError(
+            f"reach {reach} must be from 0, the softmax as it is, to below 1: a part of the keys"
+        )
+    P = _by_attention(one, share, float(reach), perplexity, seed)
+    made |= {"share": float(share), "reach": float(reach), "perplexity": perplexity}
+    return Affinities(P, one.items(), made, notes=one.notes)
 
 
 def _named(capture: Capture, layer: int | None, head: int | None, special: Any) -> HeadVectors:
@@ -114,10 +125,11 @@ def _named(capture: Capture, layer: int | None, head: int | None, special: Any) 
     return head_vectors(capture, layer, head, special=special)
 
 
-def _by_attention(one: HeadVectors, share: float, perplexity: float, seed: int) -> Any:
+def _by_attention(one: HeadVectors, share: float, reach: float, perplexity: float, seed: int) -> Any:
     n, m = len(one.Q), len(one.K)
+    sharp = _sharpness(one, reach)
     if n + m <= EXACT_UP_TO:
-        weights = _softmax(one.scores().astype(np.float64))
+        weights = _softmax(one.scores().astype(np.float64) * sharp[:, None])
         rows = np.zeros((n + m, n + m), np.float32)
         rows[:n, n:] = (1 - share) * weights
         rows[n:, :n] = (1 - share) * (weights / np.maximum(weights.sum(axis=0), 1e-300)).T
@@ -125,7 +137,7 @@ def _by_attention(one: HeadVectors, share: float, perplexity: float, seed: int) 
             if share and len(side) > 2:
                 rows[part, part] = share * conditional(side, _perplexities(perplexity, len(side)))
         return joint_from_dense(rows)
-    across, back = ((1 - share) * part for part in _strongest(one, STRONGEST))
+    across, back = ((1 - share) * part for part in _strongest(one, sharp, STRONGEST))
     within: list[Any] = [None, None]
     for at, side in enumerate((one.Q, one.K)):
         if share and len(side) > 2:
@@ -137,6 +149,25 @@ def _by_attention(one: HeadVectors, share: float, perplexity: float, seed: int) 
     return csr_array(((joint.data / total).astype(np.float32), joint.indices, joint.indptr), (n + m, n + m))
 
 
+def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
+    """What each query's scores are multiplied with so that their softmax reaches that part of the keys."""
+    from langscape.kernels.perplexity import conditional_rows
+
+    n, m = len(one.Q), len(one.K)
+    sharp = np.ones(n, np.float32)
+    if not reach or m < 4:
+        return sharp
+    target = np.log(max(1.0, reach * m))
+    for part in blocks(n):
+        scores = one.scores(part)
+        below = (scores.max(axis=1, keepdims=True) - scores).astype(np.float64)
+        found = np.empty(len(scores))
+        conditional_rows(below, 0, np.full(len(scores), target), False, np.empty_like(scores), found)
+        # equal scores are even at any temperature
+        sharp[part] = np.where(np.ptp(below, axis=1) > 0, found, 1.0)
+    return sharp
+
+
 def _perplexities(perplexity: float, n: int) -> np.ndarray:
     return checked_perplexity(max(1.0, min(perplexity, (n - 1) / 3)), n)
 
@@ -146,20 +177,20 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _strongest(one: HeadVectors, keep: int) -> tuple[csr_array, csr_array]:
+def _strongest(one: HeadVectors, sharp: np.ndarray, keep: int) -> tuple[csr_array, csr_array]:
     """Each query's weights on its `keep` strongest keys, and each key's from its strongest queries."""
     n, m = len(one.Q), len(one.K)
     total = np.empty(n, np.float32)
 
     def of_queries(part: slice) -> np.ndarray:
-        scores = one.scores(part)
+        scores = one.scores(part) * sharp[part, None]
         top = scores.max(axis=1)
         total[part] = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
         return scores
 
     across = _kept(of_queries, n, m, keep)
     # what a key gets is the query's softmax, so the query's own total comes off its scores
-    back = _kept(lambda part: (one.scores(columns=part) - total[:, None]).T, m, n, keep)
+    back = _kept(lambda part: (one.scores(columns=part) * sharp[:, None] - total[:, None]).T, m, n, keep)
     return across, back
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +23,13 @@ ENOUGH = 0.1
 """The fine search looks only where so many queries count, as a share of the most that count for any c: among
 97 values some have three queries that happen to agree, and such a c is worth nothing on other sentences."""
 
+CLEAR = 2.0
+"""Standard errors that a c must gain over c = 1 to be taken: with none, noise is taken too, and one head in
+six is worse off on other sentences."""
+
+BLOCKS = 20
+"""Parts of the sentences of which each is left out once, to see how far a gain depends on them."""
+
 Metric = Literal["weighted", "scaled", "norms"]
 _METRICS = ("weighted", "scaled", "norms")
 
@@ -40,6 +47,7 @@ class Scales:
     correlation  (heads, 3) mean weighted correlation at c = 1, at c and at fine_c
     held         (heads, 3) the metric on sentences that the choice had not seen: at c = 1, at the
                  constant and at the fine c that the other half of the sentences chose
+    clear        standard errors that c had to gain over c = 1; where none did, c is 1
     """
 
     metric: str
@@ -56,6 +64,7 @@ class Scales:
     fine_counted: np.ndarray
     correlation: np.ndarray
     held: np.ndarray
+    clear: float = 0.0
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -93,6 +102,7 @@ def choose_scale(
     heads: Sequence[tuple[int, int]] | None = None,
     constants: Sequence[float] = CONSTANTS,
     fine: int = FINE,
+    clear: float = CLEAR,
     special: Literal["keep", "drop"] = "keep",
     seed: int = 0,
     progress: Progress | None = None,
@@ -102,9 +112,11 @@ def choose_scale(
     "weighted": for each query, the correlation of dot product and distance over the keys of its sentence
     nearer than d, weighted by (d − distance)², averaged over queries; d is that percentile of the head's
     distances, pooled over all constants. "scaled": the sum of these over the number of counted queries of
-    *all* heads for that constant. "norms": c = √(median‖q‖/median‖k‖). The lowest wins.
+    *all* heads for that constant. "norms": c = √(median‖q‖/median‖k‖).
 
-    With the document's percentile of 0.5 most counted queries have two keys, and a correlation of ±1;
+    The one wins that is surely the lowest: lower than c = 1 after `clear` standard errors (a jackknife over
+    twenty parts of the sentences) are taken off; where none is, c stays 1. clear=0 is the document's: the
+    lowest wins. With its percentile of 0.5 most counted queries have two keys, and a correlation of ±1;
     percentile=5, least_keys=3 gives a choice that also holds on sentences it has not seen.
     """
     if metric not in _METRICS:
@@ -116,6 +128,8 @@ def choose_scale(
     tried = tuple(float(c) for c in constants)
     for c in tried:
         check_scale(c)
+    if not 0 <= clear < np.inf:
+        raise SettingsError(f"clear {clear} must be 0 or more: standard errors that c must gain over c = 1")
     if not tried:
         raise SettingsError("constants is empty; give at least one value of c")
     chosen = heads_of(capture) if heads is None else [(int(a), int(b)) for a, b in heads]
@@ -123,22 +137,32 @@ def choose_scale(
     spaced = (
         np.geomspace(min(tried), max(tried), max(2, fine)) if min(tried) < max(tried) else np.array(tried)
     )
-    settings = (float(percentile), int(least_keys), np.array(tried), spaced)
-    whole, seen, unseen, ratios = [], [], [], []
-    sides = _halves(capture, seed)
+    settings = _Settings(metric, float(percentile), int(least_keys), np.array(tried), spaced, float(clear))
+    measured: tuple[list[_Measured], ...] = ([], [], [])
+    ratios = []
+    parts = _parts(capture, seed)
     for done, key in enumerate(chosen):
         one = head_vectors(capture, *key, special=special)
         ratios.append(norm_ratio(one.Q, one.K))
-        whole.append(_measured(one, None, settings, (ratios[-1], 1.0)))
-        for side, into in zip(sides, (seen, unseen), strict=True):
-            into.append(_measured(one, side, settings, (ratios[-1], 1.0)))
+        for side, into in zip((None, 0, 1), measured, strict=True):
+            into.append(_measured(one, parts, side, settings, (ratios[-1], 1.0)))
         tell(Step(done + 1, len(chosen), "choosing c"))
-    return _chosen(metric, settings, chosen, whole, seen, unseen, np.array(ratios), capture.notes)
+    return _chosen(settings, chosen, *measured, np.array(ratios), capture.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Settings:
+    metric: str
+    percentile: float
+    least: int
+    constants: np.ndarray
+    fine: np.ndarray
+    clear: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """Sums of correlations and counted queries at every constant, fine value and extra value of c."""
+    """Sums of correlations and counted queries, (blocks, values), at every constant, fine and extra c."""
 
     threshold: float
     sums: np.ndarray
@@ -146,14 +170,16 @@ class _Measured:
 
 
 def _measured(
-    one: HeadVectors, side: np.ndarray | None, settings: Any, extra: tuple[float, ...]
+    one: HeadVectors, parts: np.ndarray, side: int | None, settings: _Settings, extra: tuple[float, ...]
 ) -> _Measured:
-    percentile, least, constants, fine = settings
-    every = np.concatenate([constants, fine, extra])
+    """What a head's queries say for every c; `side` takes only the sentences whose part is odd, or even."""
+    every = np.concatenate([settings.constants, settings.fine, extra])
     pairs = one.pairs
-    kept = np.ones(len(pairs), bool) if side is None else side[one.queries.columns["sentence"][pairs.query]]
+    block = parts[one.queries.columns["sentence"]]
+    kept = np.ones(len(pairs), bool) if side is None else block[pairs.query] % 2 == side
+    sums, counts = np.zeros((BLOCKS, len(every))), np.zeros((BLOCKS, len(every)), np.int64)
     if not kept.any():
-        return _Measured(np.nan, np.zeros(len(every)), np.zeros(len(every), np.int64))
+        return _Measured(np.nan, sums, counts)
     query, key, score = pairs.query[kept], pairs.key[kept], pairs.score[kept]
     rows, columns = np.unique(query), np.unique(key)
     Q, K = one.Q.astype(np.float64), one.K.astype(np.float64)
@@ -166,23 +192,24 @@ def _measured(
     def squared(c: float) -> np.ndarray:
         return np.maximum(a / (c * c) + (c * c) * b - 2 * g, 0.0)
 
-    pool = np.concatenate([squared(c) for c in constants])
-    limit = float(np.sqrt(np.percentile(pool, percentile)))
-    sums, counts = np.zeros(len(every)), np.zeros(len(every), np.int64)
+    pool = np.concatenate([squared(c) for c in settings.constants])
+    limit = float(np.sqrt(np.percentile(pool, settings.percentile)))
     for at, c in enumerate(every):
         far = squared(c)
         near = np.flatnonzero(far < limit * limit)
-        sums[at], counts[at] = _correlations(query[near], score[near], np.sqrt(far[near]), limit, least)
+        counted, value = _correlations(query[near], score[near], np.sqrt(far[near]), limit, settings.least)
+        sums[:, at] = np.bincount(block[counted], value, minlength=BLOCKS)
+        counts[:, at] = np.bincount(block[counted], minlength=BLOCKS)
     return _Measured(limit, sums, counts)
 
 
 def _correlations(
     query: np.ndarray, x: np.ndarray, y: np.ndarray, limit: float, least: int
-) -> tuple[float, int]:
-    """Sum over queries of the weighted correlation of x with y, and how many queries counted."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The queries that count, and the weighted correlation of x with y of each."""
     if not len(query):
-        return 0.0, 0
-    _, group, size = np.unique(query, return_inverse=True, return_counts=True)
+        return np.zeros(0, np.intp), np.zeros(0)
+    asked, group, size = np.unique(query, return_inverse=True, return_counts=True)
     w = (limit - y) ** 2
     total = np.bincount(group, w)
     safe = np.where(total > 0, total, 1.0)
@@ -192,23 +219,22 @@ def _correlations(
     scale = np.sqrt(varx * vary)
     # keys at one distance, or of one product, have no correlation
     valid = (size >= least) & (total > 0) & (scale > 1e-12 * np.maximum(np.abs(cov), 1e-300)) & (scale > 0)
-    return float(np.clip(cov[valid] / scale[valid], -1, 1).sum()), int(valid.sum())
+    return asked[valid], np.clip(cov[valid] / scale[valid], -1, 1)
 
 
-def _halves(capture: Capture, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two halves of the sentences, as a truth value per sentence."""
+def _parts(capture: Capture, seed: int) -> np.ndarray:
+    """The part of every sentence, as even as can be: odd and even parts are two halves."""
     sentence = np.asarray(capture.made.get("sentence", [0]))
     n = int(sentence.max()) + 1
     if "target" in capture.made:
         n = max(n, int(np.max(capture.made["target"].get("sentence", [0]))) + 1)
-    first = np.zeros(n, bool)
-    first[np.random.default_rng(seed).permutation(n)[: (n + 1) // 2]] = True
-    return first, ~first
+    part = np.empty(n, np.int64)
+    part[np.random.default_rng(seed).permutation(n)] = np.arange(n) % BLOCKS
+    return part
 
 
 def _chosen(
-    metric: str,
-    settings: Any,
+    settings: _Settings,
     heads: list[tuple[int, int]],
     whole: list[_Measured],
     seen: list[_Measured],
@@ -216,35 +242,27 @@ def _chosen(
     ratios: np.ndarray,
     notes: tuple[str, ...],
 ) -> Scales:
-    percentile, least, constants, fine = settings
     if not heads:
         raise DataError("there are no heads to choose c for")
-    n, rows = len(constants), np.arange(len(heads))
-    grid = np.concatenate([constants, fine])
-    one = len(grid) + 1
-    means = _by("weighted", whole)
-    values = _by("weighted" if metric == "norms" else metric, whole)
-    counts = np.stack([m.counts for m in whole])
-    if metric == "norms":
-        at = fine_at = np.full(len(heads), len(grid))
+    n, rows = len(settings.constants), np.arange(len(heads))
+    grid = np.concatenate([settings.constants, settings.fine])
+    of = "weighted" if settings.metric == "norms" else settings.metric
+    means, values, test = _by("weighted", whole), _by(of, whole), _by(of, unseen)
+    counts = _counts(whole)
+    if settings.metric == "norms":
+        at = fine_at = learned = learned_fine = np.full(len(heads), len(grid))
         c = fine_c = ratios
-        learned = learned_fine = at
     else:
-        at = _least(values[:, :n])
-        fine_at = n + _least(_enough(values, counts)[:, n : len(grid)])
-        some, some_fine = counts[:, :n].any(axis=1), counts[:, n : len(grid)].any(axis=1)
-        c = np.where(some, grid[at], np.nan)
-        fine_c = np.where(some_fine, grid[fine_at], np.nan)
-        half = _by(metric, seen)
-        learned = _least(half[:, :n])
-        half = _enough(half, np.stack([m.counts for m in seen]))
-        learned_fine = n + _least(half[:, n : len(grid)])
-    test = _by("weighted" if metric == "norms" else metric, unseen)
+        at, fine_at = _best(settings, whole)
+        learned, learned_fine = _best(settings, seen)
+        one = np.append(grid, [np.nan, 1.0])
+        c = np.where(counts[:, :n].any(axis=1), one[at], np.nan)
+        fine_c = np.where(counts[:, n : len(grid)].any(axis=1), one[fine_at], np.nan)
     return Scales(
-        metric,
-        percentile,
-        least,
-        tuple(constants.tolist()),
+        settings.metric,
+        settings.percentile,
+        settings.least,
+        tuple(settings.constants.tolist()),
         np.array(heads, np.int64),
         c,
         values[:, :n],
@@ -253,17 +271,53 @@ def _chosen(
         fine_c,
         values[rows, fine_at],
         counts[rows, fine_at],
-        np.column_stack([means[:, one], means[rows, at], means[rows, fine_at]]),
-        np.column_stack([test[:, one], test[rows, learned], test[rows, learned_fine]]),
+        np.column_stack([means[:, -1], means[rows, at], means[rows, fine_at]]),
+        np.column_stack([test[:, -1], test[rows, learned], test[rows, learned_fine]]),
+        settings.clear,
         notes,
     )
 
 
-def _by(metric: str, measured: list[_Measured]) -> np.ndarray:
-    """The metric of every head at every c; NaN where no query of the head counted."""
-    sums, counts = np.stack([m.sums for m in measured]), np.stack([m.counts for m in measured])
+def _best(settings: _Settings, measured: list[_Measured]) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the c of every head, among the constants and among the fine values; the last is c = 1."""
+    n, fine = len(settings.constants), len(settings.constants) + len(settings.fine)
+    values = _sure(settings, measured) if settings.clear else _by(settings.metric, measured)
+    searched = _enough(values, _counts(measured))
+    return _least(values, slice(0, n)), _least(searched, slice(n, fine))
+
+
+def _sure(settings: _Settings, measured: list[_Measured]) -> np.ndarray:
+    """By how much each c of each head is lower than c = 1 at least, negative; NaN where that is not clear.
+
+    What may be chance is taken off: `clear` standard errors of the difference, found by leaving out each
+    block of sentences once (the jackknife).
+    """
+    gain = _by(settings.metric, measured)
+    gain = gain - gain[:, -1:]
+    without = np.stack([_by(settings.metric, measured, block) for block in range(BLOCKS)])
+    without -= without[:, :, -1:]
+    used = np.stack([m.counts[:, -1] > 0 for m in measured], axis=1)[:, :, None]
+    many = np.maximum(used.sum(axis=0), 1)
+    mean = np.where(used, without, 0).sum(axis=0) / many
+    error = np.sqrt((many - 1) / many * np.where(used, (without - mean) ** 2, 0).sum(axis=0))
+    bound = gain + settings.clear * error
+    with np.errstate(invalid="ignore"):
+        return np.where((bound < 0) & (many > 1), bound, np.nan)
+
+
+def _by(metric: str, measured: list[_Measured], without: int | None = None) -> np.ndarray:
+    """The metric of every head at every c; NaN where no query counted. `without` leaves out a block."""
+    sums = np.stack([m.sums.sum(axis=0) for m in measured])
+    counts = _counts(measured)
+    if without is not None:
+        sums = sums - np.stack([m.sums[without] for m in measured])
+        counts = counts - np.stack([m.counts[without] for m in measured])
     over = counts if metric == "weighted" else np.broadcast_to(counts.sum(axis=0), counts.shape)
     return np.where(counts > 0, sums / np.maximum(over, 1), np.nan)
+
+
+def _counts(measured: list[_Measured]) -> np.ndarray:
+    return np.stack([m.counts.sum(axis=0) for m in measured])
 
 
 def _enough(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -271,5 +325,7 @@ def _enough(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.where(counts >= ENOUGH * counts.max(axis=1, keepdims=True), values, np.nan)
 
 
-def _least(values: np.ndarray) -> np.ndarray:
-    return np.argmin(np.where(np.isnan(values), np.inf, values), axis=1)
+def _least(values: np.ndarray, part: slice) -> np.ndarray:
+    """The place of the least value within the part; the last place of all where there is none."""
+    within = np.where(np.isnan(values[:, part]), np.inf, values[:, part])
+    return np.where(np.isinf(within).all(axis=1), values.shape[1] - 1, part.start + within.argmin(axis=1))

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from langscape.data import Capture, Items
-from langscape.errors import SettingsError
+from langscape.errors import SettingsError, not_there
 
 
 def array_named(capture: Capture, of: str) -> np.ndarray:
@@ -25,9 +25,7 @@ def place(capture: Capture, of: str, noun: Literal["layer", "head"], number: int
     count = capture[of].shape[0 if noun == "layer" else 1]
     held = list(capture.made.get(f"{noun}s", {}).get(of, range(count)))
     if number not in held:
-        whole = held == list(range(len(held))) and len(held) > 1
-        listed = f"0 to {len(held) - 1}" if whole else ", ".join(str(one) for one in held)
-        raise SettingsError(f"{noun} {number} is not in this capture; its {noun}s are {listed}")
+        raise not_there(noun, number, held, "this capture")
     return held.index(number)
 
 

@@ -29,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 120},
 )
 
 

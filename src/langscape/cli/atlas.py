@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.outputs import write_columns
+from langscape.cli import choices
+from langscape.cli.outputs import check_outs, write_columns
 from langscape.cli.terminal import bar, say
-from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.run.atlas import Atlas
@@ -23,34 +24,34 @@ def register(app: typer.Typer) -> None:
 
 
 def atlas(
-    model: str = typer.Argument("default", help="default, decoder, a folder, or a Hub id."),
-    text: Path = typer.Option(None, "--text", "-t", help="A text file; a sample text if left out."),
+    model: str = choices.MODEL,
+    text: Path = choices.TEXT,
     special: str = typer.Option("drop", help="Special tokens such as [CLS] on the maps: keep or drop."),
     restarts: int = typer.Option(8, min=1, help="Runs per head; the lowest KL is kept."),
-    steps: int = typer.Option(1000, min=1, help="Steps of each run."),
-    layers: str = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11."),
-    cut: bool = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part."),
+    steps: int = choices.STEPS,
+    layers: str = choices.LAYERS,
+    cut: bool = choices.CUT,
     sort: str = typer.Option("interest", help="Rank heads by this score."),
     show: int = typer.Option(15, min=0, help="How many heads to print; 0 prints all."),
     side: str = typer.Option(None, help="Of an encoder–decoder: encoder or decoder; encoder if left out."),
     target: Path = typer.Option(None, help="What the decoder of an encoder–decoder reads: a text file."),
-    seed: int = typer.Option(0, help="The same seed gives the same maps, bit for bit."),
+    seed: int = choices.SEED,
     out: list[Path] = typer.Option(
         [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf), a table (.csv), or a folder."
     ),
 ) -> None:
     """Map every head of a model, rank them, name what they do and group those that attend alike."""
-    _check(out)
-    if special not in ("keep", "drop"):
-        raise SettingsError(f"--special {special} is not known; use keep or drop")
-    if side not in (None, "encoder", "decoder"):
-        raise SettingsError(f"--side {side} is not known; use encoder or decoder")
+    check_outs(out, SUFFIXES, folder=True)
+    choices.check_choice("special", special, "keep", "drop")
+    choices.check_choice("side", side, None, "encoder", "decoder")
+    chosen = choices.numbers(layers)
+    choices.check_numbers(model, layers=chosen, side=side)
     from langscape.run import Recipe, Store
     from langscape.run.atlas import unpack_atlas
 
     settings: dict[str, Any] = {
-        "model": absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
-        "layers": numbers(layers), "steps": steps, "side": side,
+        "model": choices.absolute(model), "special": special, "restarts": restarts, "seed": seed, "cut": cut,
+        "layers": chosen, "steps": steps, "side": side,
     }  # fmt: skip
     inputs = {name: path for name, path in (("text", text), ("target", target)) if path is not None}
     with bar(f"atlas of {model}") as progress:
@@ -58,7 +59,7 @@ def atlas(
     for line in table(made, sort, show):
         typer.echo(line)
     say(*dict.fromkeys((*made.capture.notes, *made.notes)))
-    title = f"Heads of {Path(model).name} over {text.name if text else 'a sample text'}"
+    title = f"Heads of {model_title(model)} over {text.name if text else 'a sample text'}"
     for path in out:
         for file in _files(path):
             _write(made, file, title)
@@ -98,14 +99,6 @@ def _figure(value: float) -> str:
     return "–" if value != value else f"{value:.3f}"
 
 
-def _check(outs: list[Path]) -> None:
-    for out in outs:
-        if out.suffix and out.suffix.lower() not in SUFFIXES and not out.is_dir():
-            raise SettingsError(
-                f"--out {out} has no suffix that is known; use {', '.join(SUFFIXES)}, or a folder"
-            )
-
-
 def _files(out: Path) -> list[Path]:
     if out.suffix.lower() in SUFFIXES and not out.is_dir():
         return [out]
@@ -119,27 +112,3 @@ def _write(made: Atlas, file: Path, title: str) -> None:
         from langscape.views import write
 
         write(made.view(title), file)
-
-
-def absolute(model: str) -> str:
-    """A folder by its whole path, so that the store knows it from anywhere."""
-    path = Path(model).expanduser()
-    return (
-        str(path.resolve()) if path.is_dir() and ("/" in model or (path / "config.json").exists()) else model
-    )
-
-
-def numbers(text: str | None, option: str = "--layers") -> list[int] | None:
-    """Numbers written as 0-3 or 0,5,11."""
-    if text is None:
-        return None
-    found: list[int] = []
-    try:
-        for part in text.split(","):
-            low, dash, high = part.strip().partition("-")
-            found += range(int(low), int(high) + 1) if dash else [int(low)]
-    except ValueError:
-        found = []
-    if not found:
-        raise SettingsError(f"{option} {text} is not understood; write 0-3, or 0,5,11")
-    return sorted(set(found))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.atlas import absolute, numbers
-from langscape.cli.outputs import write_columns
+from langscape.cli import choices
+from langscape.cli.outputs import check_outs, write_columns
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet", ".html", ".png", ".svg", ".pdf")
 
-MODEL = typer.Argument("default", help="default, decoder, a folder, or a Hub id.")
 SPECIAL = typer.Option("keep", help="Special tokens such as [CLS]: keep (the document's) or drop.")
 PERPLEXITY = typer.Option(20.0, help="Of the hidden states; heads need none.")
-STEPS = typer.Option(1000, min=1, help="Steps of each run.")
 SCHEDULE = typer.Option("ours", help="ours, or document: learning rate 5, no gains, no exaggeration.")
-LAYERS = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11.")
 HEADS = typer.Option(None, help="Only these heads of each layer: 0-3 or 0,5,11.")
-CUT = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part.")
 WORKERS = typer.Option(None, min=0, help="Worker processes; one per core if left out, 0 for this one.")
 CLUSTER = typer.Option(None, help="A Dask scheduler (tcp://…), or local.")
 OUT = typer.Option(
@@ -41,24 +37,24 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    model: str = MODEL,
+    model: str = choices.MODEL,
     text: list[Path] = typer.Option(
         [], "--text", "-t", help="A text file; may be given several times. A sample text if left out."
     ),
     runs: int = typer.Option(100, min=2, help="Runs of each hidden state and each head."),
-    layers: str = LAYERS,
+    layers: str = choices.LAYERS,
     heads: str = HEADS,
     special: str = SPECIAL,
     perplexity: float = PERPLEXITY,
-    steps: int = STEPS,
+    steps: int = choices.STEPS,
     schedule: str = SCHEDULE,
-    cut: bool = CUT,
+    cut: bool = choices.CUT,
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     out: list[Path] = OUT,
 ) -> None:
     """Compare KL of hidden-state t-SNE and of attention-head t-SNE, layer by layer, as box plots."""
-    _check(out, special, schedule)
+    chosen = _chosen(model, out, special, schedule, layers, heads)
     from langscape.run.experiments import compared, comparison, finish
 
     texts = {path.name: path for path in text} if text else None
@@ -67,11 +63,11 @@ def compare(
             "two texts have the same file name; rename one, so that the table tells them apart"
         )
     settings: dict[str, Any] = {
-        "layers": numbers(layers), "heads": numbers(heads, "--heads"), "runs": runs, "special": special,
+        **chosen, "runs": runs, "special": special,
         "perplexity": perplexity, "steps": steps, "schedule": schedule, "cut": cut,
     }  # fmt: skip
     with bar("compare") as progress:
-        sweep = comparison(absolute(model), texts, **settings)
+        sweep = comparison(choices.absolute(model), texts, **settings)
         finish(sweep, workers, cluster, progress)
     made = compared(sweep, model)
     shown = ("layer", "method", "runs", "mean", "sd", "sd_of_one", "q1", "median", "q3")
@@ -79,33 +75,33 @@ def compare(
 
 
 def robustness(
-    model: str = MODEL,
-    text: Path = typer.Option(None, "--text", "-t", help="A text file; a sample text if left out."),
+    model: str = choices.MODEL,
+    text: Path = choices.TEXT,
     repeats: int = typer.Option(1000, min=2, help="Disturbed texts, and undisturbed runs beside them."),
     share: float = typer.Option(
         0.05, help="Share of the tokens replaced, each by another token of the text."
     ),
-    layers: str = LAYERS,
+    layers: str = choices.LAYERS,
     heads: str = HEADS,
     special: str = SPECIAL,
     perplexity: float = PERPLEXITY,
-    steps: int = STEPS,
+    steps: int = choices.STEPS,
     schedule: str = SCHEDULE,
-    cut: bool = CUT,
+    cut: bool = choices.CUT,
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     out: list[Path] = OUT,
 ) -> None:
     """Replace a share of the tokens again and again: how much more does the KL of both methods vary?"""
-    _check(out, special, schedule)
+    chosen = _chosen(model, out, special, schedule, layers, heads)
     from langscape.run.experiments import disturbance, disturbed, finish
 
     settings: dict[str, Any] = {
-        "layers": numbers(layers), "heads": numbers(heads, "--heads"), "repeats": repeats, "share": share,
+        **chosen, "repeats": repeats, "share": share,
         "special": special, "perplexity": perplexity, "steps": steps, "schedule": schedule, "cut": cut,
     }  # fmt: skip
     with bar("robustness") as progress:
-        sweep = disturbance(absolute(model), text, **settings)
+        sweep = disturbance(choices.absolute(model), text, **settings)
         finish(sweep, workers, cluster, progress)
     made = disturbed(sweep, model, share)
     shown = (
@@ -122,16 +118,16 @@ def robustness(
     _deliver(made, out, shown, lambda row: row["method"] != "head")
 
 
-def _check(outs: list[Path], special: str, schedule: str) -> None:
-    for out in outs:
-        if out.suffix and out.suffix.lower() not in SUFFIXES and not out.is_dir():
-            raise SettingsError(
-                f"--out {out} has no suffix that is known; use {', '.join(SUFFIXES)}, or a folder"
-            )
-    if special not in ("keep", "drop"):
-        raise SettingsError(f"--special {special} is not known; use keep or drop")
-    if schedule not in ("ours", "document"):
-        raise SettingsError(f"--schedule {schedule} is not known; use ours or document")
+def _chosen(
+    model: str, outs: list[Path], special: str, schedule: str, layers: str | None, heads: str | None
+) -> dict[str, list[int] | None]:
+    """The layers and heads asked for, everything checked that can be before the model is opened."""
+    check_outs(outs, SUFFIXES, folder=True)
+    choices.check_choice("special", special, "keep", "drop")
+    choices.check_choice("schedule", schedule, "ours", "document")
+    chosen = {"layers": choices.numbers(layers), "heads": choices.numbers(heads, "--heads")}
+    choices.check_numbers(model, hidden=chosen["layers"], heads=chosen["heads"])
+    return chosen
 
 
 def _deliver(made: Experiment, outs: list[Path], shown: tuple[str, ...], which: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from langscape.cli.atlas import absolute
+from langscape.cli.choices import absolute, check_choice
+from langscape.cli.outputs import check_outs
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -39,16 +40,13 @@ def flow(
     ),
 ) -> None:
     """Watch vectors move through an LSTM or a transformer, and see what made each number."""
-    for path in out:
-        if path.suffix.lower() not in SUFFIXES:
-            raise SettingsError(f"--out {path} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
+    check_outs(out, SUFFIXES)
     if prompt is not None and text is not None:
         raise SettingsError("give --prompt or --text, not both")
     if prompt is not None and not prompt.strip():
         raise SettingsError("--prompt is empty; give at least one word")
-    for name, value, known in (("space", space, ("oklab", "rgb")), ("fit", fit, ("exact", "force"))):
-        if value not in known:
-            raise SettingsError(f"--{name} {value} is not known; use {' or '.join(known)}")
+    check_choice("space", space, "oklab", "rgb")
+    check_choice("fit", fit, "exact", "force")
     import tempfile
     import webbrowser
 

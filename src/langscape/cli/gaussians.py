@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.atlas import absolute
-from langscape.cli.outputs import OUT, check_outs, summary, write_csv
+from langscape.cli.choices import absolute, check_choice, check_numbers
+from langscape.cli.outputs import OUT, SUFFIXES, check_outs, summary, write_csv
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -66,7 +66,8 @@ def gaussians(
     from langscape.gaussianfile import read_gaussians, save_gaussians
 
     if out.suffix.lower() != ".safetensors":
-        raise SettingsError(f"--out {out} must end in .safetensors")
+        told = f"; `langscape ellipses FILE --out {out}` draws it" if out.suffix.lower() in SUFFIXES else ""
+        raise SettingsError(f"--out {out} must end in .safetensors{told}")
     if table is not None:
         path = _of_table(table, by, columns, standardise, corpus or list_ or word)
     else:
@@ -104,11 +105,9 @@ def ellipses(
     from langscape.run import Recipe, Store
 
     check_outs(out)
-    for name, value, known in (
-        ("method", method, ("tsne", "pca")), ("shape", shape, ("contexts", "diagonal", "full", "none")),
-    ):  # fmt: skip
-        if value not in known:
-            raise SettingsError(f"--{name} {value} is not known; use {', '.join(known)}")
+    check_choice("method", method, "tsne", "pca")
+    check_choice("shape", shape, "contexts", "diagonal", "full", "none")
+    check_choice("distance", distance, "wasserstein", "euclidean")
     given = read_gaussians(file)
     settings: dict[str, Any] = {"method": method}
     if method == "tsne":
@@ -160,6 +159,8 @@ def _of_words(
         raise SettingsError("name the words: a list with --words, or one by one with --word")
     if not corpus:
         raise SettingsError("name a corpus with --corpus: a text file, a folder, or a packaged one")
+    check_choice("unit", settings["unit"], "sentence", "paragraph")
+    check_numbers(model, hidden=[settings["layer"]] if settings["layer"] >= 0 else None)
     listed = read_word_list(list_) if list_ else None
     words = list(dict.fromkeys(listed.words if listed else word))
     groups = None
@@ -196,9 +197,10 @@ def _say(made: Gaussians) -> None:
     spread = made.spread
     total = int(made.counts.sum())
     say(f"{len(made):,} distributions of {made.means.shape[1]} dimensions, {total:,} contexts", *made.notes)
-    if len(made) > 2:
-        order = spread.argsort()
-        some = [", ".join(made.labels[int(i)] for i in rows) for rows in (order[:5], order[::-1][:5])]
+    order = spread.argsort()
+    few = min(5, len(made) // 2)  # no word stands in both lists
+    if few:
+        some = [", ".join(made.labels[int(i)] for i in rows) for rows in (order[:few], order[::-1][:few])]
         say(f"vary least: {some[0]}; most: {some[1]}")
 
 

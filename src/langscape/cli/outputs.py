@@ -29,11 +29,12 @@ OUT = typer.Option(
 )
 
 
-def check_outs(outs: list[Path]) -> None:
-    """Refuse an unknown suffix before anything is computed."""
+def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: bool = False) -> None:
+    """Refuse an unknown suffix before anything is computed; folder=True takes a path without one, too."""
     for out in outs:
-        if out.suffix.lower() not in SUFFIXES:
-            raise SettingsError(f"--out {out} has no suffix that is known; use one of {', '.join(SUFFIXES)}")
+        if out.suffix.lower() not in known and not (folder and (out.is_dir() or not out.suffix)):
+            listed = ", ".join(known) + (", or a folder" if folder else "")
+            raise SettingsError(f"--out {out} has no suffix that is known; use one of {listed}")
 
 
 def deliver(
@@ -80,8 +81,8 @@ def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) 
         aside.write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
-def summary(made: Map) -> None:
-    """Say what the map is like, in a few lines on stderr."""
+def summary(made: Map, known: Sequence[str] = ()) -> None:
+    """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
     figures = made.quality
     said = [f"{len(made):,} items"]
     if made.kl == made.kl:
@@ -96,7 +97,7 @@ def summary(made: Map) -> None:
             f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
             f"global {figures['inserted_global']:.3f}"
         )
-    say(", ".join(said), *made.notes)
+    say(", ".join(said), *(note for note in made.notes if note not in known))
 
 
 def _thinned(made: Map) -> Map:

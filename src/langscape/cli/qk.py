@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.atlas import absolute
+from langscape.cli.choices import absolute, check_choice, check_numbers
+from langscape.cli.outputs import check_outs
 from langscape.cli.sweep import show as show_report
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.data import Capture, Map, View
@@ -54,12 +56,20 @@ def qk(
     ),
     percentile: float = typer.Option(0.5, help="Pairs nearer than this percentile count when c is chosen."),
     least_keys: int = typer.Option(2, min=2, help="Keys that a query must have there to count."),
-    share: float = typer.Option(0.3, help="By attention: how much each cloud's own structure counts."),
+    clear: float = typer.Option(
+        2.0, min=0, help="Standard errors that c must gain over c = 1; 0 takes the lowest (document 001)."
+    ),
+    share: float = typer.Option(0.15, help="By attention: how much each cloud's own structure counts."),
+    reach: float = typer.Option(
+        0.45, help="By attention: the part of all keys that a query's row counts; 0 takes softmax as it is."
+    ),
     perplexity: float = typer.Option(30.0, help="About how many neighbours count."),
     special: str = typer.Option("drop", help="Special tokens such as [CLS] on the maps: keep or drop."),
     tokens: int = typer.Option(None, min=4, help="Stop reading after so many tokens."),
-    color: str = typer.Option("type", help="type, position, 'position mod 5', sentence, class, norm, …"),
-    tagger: str = typer.Option(None, help="Add parts of speech by spacy, nltk, or auto."),
+    color: str = typer.Option(
+        None, help="type, position, 'position mod 5', sentence, class, norm, …; with --beside, agreement."
+    ),
+    tagger: str = typer.Option(None, help="Add parts of speech by textblob, spacy, spacy:PIPELINE, or auto."),
     steps: int = typer.Option(600, min=50, help="Steps of t-SNE."),
     seed: int = typer.Option(0, help="The same seed gives the same maps, bit for bit."),
     workers: int = typer.Option(None, min=0, help="With --all: worker processes; one per core if left out."),
@@ -77,23 +87,32 @@ def qk(
     store = Store()
     settings: dict[str, Any] = {
         "by": by or ("distance" if method == "pca" or c or constants else "attention"), "method": method,
-        "dims": dims, "metric": metric, "share": share, "perplexity": perplexity, "special": special,
-        "steps": steps, "seed": seed,
+        "dims": dims, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
+        "special": special, "steps": steps, "seed": seed,
     }  # fmt: skip
     if method == "pca" and settings["by"] == "attention":
         raise SettingsError("--method pca draws vectors, and goes with --by distance")
+    check_numbers(model, layers=[layer], heads=[head])
     reading = {"model": absolute(model), "tokens": tokens, "tagger": tagger}
     if beside:
         if all_:
             raise SettingsError("--beside shows one head; name it with --layer and --head")
-        _beside(store, {**settings, **_number(c)}, reading, text, (layer, head), color, out, model)
+        _beside(
+            store, {**settings, **_number(c)}, reading, text, (layer, head), color or "agreement", out, model
+        )
         return
     inputs = {f"text {at}": path for at, path in enumerate(text)}
     collected = Recipe("query_key.collect", reading, inputs)
     chosen: dict[str, Recipe] = {}
     wanted = SCALES if scales else (c or "scaled",) if constants or c in SCALES else ()
     for name in wanted:
-        how = {"metric": name, "percentile": percentile, "least_keys": least_keys, "special": special}
+        how = {
+            "metric": name,
+            "percentile": percentile,
+            "least_keys": least_keys,
+            "clear": clear,
+            "special": special,
+        }
         chosen[name] = Recipe("query_key.scale", how, {"collected": collected})
     with bar(f"reading with {model}") as progress:
         capture = _capture(store, collected, progress)
@@ -111,7 +130,7 @@ def qk(
     say(*dict.fromkeys(note for _, one in panels for note in one.notes))
     title = _title(model, text, heads, all_)
     for path in out:
-        _write(path, capture, panels, titles, marked, made, color, title)
+        _write(path, capture, panels, titles, marked, made, color or "type", title)
         typer.echo(path)
 
 
@@ -138,18 +157,15 @@ def table(panels: list[tuple[Key, Map]], titles: list[str] | None = None) -> lis
 def _check(out: list[Path], layer: int | None, head: int | None, all_: bool, special: str) -> None:
     if all_ == (layer is not None or head is not None) or (not all_ and (layer is None or head is None)):
         raise SettingsError("say which head: --layer 3 --head 5, or --all for every one")
-    if special not in ("keep", "drop"):
-        raise SettingsError(f"--special {special} is not known; use keep or drop")
+    check_choice("special", special, "keep", "drop")
+    check_outs(out, (*PICTURES, *TABLES))
     for path in out:
-        if path.suffix.lower() not in (*PICTURES, *TABLES):
-            known = ", ".join((*PICTURES, *TABLES))
-            raise SettingsError(f"--out {path} has no suffix that is known; use one of {known}")
         if path.suffix.lower() == ".parquet" and all_:
             raise SettingsError(f"--out {path} takes one map; with --all use .html, .png or .csv")
 
 
 def _capture(store: Store, collected: Recipe, progress: Any) -> Capture:
-    from langscape.run.query_key import unpack_collected
+    from langscape.run.query_key_stored import unpack_collected
 
     return unpack_collected(store.run(collected, progress))
 
@@ -195,7 +211,7 @@ def _beside(
     out: list[Path], model: str,
 ) -> None:  # fmt: skip
     from langscape.run import Recipe
-    from langscape.run.query_key import unpack_two_ways
+    from langscape.run.query_key_stored import unpack_two_ways
 
     if len(text) > 1:
         raise SettingsError("--beside reads one text at once; give one file")
@@ -220,7 +236,7 @@ def _beside(
                 [(key, joint)],
                 color=color,
                 beside=attended,
-                title=f"Layer {key[0]}, head {key[1]} of {Path(model).name}, two ways",
+                title=f"Layer {key[0]}, head {key[1]} of {model_title(model)}, two ways",
             )
             write(shown, path)
         typer.echo(path)
@@ -245,10 +261,12 @@ def _write(
 def _more(capture: Capture, panels: list[tuple[Key, Map]], made: dict[str, Any]) -> list[View]:
     """The other tabs of a page: who attends to whom by class, and the best c where it was chosen."""
     from langscape import views
-    from langscape.run.query_key import class_tables, cluster_view, unpack_scales
+    from langscape.run.query_key import class_tables, cluster_view
+    from langscape.run.query_key_stored import unpack_scales
 
     heads = list(dict.fromkeys(key for key, _ in panels))
-    shown = [views.class_tables(class_tables(capture, heads=heads))]
+    columns = ["class", *(["part of speech"] if "part_of_speech" in capture.made else [])]
+    shown = [views.class_tables(class_tables(capture, one, heads), column=one) for one in columns]
     if len(panels) == 1:
         shown.append(cluster_view(capture, *panels[0]))
     if made:
@@ -284,7 +302,7 @@ def _scale_lines(made: dict[str, Any]) -> list[str]:
     """How c was chosen: counted queries per constant, and what the choice is worth on unseen sentences."""
     import numpy as np
 
-    from langscape.run.query_key import unpack_scales
+    from langscape.run.query_key_stored import unpack_scales
 
     lines = []
     for stored in made.values():
@@ -296,12 +314,14 @@ def _scale_lines(made: dict[str, Any]) -> list[str]:
             f"{c:g}: {n:,}" for c, n in zip(one.constants, one.counted.sum(axis=0), strict=True)
         )
         lines.append(f"c by {one.metric}: counted queries of all heads by constant {counts}")
+        kept = int((one.c == 1).sum())
         seen = np.isfinite(one.held).all(axis=1)
         before, after, fine = (
             float(one.held[seen, at].mean()) if seen.any() else float("nan") for at in range(3)
         )
         lines.append(
-            f"  on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely"
+            f"  on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely; "
+            f"{kept} of {len(one.c)} heads stay at c = 1"
         )
     return lines
 
@@ -318,4 +338,4 @@ def _number(c: str | None) -> dict[str, float]:
 def _title(model: str, text: list[Path], heads: list[Key], all_: bool) -> str:
     over = ", ".join(path.name for path in text) if text else "sample texts"
     which = f"{len(heads)} heads" if all_ else f"layer {heads[0][0]}, head {heads[0][1]}"
-    return f"Queries and keys of {Path(model).name}, {which}, over {over}"
+    return f"Queries and keys of {model_title(model)}, {which}, over {over}"

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.atlas import absolute, numbers
+from langscape.cli import choices
 from langscape.cli.outputs import OUT, check_outs, deliver, summary
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.data import Capture
     from langscape.run import Recipe, Store
 
-MODEL = typer.Argument("default", help="default, decoder, a folder, or a Hub id.")
-TEXT = typer.Option(None, "--text", "-t", help="A text file; a sample text if left out.")
 SPECIAL = typer.Option("drop", help="Special tokens such as [CLS] on the map: keep or drop.")
 RESTARTS = typer.Option(8, min=1, help="Runs; the lowest KL is kept.")
-STEPS = typer.Option(1000, min=1, help="Steps of each run.")
-SEED = typer.Option(0, help="The same seed gives the same map, bit for bit.")
-CUT = typer.Option(False, "--cut", help="Of a text too long for the model, take the first part.")
 COLOR = typer.Option("position", help="Colour by this column: position, special, text.")
 QUANTILES = typer.Option(
     None, min=1, help="Put this many quantiles of each axis at equal distances: readable, distances are lost."
@@ -42,33 +38,33 @@ def register(app: typer.Typer) -> None:
 
 
 def head(
-    model: str = MODEL,
-    text: Path = TEXT,
+    model: str = choices.MODEL,
+    text: Path = choices.TEXT,
     layer: int = typer.Option(..., min=0, help="Layer, from 0."),
     number: int = typer.Option(..., "--head", min=0, help="Head, from 0."),
     show: str = typer.Option("map", help="What a figure shows: map or matrix; a page shows both."),
     special: str = SPECIAL,
     restarts: int = RESTARTS,
-    steps: int = STEPS,
+    steps: int = choices.STEPS,
     quantiles: int = QUANTILES,
     side: str = SIDE,
     target: Path = TARGET,
-    cut: bool = CUT,
-    seed: int = SEED,
+    cut: bool = choices.CUT,
+    seed: int = choices.SEED,
     color: str = COLOR,
     out: list[Path] = OUT,
 ) -> None:
     """Look at one attention head: its map, its matrix, and the sentence with lines between tokens."""
     check_outs(out)
     _check(special, side)
-    if show not in ("map", "matrix"):
-        raise SettingsError(f"--show {show} is not known; use map or matrix")
+    choices.check_choice("show", show, "map", "matrix")
+    choices.check_numbers(model, layers=[layer], heads=[number], side=side)
     from langscape.run import Recipe
     from langscape.views import attention, scatter, write
 
     store, seen, capture = _captured(model, text, ("attention",), cut, target)
     array = _array("attention", capture, side)
-    title = f"Layer {layer}, head {number} of {Path(model).name}"
+    title = f"Layer {layer}, head {number} of {model_title(model)}"
     matrix = attention(capture, layer, number, array=array, title=title)
     if side == "cross":  # queries and keys are different tokens: there is a matrix, and no map
         for path in out:
@@ -91,30 +87,29 @@ def head(
 
 
 def max_attention(
-    model: str = MODEL,
-    text: Path = TEXT,
-    layers: str = typer.Option(None, help="Only these layers, from 0: 0-3 or 0,5,11."),
+    model: str = choices.MODEL,
+    text: Path = choices.TEXT,
+    layers: str = choices.LAYERS,
     show: str = typer.Option("maximum", help="maximum or mean over the queries."),
     side: str = SIDE,
     target: Path = TARGET,
-    cut: bool = CUT,
+    cut: bool = choices.CUT,
     out: list[Path] = typer.Option(
         [], "--out", "-o", help="A page (.html), a figure (.png, .svg, .pdf) or a table (.csv)."
     ),
 ) -> None:
     """Show how strongly every head attends to every token: heads × tokens, layer by layer."""
+    check_outs(out, (".html", ".png", ".svg", ".pdf", ".csv"))
     _check("drop", side)
-    wrong = [path for path in out if path.suffix.lower() not in (".html", ".png", ".svg", ".pdf", ".csv")]
-    if wrong:
-        raise SettingsError(
-            f"--out {wrong[0]} has no suffix that is known; use .html, .png, .svg, .pdf or .csv"
-        )
+    choices.check_choice("show", show, "maximum", "mean")
+    chosen = choices.numbers(layers)
+    choices.check_numbers(model, layers=chosen, side=side)
     from langscape import views
 
     _, _, capture = _captured(model, text, ("attention",), cut, target)
     view = views.max_attention(
-        capture, layers=numbers(layers), show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
-        title=f"{show.capitalize()} attention of {Path(model).name}",
+        capture, layers=chosen, show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
+        title=f"{show.capitalize()} attention of {model_title(model)}",
     )  # fmt: skip
     weights = view.arrays[show]
     shown = view.properties
@@ -133,25 +128,26 @@ def max_attention(
 
 
 def hidden(
-    model: str = MODEL,
-    text: Path = TEXT,
+    model: str = choices.MODEL,
+    text: Path = choices.TEXT,
     layer: int = typer.Option(None, min=0, help="Layer, 0 is the embedding; the last if left out."),
     perplexity: float = typer.Option(20.0, help="About how many neighbours count."),
     metric: str = typer.Option("euclidean", help="euclidean or cosine."),
     special: str = SPECIAL,
     restarts: int = RESTARTS,
-    steps: int = STEPS,
+    steps: int = choices.STEPS,
     quantiles: int = QUANTILES,
     side: str = SIDE,
     target: Path = TARGET,
-    cut: bool = CUT,
-    seed: int = SEED,
+    cut: bool = choices.CUT,
+    seed: int = choices.SEED,
     color: str = COLOR,
     out: list[Path] = OUT,
 ) -> None:
     """Map the tokens of a text by their hidden states at a layer."""
     check_outs(out)
     _check(special, side)
+    choices.check_numbers(model, hidden=[layer], side=side)
     from langscape.run import Recipe
 
     store, seen, capture = _captured(model, text, ("hidden",), cut, target)
@@ -161,12 +157,12 @@ def hidden(
     }  # fmt: skip
     made = _run(store, Recipe("hidden.map", settings, {"capture": seen}), "hidden states")
     summary(made)
-    title = f"Hidden states of layer {made.settings['layer']}, {Path(model).name}"
+    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 
 def texts(
-    model: str = MODEL,
+    model: str = choices.MODEL,
     list_: Path = typer.Option(
         ..., "--words", help="Words or texts, one a line or as .csv; a group column gives the colours."
     ),
@@ -176,22 +172,23 @@ def texts(
     metric: str = typer.Option("euclidean", help="euclidean or cosine."),
     restarts: int = RESTARTS,
     quantiles: int = QUANTILES,
-    seed: int = SEED,
+    seed: int = choices.SEED,
     color: str = typer.Option(None, help="Colour by this column; group if there is one."),
     out: list[Path] = OUT,
 ) -> None:
     """Map words or whole texts by what a layer makes of each: its [CLS] state, or the mean of its tokens."""
     check_outs(out)
+    choices.check_numbers(model, hidden=[layer])
     from langscape.run import Recipe, Store
 
     settings = {
-        "model": absolute(model), "layer": layer, "pool": pool, "perplexity": perplexity, "metric": metric,
-        "restarts": restarts, "seed": seed,
+        "model": choices.absolute(model), "layer": layer, "pool": pool, "perplexity": perplexity,
+        "metric": metric, "restarts": restarts, "seed": seed,
     }  # fmt: skip
     made = _run(Store(), Recipe("texts.map", settings, {"list": list_}), f"texts of {list_.name}")
     summary(made)
     taken = {"first": "first token", "mean": "mean of tokens"}[made.settings["pool"]]
-    title = f"{list_.stem}: {taken}, layer {made.settings['layer']} of {Path(model).name}"
+    title = f"{list_.stem}: {taken}, layer {made.settings['layer']} of {model_title(model)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 
@@ -202,7 +199,7 @@ def _captured(
     from langscape.run.captures import capture_recipe, unpack_capture
 
     store = Store()
-    seen = capture_recipe(absolute(model), text, want, cut=cut, target=target)
+    seen = capture_recipe(choices.absolute(model), text, want, cut=cut, target=target)
     with bar(f"reading with {model}") as progress:
         capture = unpack_capture(store.run(seen, progress))
     return store, seen, capture
@@ -214,10 +211,8 @@ def _run(store: Store, recipe: Recipe, title: str) -> Any:
 
 
 def _check(special: str, side: str | None) -> None:
-    if special not in ("keep", "drop"):
-        raise SettingsError(f"--special {special} is not known; use keep or drop")
-    if side not in (None, "encoder", "decoder", "cross"):
-        raise SettingsError(f"--side {side} is not known; use encoder, decoder or cross")
+    choices.check_choice("special", special, "keep", "drop")
+    choices.check_choice("side", side, None, "encoder", "decoder", "cross")
 
 
 def _array(what: str, capture: Capture, side: str | None) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from langscape.run import Recipe
 
 
+_NAMED = 50
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command()(words)
@@ -96,7 +99,7 @@ def insert(
     weighting: str = typer.Option("power", help="power or exponential."),
     p: float = typer.Option(None, help="Exponent or base of the weighting; found from --theta if left out."),
     theta: float = typer.Option(
-        0.05, help="What the least similar neighbour weighs, the most similar being 1."
+        0.3, help="What the least similar neighbour weighs, the most similar being 1."
     ),
     neighbours: str = typer.Option("10", help="How many pull: a number, score, or none (the document's)."),
     method: str = typer.Option("median", help="median, or optimise (lowers each new point's own KL)."),
@@ -104,6 +107,7 @@ def insert(
     out: list[Path] = OUT,
 ) -> None:
     """Place new words on a finished map; the old ones stay where they are."""
+    from langscape.mapfile import read_map
     from langscape.run import Recipe
 
     check_outs(out)
@@ -115,13 +119,15 @@ def insert(
     }  # fmt: skip
     inputs: dict[str, Any] = {"map": map, "vectors": vectors, **({"list": list_} if list_ else {})}
     made = _run(Recipe("words.insert", settings, inputs), "insert", out)
-    summary(made)
-    new = made.items.columns["inserted"].nonzero()[0][:50]
-    for i in new:
+    base = read_map(map)
+    summary(made, known=base.notes)
+    for i in range(len(base), min(len(made), len(base) + _NAMED)):
         odd = "  unlike everything on the map" if made.items.columns["dissimilar"][i] else ""
         quality = f"local {100 * made.per_point['local'][i]:.0f} %, global {made.per_point['global'][i]:.2f}"
         say(f"{made.labels[i]}: near {made.items.columns['nearest'][i]}  ({quality}){odd}")
-    deliver(made, out, title=map.stem, color=color)
+    if len(made) > len(base) + _NAMED:
+        say(f"and {len(made) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
+    deliver(made, out, title=f"{map.stem} and {len(made) - len(base):,} inserted", color=color)
 
 
 def measure(

@@ -17,8 +17,8 @@ import numpy as np
 from langscape.data import Progress, Step
 from langscape.engine.schedule import Schedule
 
-_CHECK = 100
-"""Steps between two entries of a history."""
+_CHECK = 250
+"""Steps between two entries of a history: a KL costs as much as eight steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +92,8 @@ def tasks(
     plans = np.stack([schedule.plan(int(n)) for n in sizes])
     where = (P, P_start, sizes, problem)
     pairs = float((sizes[problem] ** 2).sum())
-    # many at once are watched less closely: a KL costs as much as six steps
-    check = _CHECK if problem.size <= 8 else 250
     # a call lasts a few tenths of a second at most, so that Ctrl-C and the bar stay lively
-    stride = max(1, min(check, int(4e8 / pairs)))
+    stride = max(1, min(_CHECK, int(4e8 / pairs)))
     checks: list[tuple[int, np.ndarray]] = []
     step = 0
 
@@ -112,12 +110,12 @@ def tasks(
 
     try:
         while step < schedule.steps:
-            last = min(schedule.steps, step + stride, (step // check + 1) * check)
+            last = min(schedule.steps, step + stride, (step // _CHECK + 1) * _CHECK)
             exact.descend_tasks(
                 *where, Y, V, G, Y_start, V_start, dims, plans, step, last, *_scalars(schedule), floor
             )
             step = last
-            if step % check == 0 or step == schedule.steps:
+            if step % _CHECK == 0 or step == schedule.steps:
                 kls = np.empty(problem.size)
                 exact.kl_tasks(*where, Y, Y_start, dims, kls)
                 checks.append((step, kls))
@@ -150,10 +148,10 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
     n = len(start)
     sparse = not isinstance(P, np.ndarray)
     entries = _entries(P) if sparse else (np.ascontiguousarray(P, np.float32),)
-    forces = exact.forces_rows_sparse if sparse else exact.forces_rows
+    both = exact.Forces(n, start.shape[1])
+    forces = both.sparse if sparse else both
     Y = np.ascontiguousarray(start.T, np.float32)
     V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
-    shares = np.empty((n + exact.ROWS - 1) // exact.ROWS)
     plan = schedule.plan(n)
     history: list[tuple[float, float]] = []
     before = watch.done
@@ -168,9 +166,9 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
         for step in range(schedule.steps):
             if plan[3, step] > 0:
                 V[:], G[:] = 0.0, 1.0
-            Z = forces(*entries, Y, A, R, shares)
+            Z = forces(*entries, Y, A, R)
             exact.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), floor)
-            if (step + 1) % (2 * _CHECK) == 0 and step + 1 < schedule.steps:
+            if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
                 history.append((step + 1, kl()))
             watch.at(before + step + 1, history[-1][1] if history else math.nan)
     except KeyboardInterrupt:
@@ -203,7 +201,7 @@ def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, wa
             V[:], G[:] = 0.0, 1.0
         Z = kernel.forces_rows(P, Y, A, R, shares)
         kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), np.float32(floor))
-        if (step + 1) % (2 * _CHECK) == 0 and step + 1 < schedule.steps:
+        if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
             history.append((step + 1, kl()))
         watch.at(before + step + 1, history[-1][1] if history else math.nan)
     final = kl()

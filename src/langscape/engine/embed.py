@@ -55,6 +55,7 @@ def embed(
     >>> m.xy.shape, len(m.kls)
     ((12, 2), 1)
     """
+    _affinities(affinities)
     if shape is not None:
         from langscape.engine.ellipses import embed_ellipses
 
@@ -97,6 +98,10 @@ def embed_many(
     floor = _floor(at_least, dims)
     if not isinstance(restarts, int) or restarts < 1:
         raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SettingsError(f"seed {seed!r} must be a whole number of at least 0")
+    for one in problems:
+        _affinities(one)
     if not problems:
         return []
     chosen = [_engine_for(one, dims, floor, engine) for one in problems]
@@ -129,6 +134,13 @@ def embed_many(
         _map(one, name, landings, schedule, initial, at_least, seeds, quality)
         for one, name, landings in zip(problems, chosen, landed, strict=True)
     ]
+
+
+def _affinities(given: object) -> None:
+    if not isinstance(given, Affinities):
+        raise SettingsError(
+            f"a map is made of Affinities, not of {type(given).__name__}; make them with affinity.points"
+        )
 
 
 def _floor(at_least: Sequence[float | None] | None, dims: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from langscape.data import Items, Map, Progress, Step
 from langscape.engine.judge import judge
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
-from langscape.kernels.linear import one_blas_thread
+from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder
 
 CHUNK = 4096
@@ -24,7 +25,7 @@ CHUNK = 4096
 
 SHOWN = 5
 _DISSIMILAR = 5.0
-_PRODUCT_UP_TO = 2500
+_ALL_UP_TO = 2500
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +54,11 @@ def insert(
     base_vectors: Any = None,
     weighting: Weighting = "power",
     p: float | None = None,
-    theta: float = 0.05,
+    theta: float = 0.3,
     neighbours: int | Literal["score"] | None = 10,
     method: Method = "median",
     keep_vectors: bool = True,
+    quality: bool = True,
     progress: Progress | None = None,
 ) -> Map:
     """Place new items on a finished map; every old point stays where it is.
@@ -64,7 +66,8 @@ def insert(
     vectors has shape (new, dim), the space the map was made from. The result holds old and new
     items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
     to, and `per_point` has its local and global quality. An item unlike everything on
-    the map is still placed, marked `dissimilar`, and named in `Map.notes`.
+    the map is still placed, marked `dissimilar`, and named in `Map.notes`. Without `quality`, how
+    well each landed is left out, which takes longer than placing it.
 
     >>> import numpy as np
     >>> from langscape import affinity, embed
@@ -83,7 +86,8 @@ def insert(
     )
     if len(names) != len(new):
         raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
-    placed = place(base.xy, known, new, settings, progress=progress)
+    usual = _usual(base) if known is base.vectors else None
+    placed = place(base.xy, known, new, settings, threshold=usual, quality=quality, progress=progress)
     return _grown(base, known if keep_vectors else None, new, names, placed, settings)
 
 
@@ -106,7 +110,7 @@ def place(
     Y = np.ascontiguousarray(xy, np.float64)
     unit = _unit(known, "map item")
     threshold = least_similar(known) if threshold is None else threshold
-    find = Finder(unit, queries=m)
+    find = Finder(unit, m, _some_directions(new))
     shown = min(SHOWN, len(Y))
     placed = Placed(
         np.empty((m, Y.shape[1]), np.float32),
@@ -136,17 +140,31 @@ def least_similar(known: np.ndarray) -> float:
     return float(np.percentile(_highest(_unit(known, "map item")), _DISSIMILAR))
 
 
+def _usual(base: Map) -> float:
+    """`least_similar` of a map, found once: words that come one at a time need not wait for it again."""
+    if base not in _KEPT:
+        assert base.vectors is not None
+        _KEPT[base] = least_similar(base.vectors)
+    return _KEPT[base]
+
+
+_KEPT: WeakKeyDictionary[Map, float] = WeakKeyDictionary()
+
+
 def _highest(unit: np.ndarray) -> np.ndarray:
-    """The similarity of each row to the most similar other one; of a large map, of two thousand rows."""
-    if len(unit) > _PRODUCT_UP_TO:
-        rows = np.linspace(0, len(unit) - 1, 2000).astype(int)
-        squared, found = Finder(unit)(unit[rows], 2)
-        return 1.0 - np.where(found[:, 0] == rows, squared[:, 1], squared[:, 0]) / 2.0
-    # one product: a single word goes onto a map of 600 in 2 ms instead of 6
-    with one_blas_thread():
-        S = unit @ unit.T
-    np.fill_diagonal(S, -1.0)
-    return S.max(1)
+    """The similarity of each row to the most similar other one; of a large map, of a thousand rows."""
+    rows = (
+        np.arange(len(unit)) if len(unit) <= _ALL_UP_TO else np.linspace(0, len(unit) - 1, 1000).astype(int)
+    )
+    highest = np.empty(len(rows))
+
+    def work(part: slice) -> None:
+        S = unit[rows[part]] @ unit.T
+        S[np.arange(len(S)), rows[part]] = -1.0
+        highest[part] = S.max(1)
+
+    side_by_side(work, blocks(len(rows), 1024))
+    return highest
 
 
 def _place_part(
@@ -267,6 +285,11 @@ def _new_vectors(vectors: Any, dim: int) -> np.ndarray:
     return new
 
 
+def _some_directions(new: np.ndarray) -> np.ndarray:
+    some = new[np.linspace(0, len(new) - 1, min(len(new), 500)).astype(int)]
+    return some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12)
+
+
 def _unit(X: np.ndarray, what: str, offset: int = 0) -> np.ndarray:
     lengths = np.linalg.norm(X, axis=1)
     if (lengths == 0).any():
@@ -285,7 +308,7 @@ def _grown(
 ) -> Map:
     n, m = len(base), len(new)
     labels = np.array(base.labels, dtype=object)
-    nearest = [""] * n + [", ".join(labels[row]) for row in placed.nearest]
+    nearest = [""] * n + list(map(", ".join, labels[placed.nearest].tolist()))
     columns = {name: _extended(values, m) for name, values in base.items.columns.items()}
     was = base.items.columns.get("inserted", np.zeros(n, bool))
     columns["inserted"] = np.concatenate([was, np.ones(m, bool)])
@@ -297,8 +320,11 @@ def _grown(
     columns["nearest"] = np.array(nearest, dtype=object)
     per_point = {name: _extended(values, m) for name, values in base.per_point.items()}
     blank = np.full(n, np.nan)
-    per_point["local"] = np.concatenate([base.per_point.get("local", blank), placed.local])
-    per_point["global"] = np.concatenate([base.per_point.get("global", blank), placed.global_])
+    figures: dict[str, float] = {"inserted": float(m)}
+    for name, values in (("local", placed.local), ("global", placed.global_)):
+        if len(values):
+            per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
+            figures[f"inserted_{name}"] = float(np.nanmean(values))
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
@@ -313,16 +339,11 @@ def _grown(
                 **({"recall": round(placed.recall, 4)} if placed.recall < 1 else {}),
             },
         },
-        quality={
-            **base.quality,
-            "inserted": float(m),
-            "inserted_local": float(np.nanmean(placed.local)) if m else float("nan"),
-            "inserted_global": float(np.nanmean(placed.global_)) if m else float("nan"),
-        },
+        quality={**base.quality, **figures},
         per_point=per_point,
         vectors=vectors,
         metric=base.metric,
-        notes=(*base.notes, *_warnings(names, placed)),
+        notes=(*_warnings(names, placed), *base.notes),
     )
 
 

@@ -21,13 +21,14 @@ class Insertion:
                  the new item's similarities (eq. 4.2–4.3); None is the document's: all whose weight is
                  above the mean weight
     p            exponent or base of the weighting; None finds it from theta
-    theta        what the least similar effective neighbour weighs, the most similar being 1
+    theta        what the least similar effective neighbour weighs, the most similar being 1; at 0.05
+                 the most similar one decides nearly alone, at 0.3 words land better on every map tried
     method       "optimise" refines the medians by gradient steps on KL, the old points fixed
     """
 
     weighting: Weighting = "power"
     p: float | None = None
-    theta: float = 0.05
+    theta: float = 0.3
     neighbours: int | Literal["score"] | None = 10
     k: float = 3.0
     method: Method = "median"

@@ -4,8 +4,8 @@ Attraction A and repulsion R are kept apart, so that exaggeration and the normal
 afterwards: gradient = 4 (exaggeration·A − R/Z). P is never scaled.
 
 Two drivers run the same step. `descend_tasks` gives each thread whole problems (restarts, heads);
-`descend_rows` splits one large problem by rows. Which one runs depends on the size alone, and
-sums cross threads in a fixed order, so the bits do not depend on the number of threads.
+`Forces` splits one large problem by rows. Which one runs depends on the size alone, and sums cross
+threads in a fixed order, so the bits do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from numba import float32 as f32
 from numba import njit, prange
 
 from langscape.kernels.maths import FAST, log
-from langscape.kernels.pairs import attraction, forces, padded, repulsion
+from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded, push_halves, shares
 
 _padded = njit(padded)
+_shares = njit(shares)
 
-ROWS = 64
-"""Rows a thread takes at a time when one problem is split; fixed, so that partial sums are too."""
+STRIPE = 1024
+"""Columns a thread adds up at a time when one problem is split."""
 
 
 @njit(**FAST)
@@ -93,17 +94,26 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
 
 
 @njit(**FAST)
-def descend(P, Y, V, G, A, R, plan, first, last, gains, least_gain, largest_step, floor):
+def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_step, floor):
     """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset.
 
-    P and Y may be wider than V, G, A and R, which have one column per point.
+    P and Y may be wider than V and G, which have one column per point. A and R are as wide as Y, and
+    so is C, the scratch of `halves`.
     """
     n = V.shape[1]
+    dims = Y.shape[0]
+    few = dims == 2 and n < FEW
+    count = _shares(Y.shape[1])
     for step in range(first, last):
         if plan[3, step] > 0:
             V[:] = f32(0)
             G[:] = f32(1)
-        Z = forces(P, Y, A, R, 0, n)
+        if few:
+            Z = forces_few(P, Y, A, R)
+        else:
+            Z = halves(P, Y, A, R, C, count, 0, n)
+            A += C[:dims]
+            R += C[dims:]
         update(
             Y,
             V,
@@ -155,8 +165,9 @@ def descend_tasks(
         y = Y_start[t]
         lo = V_start[t]
         hi = lo + dims * n
-        A = np.empty((dims, n), np.float32)
-        R = np.empty((dims, n), np.float32)
+        A = np.zeros((dims, m), np.float32)
+        R = np.zeros((dims, m), np.float32)
+        C = np.empty((2 * dims, m), np.float32)
         descend(
             p,
             Y[y : y + dims * m].reshape(dims, m),
@@ -164,6 +175,7 @@ def descend_tasks(
             G[lo:hi].reshape(dims, n),
             A,
             R,
+            C,
             plans[b],
             first,
             last,
@@ -174,24 +186,68 @@ def descend_tasks(
         )
 
 
-@njit(parallel=True, **FAST)
-def forces_rows(P, Y, A, R, shares):
-    """The dense step of one problem with its rows split over threads; returns Z."""
-    n = Y.shape[1]
-    for b in prange(shares.size):
-        shares[b] = forces(P, Y, A, R, b * ROWS, min(n, (b + 1) * ROWS))
-    return _in_order(shares)
+class Forces:
+    """The step of one large problem with its rows split over threads."""
+
+    def __init__(self, n: int, dims: int) -> None:
+        self.cuts = cuts(n)
+        self.shares = shares(n)
+        self.parts = np.empty(len(self.cuts) - 1)
+        self.scratch = np.empty((len(self.parts), 2 * dims, n), np.float32)
+
+    def __call__(self, P: np.ndarray, Y: np.ndarray, A: np.ndarray, R: np.ndarray) -> float:
+        """Fill A and R from a dense P; return Z."""
+        return _forces_rows(P, Y, A, R, self.scratch, self.shares, self.cuts, self.parts)
+
+    def sparse(
+        self,
+        starts: np.ndarray,
+        columns: np.ndarray,
+        values: np.ndarray,
+        Y: np.ndarray,
+        A: np.ndarray,
+        R: np.ndarray,
+    ) -> float:
+        """The same with a sparse P: repulsion over all pairs, attraction over the entries."""
+        _attraction_rows(starts, columns, values, Y, A)
+        return _repulsion_rows(Y, R, self.scratch, self.shares, self.cuts, self.parts)
 
 
 @njit(parallel=True, **FAST)
-def forces_rows_sparse(starts, columns, values, Y, A, R, shares):
-    """The same with a sparse P: repulsion over all pairs, attraction over the entries."""
+def _forces_rows(P, Y, A, R, C, shares, cuts, parts):
+    dims = Y.shape[0]
+    for b in prange(parts.size):
+        parts[b] = halves(P, Y, A, R, C[b], shares, cuts[b], cuts[b + 1])
+    _add_columns(A, C[:, :dims], cuts)
+    _add_columns(R, C[:, dims:], cuts)
+    return _in_order(parts)
+
+
+@njit(parallel=True, **FAST)
+def _repulsion_rows(Y, R, C, shares, cuts, parts):
+    for b in prange(parts.size):
+        parts[b] = push_halves(Y, R, C[b], shares, cuts[b], cuts[b + 1])
+    _add_columns(R, C, cuts)
+    return _in_order(parts)
+
+
+@njit(parallel=True, **FAST)
+def _add_columns(F, C, cuts):
+    """Add to F what every part of the rows did to the columns, in the order of the parts."""
+    dims, n = F.shape
+    for stripe in prange((n + STRIPE - 1) // STRIPE):
+        last = min(n, (stripe + 1) * STRIPE)
+        for b in range(C.shape[0]):
+            for d in range(dims):
+                for j in range(max(stripe * STRIPE, cuts[b]), last):
+                    F[d, j] += C[b, d, j]
+
+
+@njit(parallel=True, **FAST)
+def _attraction_rows(starts, columns, values, Y, A):
     n = Y.shape[1]
-    for b in prange(shares.size):
-        last = min(n, (b + 1) * ROWS)
-        attraction(starts, columns, values, Y, A, b * ROWS, last)
-        shares[b] = repulsion(Y, R, b * ROWS, last)
-    return _in_order(shares)
+    for stripe in prange((n + 63) // 64):
+        attraction(starts, columns, values, Y, A, stripe * 64, min(n, (stripe + 1) * 64))
 
 
 @njit(cache=True, nogil=True)

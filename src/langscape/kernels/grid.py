@@ -18,6 +18,7 @@ Points are (n, 2) here, since attraction reads both coordinates of scattered poi
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import scipy.fft
@@ -179,7 +180,9 @@ class Repulsion:
         self._finest = FINE if n < FINE_BELOW else SPACING
         self._shares = np.empty((n + CHUNK - 1) // CHUNK)
         self._size = (0, 0)
-        self._spacing = 0.0
+        self._spacing = math.inf
+        self._slack = _SLACK[0]
+        self._age = 0
 
     def __call__(self, Y: np.ndarray, R: np.ndarray) -> float:
         """Fill R, (n, 2), with Σ_j (y_i−y_j)/(1+d²)²; return Z."""
@@ -200,24 +203,27 @@ class Repulsion:
         width, height = x1 - x0, y1 - y0
         extent = max(width, height, 1e-20)
         spacing = max(min(self._finest, extent / CELLS), extent / _LARGEST)
-        need = tuple(math.ceil(side / spacing) + 2 * _MARGIN + 1 for side in (width, height))
-        old = self._spacing
+        need = _nodes(width, height, spacing)
+        self._age += 1
         if (
-            any(a > b for a, b in zip(need, self._size, strict=True))
-            or any(a < 0.8 * b for a, b in zip(need, self._size, strict=True))
-            or not 0.8 * old <= spacing <= 1.25 * old
+            self._spacing > 1.25 * spacing
+            or any(a > b for a, b in zip(_nodes(width, height, self._spacing), self._size, strict=True))
+            or math.prod(self._size) > max(2 * math.prod(need), _SMALL)
         ):
             self._rebuild(need, spacing)
-        elif any((s / old) + 2 * _MARGIN + 1 > m for s, m in zip((width, height), self._size, strict=True)):
-            self._rebuild(need, spacing)  # the kept spacing is finer than needed and the box outgrew it
         return (
             f32((x0 + x1) / 2 - self._spacing * (self._size[0] - 1) / 2),
             f32((y0 + y1) / 2 - self._spacing * (self._size[1] - 1) / 2),
         )
 
-    def _rebuild(self, need: tuple[int, ...], spacing: float) -> None:
-        # 4 % of slack, so that a growing map does not rebuild at every step
-        padded = tuple(2 * scipy.fft.next_fast_len(math.ceil(1.04 * side), real=True) for side in need)
+    def _rebuild(self, need: tuple[int, int], spacing: float) -> None:
+        # so much slack that a growing map does not rebuild at every step, and a slow one is not large
+        faster, slower = self._age < 8, self._age > 24
+        least, most = _SLACK
+        self._slack = min(max(self._slack * (1.5 if faster else 1 / 1.5 if slower else 1), least), most)
+        self._age = 0
+        wanted = (math.ceil((1 + self._slack) * side) for side in need)
+        padded = tuple(2 * scipy.fft.next_fast_len(side, real=True) for side in wanted)
         self._padded = padded
         self._size = tuple(side // 2 for side in padded)
         self._spacing = spacing
@@ -254,33 +260,54 @@ class Repulsion:
         return scipy.fft.irfft(F[: self._size[0]], n=columns, axis=1, workers=workers)
 
 
+_SMALL = 100 * 100
+"""Nodes below which a grid is never too large."""
+
+_SLACK = (0.03, 0.25)
+"""The share by which a new grid is wider than the map, at least and at most."""
+
 _LARGEST = 1500
 """Cells along a side at most: a map that wide gets a coarser grid rather than all the memory."""
 
 
+def _nodes(width: float, height: float, spacing: float) -> tuple[int, int]:
+    """How many nodes a box needs each way, with the margin that splines reach into."""
+    across, along = (math.ceil(side / spacing) + 2 * _MARGIN + 1 for side in (width, height))
+    return across, along
+
+
 def _corner(quarter: np.ndarray, padded: tuple[int, ...]) -> np.ndarray:
     """The 5 × 5 corner of the inverse transform: what a unit makes 0 to 4 nodes away."""
-    sides = []
-    for side in padded:
-        frequency = np.arange(side // 2 + 1)
-        twice = np.where((frequency == 0) | (frequency == side // 2), 1.0, 2.0)
-        sides.append(twice * np.cos(2.0 * np.pi * np.arange(5)[:, None] * frequency / side) / side)
-    return np.einsum("pk,kl,ql->pq", sides[0], quarter, sides[1], optimize=True)
+    across, along = (_cosines(side) for side in padded)
+    return across @ quarter @ along.T
 
 
-def _own_field(response: np.ndarray) -> np.ndarray:
-    """(_OWN, _OWN, 3) float32: value and two slopes (per cell) of a unit charge's field at the charge itself.
+def _cosines(side: int) -> np.ndarray:
+    """(5, side/2 + 1): the weights of an even transform in its inverse at 0 to 4."""
+    frequency = np.arange(side // 2 + 1)
+    twice = np.where((frequency == 0) | (frequency == side // 2), 1.0, 2.0)
+    return twice * np.cos(2.0 * np.pi * np.arange(5)[:, None] * frequency / side) / side
 
-    response[p, q] is what a unit at one node makes p and q nodes away. With w the five weights,
-    the value is Σ_pq C_p C_q response[p, q] where C_p sums w_a·w_b over pairs of nodes p apart.
-    """
+
+@cache
+def _pairs_of_nodes() -> tuple[np.ndarray, np.ndarray]:
+    """C and D, (5, _OWN): sums of w_a·w_b and of w'_a·w_b over nodes p apart, by the place in a cell."""
     u = (np.arange(_OWN) + 0.5) / _OWN - 0.5
     w, dw = np.empty((5, _OWN), np.float32), np.empty((5, _OWN), np.float32)
     _weights_of(u.astype(np.float32), w, dw)
     apart = [[(a, b) for a in range(5) for b in range(5) if abs(a - b) == p] for p in range(5)]
     C = np.array([sum(w[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
     D = np.array([sum(dw[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
-    response = response.astype(np.float64)
+    return C, D
+
+
+def _own_field(response: np.ndarray) -> np.ndarray:
+    """(_OWN, _OWN, 3) float32: value and two slopes (per cell) of a unit charge's field at the charge itself.
+
+    response[p, q] is what a unit at one node makes p and q nodes away; the value is
+    Σ_pq C_p C_q response[p, q].
+    """
+    C, D = _pairs_of_nodes()
     return np.stack([C.T @ response @ C, D.T @ response @ C, C.T @ response @ D], -1).astype(np.float32)
 
 

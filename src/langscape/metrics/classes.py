@@ -191,5 +191,5 @@ def _names(cluster: np.ndarray, tokens: Sequence[str], most: int = 4) -> tuple[s
         here = Counter(names[i] for i in rows)
         share = len(rows) / max(len(names), 1)
         order = sorted(here, key=lambda name: (-(here[name] - share * everywhere[name]), name))
-        told.append(", ".join(order[:most]))
+        told.append(" · ".join(order[:most]))
     return tuple(told)

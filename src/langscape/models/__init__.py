@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from langscape.models.open import model_revision, open_model
     from langscape.models.query_key import collect_query_key
     from langscape.models.residual import Stream, stream
+    from langscape.models.size import model_size
     from langscape.models.transformer import capture, capture_each
 
 _HEAVY = {
@@ -43,6 +44,7 @@ _HEAVY = {
     "estimate": "memory",
     "gaussians_of": "gaussians",
     "model_revision": "open",
+    "model_size": "size",
     "open_model": "open",
     "word_gaussians": "gaussians",
     "wrap_lstm": "lstm_wrap",
@@ -68,6 +70,7 @@ __all__ = [
     "merge_words",
     "model_path",
     "model_revision",
+    "model_size",
     "open_model",
     "packaged_models",
     "promoted",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from langscape.data import Context, Gaussians, Items, Progress, Step
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
 from langscape.models.batch import run_batch
 from langscape.models.inputs import Row
 from langscape.models.plan import make_plan
@@ -164,10 +164,7 @@ def factors(vectors: np.ndarray, rank: int) -> np.ndarray:
 def _layer(model: Model, layer: int) -> int:
     count = max(count for count, _ in model.layout.hidden.values())
     if not isinstance(layer, int | np.integer) or not -count <= layer < count:
-        raise SettingsError(
-            f"layer {layer!r} is not there; the hidden layers of {model.name} are 0 (the embedding) to "
-            f"{count - 1}, and -1 is the last"
-        )
+        raise not_there("hidden layer", layer, range(count), model.name)
     return int(layer) % count
 
 

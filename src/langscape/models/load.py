@@ -19,7 +19,7 @@ def load_transformer(
     folder: Path, name: str, told: Mapping[str, Any], revision: str, place: torch.device, precision: str
 ) -> Model:
     """The model in a folder, in eval mode on its device; `told` is what its config.json says."""
-    config = _config(folder, name, told)
+    config = config_from(folder, name, told)
     kind = kind_of(config)
     network, notes = _load(folder, name, config, kind, precision)
     network.requires_grad_(False)
@@ -39,7 +39,8 @@ def load_transformer(
     return Model(network.eval(), tokenizer, kind, name, revision, notes)
 
 
-def _config(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
+def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
+    """The configuration that transformers reads from a folder whose config.json says `told`."""
     called = told["model_type"]
     if called not in transformers.CONFIG_MAPPING:
         own = "; it brings code of its own, which is never run here" if "auto_map" in told else ""

@@ -60,6 +60,11 @@ def model_revision(name: str | os.PathLike[str]) -> str:
     return revision or _digest([folder / "config.json", *_weights(folder, called)])
 
 
+def folder_of(name: str) -> Path:
+    """The folder of a model, fetched where it must be."""
+    return _found(name)[0]
+
+
 def _found(name: str) -> tuple[Path, str]:
     """The folder of a model and, where it is known without reading the weights, its revision."""
     if name in SHIPPED:
@@ -127,6 +132,14 @@ def _fetched(name: str) -> tuple[Path, str]:
             f"one of {', '.join(_OURS)}, which come with langscape"
         ) from None
     return folder, folder.name
+
+
+def config_of(folder: Path, name: str) -> Any:
+    """The configuration in a model's folder; name is what the user called it."""
+    told = _told(folder)
+    with extra():
+        from langscape.models.load import config_from
+    return config_from(folder, name, told)
 
 
 def _told(folder: Path) -> dict[str, Any]:

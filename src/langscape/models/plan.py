@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
 
 if TYPE_CHECKING:
     from langscape.models.layout import Layout, Site
@@ -77,7 +77,7 @@ def make_plan(
     states = {role: count for role, (count, _) in layout.hidden.items()}
     attending = any(name in wanted for name in ("attention", "q", "k", "v"))
     most = max(counts.values()) if attending else max(states.values(), default=0)
-    chosen = _numbers("layer", layers, most)
+    chosen = _numbers("layer" if attending else "hidden layer", layers, most)
     widest = max(site.heads for site in layout.sites)
     picked = _numbers("head", heads, widest)
 
@@ -142,10 +142,7 @@ def _numbers(noun: str, chosen: Iterable[int] | int | None, count: int) -> tuple
         except (TypeError, ValueError):
             whole = False
         if not whole or not 0 <= number < count:
-            raise SettingsError(
-                f"{noun} {number} is not there; this model's {noun}s are 0 to {count - 1}"
-                + (" (of its hidden states, one more)" if noun == "layer" and number == count else "")
-            )
+            raise not_there(noun, number, range(count))
     if not listed:
         raise SettingsError(f"{noun}s is empty; leave it out for all, or choose from 0 to {count - 1}")
     return tuple(sorted({int(number) for number in listed}))

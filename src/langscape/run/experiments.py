@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.data import Progress, View
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
+from langscape.models.titles import model_title
 from langscape.run.captures import capture_recipe
 from langscape.run.recipe import Recipe
 from langscape.run.results import Table
@@ -122,7 +123,7 @@ def compared(sweep: Sweep, model: str) -> Experiment:
     """The experiment of a finished `comparison`."""
     rows = _gathered(sweep, disturbed=False)
     summary = _compare_summary(rows)
-    title = f"KL of hidden states and heads, {Path(model).name}"
+    title = f"KL of hidden states and heads, {model_title(model)}"
     return Experiment("compare", title, rows, summary)
 
 
@@ -183,7 +184,7 @@ def robustness(
 def disturbed(sweep: Sweep, model: str, share: float) -> Experiment:
     """The experiment of a finished `disturbance`."""
     rows = _gathered(sweep)
-    title = f"KL with {100 * share:g} % of the tokens replaced, {Path(model).name}"
+    title = f"KL with {100 * share:g} % of the tokens replaced, {model_title(model)}"
     return Experiment("robustness", title, rows, _robustness_summary(rows))
 
 
@@ -223,7 +224,7 @@ def _layers(shape: Mapping[str, Any], wanted: Sequence[int] | None) -> list[int]
     held = shape["hidden"]
     absent = [layer for layer in wanted or () if layer not in held]
     if absent:
-        raise SettingsError(f"layer {absent[0]} is not there; this model's hidden layers are 0 to {held[-1]}")
+        raise not_there("hidden layer", absent[0], held)
     return list(held) if wanted is None else sorted({int(layer) for layer in wanted})
 
 

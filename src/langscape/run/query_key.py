@@ -1,196 +1,45 @@
-"""Steps over queries and keys: sentences through a model to the maps of its heads; c, classes, clusters."""
+"""Queries and keys from sentences to maps: a head, all heads, six constants, classes, clusters, two ways."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from langscape.data import Capture, Items, Map, Progress, Step, View
+from langscape.data import Capture, Map, Progress, View
 from langscape.errors import SettingsError
-from langscape.run.heads import opened, read_text, revision
+from langscape.run.query_key_stored import unpack_scales
 from langscape.run.recipe import Recipe
-from langscape.run.registry import step
 from langscape.run.results import Arrays
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 
 if TYPE_CHECKING:
-    from langscape.affinity import HeadVectors, Scales
+    from langscape.affinity import HeadVectors
     from langscape.metrics import ClassTable
 
 SAMPLES = ("harbour", "orchard", "valley")
 """The sample texts that are read where no text is given; a decoder reads them too."""
 
 MAP: Mapping[str, Any] = {
-    "by": "attention", "c": None, "metric": "euclidean", "share": 0.3, "perplexity": 30.0, "special": "drop",
-    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
+    "by": "attention", "c": None, "metric": "euclidean", "share": 0.15, "reach": 0.45, "perplexity": 30.0,
+    "special": "drop",    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
 }  # fmt: skip
 """The settings of a map, with their defaults."""
 
-SCALE: Mapping[str, Any] = {
-    "metric": "scaled", "percentile": 0.5, "least_keys": 2, "special": "drop", "fine": 97, "seed": 0,
-    "constants": [0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0],
-}  # fmt: skip
-"""The settings of the choice of c, with their defaults."""
 
+def sample_text(names: Sequence[str] = SAMPLES) -> str:
+    """The text that is read where none is given."""
+    from langscape.sources import samples
 
-@step(
-    "query_key.collect",
-    version=1,
-    defaults={
-        "model": "default", "text": None, "layers": None, "heads": None, "tokens": None, "of": None,
-        "tagger": None,
-    },
-    revision=revision,
-)  # fmt: skip
-def query_key_collect(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Queries and keys of `model` over the sentences of all inputs (text files), of `text`, or of samples."""
-    model = opened(settings["model"], revision(settings))
-    read = [read_text(inputs[name]) for name in sorted(inputs, key=_number)] or [
-        settings["text"] or sample_text()
-    ]
-    return pack_collected(collect(model, "\n\n".join(read), settings, progress))
-
-
-@step("query_key.map", version=1, defaults={**MAP, "layer": 0, "head": 0})
-def query_key_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Input `collected`: the map of one head, with its figures; its c may come from the input `scales`."""
-    head = (settings["layer"], settings["head"])
-    c = settings["c"]
-    if "scales" in inputs:
-        from langscape.run.results import read
-
-        scales = unpack_scales(read("arrays", inputs["scales"]))
-        c = float(scales.c[scales.of(*head)])
-    capture = read_head(inputs["collected"], *head)
-    return map_head(capture, *head, {**settings, "c": None if c is None or np.isnan(c) else c}, progress)
-
-
-@step("query_key.grid", version=1, defaults=MAP)
-def query_key_grid(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: the maps of all its heads, each as `query_key.map` makes it; see `unpack_grid`."""
-    from langscape.affinity import heads_of
-    from langscape.run.results import read
-
-    whole = unpack_collected(read("arrays", inputs["collected"]))
-    made = []
-    keys = heads_of(whole)
-    for at, key in enumerate(keys):
-        made.append(map_head(whole, *key, settings))
-        progress(Step(at + 1, len(keys), "query–key maps"))
-    points = {name for name in made[0].per_point if all(name in one.per_point for one in made)}
-    return Arrays(
-        {
-            "heads": np.array(keys, np.int32),
-            "xy": np.stack([one.xy for one in made]),
-            **{f"point {name}": np.stack([one.per_point[name] for one in made]) for name in points},
-        },
-        {
-            "kl": [one.kl if np.isfinite(one.kl) else None for one in made],
-            "quality": [{n: v for n, v in one.quality.items() if np.isfinite(v)} for one in made],
-            "settings": [dict(one.settings) for one in made],
-            "notes": list(dict.fromkeys(note for one in made for note in one.notes)),
-        },
-    )
-
-
-def unpack_grid(stored: Arrays, collected: Capture) -> dict[tuple[int, int], Map]:
-    """The maps that `query_key.grid` stored, by head."""
-    facts, maps = stored.facts, {}
-    for at, (layer, head) in enumerate(stored["heads"].tolist()):
-        settings = facts["settings"][at]
-        one = _vectors(collected, layer, head, settings.get("special", "keep"))
-        maps[layer, head] = Map(
-            stored["xy"][at],
-            one.items(),
-            kl=float("nan") if facts["kl"][at] is None else facts["kl"][at],
-            settings=settings,
-            quality=facts["quality"][at],
-            per_point={n[6:]: v[at] for n, v in stored.arrays.items() if n.startswith("point ")},
-            notes=tuple(facts["notes"]),
-        )
-    return maps
-
-
-@step("query_key.scale", version=1, defaults=SCALE)
-def query_key_scale(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: the c of every head, see `affinity.choose_scale` and `unpack_scales`."""
-    from langscape.affinity import choose_scale
-    from langscape.run.results import read
-
-    return pack_scales(
-        choose_scale(unpack_collected(read("arrays", inputs["collected"])), **settings, progress=progress)
-    )
-
-
-@step("query_key.classes", version=1, defaults={"column": "class", "special": "drop"})
-def query_key_classes(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: attention between classes of tokens for every head, see `class_tables`."""
-    from langscape.run.results import read
-
-    capture = unpack_collected(read("arrays", inputs["collected"]))
-    tables = class_tables(capture, settings["column"], special=settings["special"])
-    first = next(iter(tables.values()))
-    return Arrays(
-        {
-            "heads": np.array(list(tables), np.int32),
-            "weight": np.stack([one.weight for one in tables.values()]),
-            "even": np.stack([one.even for one in tables.values()]),
-            "queries": first.queries,
-        },
-        {"rows": list(first.rows), "columns": list(first.columns), "column": settings["column"]},
-    )
-
-
-@step("query_key.pairing", version=1, defaults={"layer": 0, "head": 0, "clusters": 8, "most": 12})
-def query_key_pairing(
-    settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress
-) -> dict[str, Any]:
-    """Inputs `collected` and `map` of a head: which clusters of queries attend to which clusters of keys."""
-    from langscape.mapfile import read_map
-
-    made = read_map(inputs["map"])
-    head = (settings["layer"], settings["head"])
-    one = _vectors(read_head(inputs["collected"], *head), *head, made.settings.get("special", "keep"))
-    found = pairing(made, one, settings["clusters"])
-    return {
-        "pairs": found.strongest(settings["most"]),
-        "queries": list(found.query_names),
-        "keys": list(found.key_names),
-    }
-
-
-@step(
-    "query_key.two_ways",
-    version=1,
-    defaults={**MAP, "layer": 0, "head": 0, "model": "default", "text": None, "cut": True},
-    revision=revision,
-)
-def query_key_two_ways(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """One text read at once: the attention-head map and the query–key map of its tokens, see `two_ways`."""
-    from langscape.models import capture
-
-    model = opened(settings["model"], revision(settings))
-    text = read_text(inputs["text"]) if "text" in inputs else settings["text"] or sample_text(("harbour",))
-    want = ("attention", "q", "k")
-    given: dict[str, Any] = {"layers": settings["layer"], "heads": settings["head"]}
-    seen = (
-        capture(model, text, want, **given, long="window")[0]
-        if settings["cut"]
-        else capture(model, text, want, **given)
-    )
-    attended, joint = two_ways(seen, settings["layer"], settings["head"], settings, progress)
-    return pack_two_ways(seen, attended, joint)
+    return "\n\n".join(samples.text(name) for name in names)
 
 
 def collect(model: Any, text: str, settings: Mapping[str, Any], progress: Progress | None = None) -> Capture:
     """Queries and keys of the sentences of a text; with `tagger`, parts of speech are added."""
     from langscape.models import collect_query_key
-    from langscape.models.classes import find_tagger, parts_of_speech
+    from langscape.models.taggers import find_tagger, parts_of_speech
     from langscape.sources import sentences
 
     if model.kind == "vision":
@@ -224,10 +73,10 @@ def map_head(
     from langscape.engine import Schedule, lay_out
 
     s = {**MAP, **settings}
-    one = _vectors(capture, layer, head, s["special"])
+    one = affinity.head_vectors(capture, layer, head, special=s["special"])
     near = affinity.query_key(
-        one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], perplexity=s["perplexity"],
-        seed=s["seed"],
+        one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
+        perplexity=s["perplexity"], seed=s["seed"],
     )  # fmt: skip
     schedule = Schedule(steps=s["steps"], early_steps=min(200, s["steps"] // 3))
     made = lay_out(
@@ -330,15 +179,16 @@ def class_tables(
     from langscape.affinity import head_vectors, heads_of
     from langscape.metrics import class_attention
     from langscape.models.classes import CLASSES
+    from langscape.models.taggers import PARTS
 
-    tables = {}
+    tables, order = {}, PARTS if column == "part of speech" else CLASSES
     for key in heads_of(capture) if heads is None else heads:
         one = head_vectors(capture, *key, special=special)
         if column not in one.queries.columns:
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
         asked, seen = ([str(kind) for kind in side.columns[column]] for side in (one.queries, one.keys))
         pairs = one.pairs
-        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, CLASSES)
+        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, order)
     return tables
 
 
@@ -359,9 +209,11 @@ def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
 
 def cluster_view(capture: Capture, head: tuple[int, int], made: Map, clusters: int = 8) -> View:
     """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
+    from langscape.affinity import head_vectors
     from langscape.views import Matrix, matrices
 
-    found = pairing(made, _vectors(capture, *head, made.settings.get("special", "keep")), clusters)
+    one = head_vectors(capture, *head, special=made.settings.get("special", "keep"))
+    found = pairing(made, one, clusters)
     names = [
         [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
     ]
@@ -411,156 +263,3 @@ def _same_tokens(attended: Map, joint: Map, n: int) -> np.ndarray:
     """The query row of each token of the attention map, which leaves out tokens that nobody looks at."""
     at = {int(place): row for row, place in enumerate(joint.items.columns["position"][:n])}
     return np.array([at[int(place)] for place in attended.items.columns["position"]], np.intp)
-
-
-def sample_text(names: Sequence[str] = SAMPLES) -> str:
-    """The text that is read where none is given."""
-    from langscape.sources import samples
-
-    return "\n\n".join(samples.text(name) for name in names)
-
-
-def pack_collected(capture: Capture) -> Arrays:
-    """A capture of queries and keys as arrays and plain facts, for the store."""
-    axes = {name: list(names) for name, names in capture.axes.items()}
-    facts = {
-        "tokens": list(capture.tokens),
-        "axes": axes,
-        "made": dict(capture.made),
-        "notes": [*capture.notes],
-    }
-    return Arrays(dict(capture.arrays), facts)
-
-
-def unpack_collected(stored: Arrays) -> Capture:
-    """The capture that `pack_collected` stored."""
-    facts = stored.facts
-    axes = {name: tuple(names) for name, names in facts["axes"].items()}
-    return Capture(facts["tokens"], stored.arrays, axes, facts["made"], tuple(facts["notes"]))
-
-
-def read_head(path: Path, layer: int, head: int) -> Capture:
-    """One head of a stored collection; the others stay on the disk."""
-    from safetensors import safe_open
-
-    facts = _facts(path, path.stat().st_mtime_ns)
-    made = dict(facts["made"])
-    names = list(facts["axes"])
-    q = next(name for name in names if name.endswith("q"))
-    layers, heads = made["layers"][q], made["heads"][q]
-    if layer not in layers or head not in heads:
-        raise SettingsError(
-            f"head {layer}.{head} was not collected; there are layers {layers[0]} to {layers[-1]} with "
-            f"heads {heads[0]} to {heads[-1]}"
-        )
-    at, place = layers.index(layer), heads.index(head)
-    with safe_open(path, framework="numpy") as file:
-        arrays = {name: file.get_slice(name)[at : at + 1, place : place + 1] for name in names}
-    made["layers"] = {name: [layer] for name in names}
-    made["heads"] = {name: [head] for name in names}
-    made["scaling"] = {name: [values[at]] for name, values in made["scaling"].items() if name == q}
-    axes = {name: tuple(one) for name, one in facts["axes"].items()}
-    return Capture(facts["tokens"], arrays, axes, made, tuple(facts["notes"]))
-
-
-@lru_cache(maxsize=2)
-def _facts(path: Path, stamp: int) -> dict[str, Any]:
-    import json
-
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        return json.loads((file.metadata() or {})["langscape"])
-
-
-def pack_scales(scales: Scales) -> Arrays:
-    """The chosen constants as arrays and plain facts, for the store and the studio."""
-    from langscape.affinity.scale import ARRAYS
-
-    facts = {
-        "metric": scales.metric, "percentile": scales.percentile, "least_keys": scales.least_keys,
-        "constants": list(scales.constants), "notes": list(scales.notes),
-    }  # fmt: skip
-    return Arrays({name: getattr(scales, name) for name in ARRAYS}, facts)
-
-
-def unpack_scales(stored: Arrays) -> Scales:
-    """What `pack_scales` stored."""
-    from langscape.affinity import Scales
-
-    facts = stored.facts
-    return Scales(
-        facts["metric"], facts["percentile"], facts["least_keys"], tuple(facts["constants"]),
-        **dict(stored.arrays), notes=tuple(facts["notes"]),
-    )  # fmt: skip
-
-
-def pack_two_ways(capture: Capture, attended: Map, joint: Map) -> Arrays:
-    """Both maps of one text as arrays and plain facts."""
-    arrays = {
-        **{name: capture[name] for name in capture.arrays if not name.endswith("attention")},
-        "attended xy": attended.xy,
-        "joint xy": joint.xy,
-        "agreement": attended.per_point["agreement"],
-        "position": attended.items.columns["position"],
-        "special": attended.items.columns["special"],
-        **{f"joint {name}": values for name, values in joint.per_point.items()},
-    }
-    facts = {
-        "tokens": list(capture.tokens),
-        "axes": {name: list(axes) for name, axes in capture.axes.items() if name in arrays},
-        "made": dict(capture.made),
-        "notes": list(capture.notes),
-        "labels": list(attended.labels),
-        "texts": [str(text) for text in attended.items.columns["text"]],
-        "kl": [
-            attended.kl if np.isfinite(attended.kl) else None,
-            joint.kl if np.isfinite(joint.kl) else None,
-        ],
-        "quality": [dict(attended.quality), dict(joint.quality)],
-        "settings": [dict(attended.settings), dict(joint.settings)],
-        "map_notes": [list(attended.notes), list(joint.notes)],
-    }
-    return Arrays(arrays, facts)
-
-
-def unpack_two_ways(stored: Arrays) -> tuple[Capture, Map, Map]:
-    """What `pack_two_ways` stored: the capture, the attention-head map and the query–key map."""
-    facts = stored.facts
-    axes = {name: tuple(one) for name, one in facts["axes"].items()}
-    capture = Capture(
-        facts["tokens"], {name: stored[name] for name in axes}, axes, facts["made"], tuple(facts["notes"])
-    )
-    columns = {"position": stored["position"], "special": stored["special"], "text": facts["texts"]}
-    kl = [float("nan") if value is None else value for value in facts["kl"]]
-    attended = Map(
-        stored["attended xy"], Items(facts["labels"], columns), kl=kl[0], settings=facts["settings"][0],
-        quality=facts["quality"][0], per_point={"agreement": stored["agreement"]},
-        notes=tuple(facts["map_notes"][0]),
-    )  # fmt: skip
-    head = facts["settings"][1]
-    one = _vectors(capture, head["layer"], head["head"], head["special"])
-    joint = Map(
-        stored["joint xy"], one.items(), kl=kl[1], settings=head, quality=_ordered(facts["quality"][1]),
-        per_point={n[6:]: v for n, v in stored.arrays.items() if n.startswith("joint ") and n != "joint xy"},
-        notes=tuple(facts["map_notes"][1]),
-    )  # fmt: skip
-    return capture, attended, joint
-
-
-def _ordered(quality: Mapping[str, float]) -> dict[str, float]:
-    """The figures as they are shown; JSON keeps them by name."""
-    first = [name for name in ("order", "strongest", "anywhere", "agreement") if name in quality]
-    return {name: quality[name] for name in [*first, *(name for name in quality if name not in first)]}
-
-
-def _vectors(capture: Capture, layer: int, head: int, special: Any) -> HeadVectors:
-    from langscape.affinity import head_vectors
-
-    return head_vectors(capture, layer, head, special=special)
-
-
-def _number(name: str) -> tuple[int, str]:
-    """Inputs "text 2" and "text 10" in the order in which they were given."""
-    last = name.rsplit(" ", 1)[-1]
-    return (int(last) if last.isdigit() else 0, name)

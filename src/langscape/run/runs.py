@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Affinities, Capture, Progress, Step
-from langscape.errors import SettingsError
+from langscape.errors import SettingsError, not_there
 from langscape.run.captures import model_and_text, read_capture
 from langscape.run.heads import captured, revision
 from langscape.run.registry import step
@@ -165,9 +165,7 @@ def _chosen(noun: str, wanted: Sequence[int] | None, held: Sequence[int]) -> lis
         return list(held)
     absent = [number for number in wanted if number not in held]
     if absent:
-        raise SettingsError(
-            f"{noun} {absent[0]} is not there; this model's {noun}s are {held[0]} to {held[-1]}"
-        )
+        raise not_there(noun, absent[0], held)
     return list(wanted)
 
 

@@ -17,7 +17,7 @@ from langscape.run import (  # noqa: F401  register their steps
     distributions,
     flow,
     heads,
-    query_key,
+    query_key_steps,
     restarts,
     runs,
     token_maps,
@@ -25,7 +25,7 @@ from langscape.run import (  # noqa: F401  register their steps
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 
-INSERTION = {"weighting": "power", "p": None, "theta": 0.05, "neighbours": 10, "method": "median"}
+INSERTION = {"weighting": "power", "p": None, "theta": 0.3, "neighbours": 10, "method": "median"}
 
 
 @step(
@@ -85,7 +85,7 @@ def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress:
     return made.but(notes=(*vectors.notes, *made.notes))
 
 
-@step("words.insert", version=1, defaults={**INSERTION, "words": None})
+@step("words.insert", version=2, defaults={**INSERTION, "words": None})
 def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`."""
     from langscape.engine import insert
@@ -98,7 +98,7 @@ def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
     vectors = read_vectors(inputs["vectors"], chosen, progress=progress)
     how = {name: settings[name] for name in INSERTION}
     made = insert(read_map(inputs["map"]), vectors.matrix, vectors.words, progress=progress, **how)
-    return made.but(notes=(*vectors.notes, *made.notes))
+    return made.but(notes=(*made.notes, *vectors.notes))
 
 
 @step("vectors.pack", version=1, defaults={})
@@ -109,7 +109,7 @@ def vectors_pack(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
     return Writes("arrays", lambda path: pack(inputs["vectors"], path, progress))
 
 
-@step("words.usual", version=1, defaults={})
+@step("words.usual", version=2, defaults={})
 def words_usual(
     settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress
 ) -> dict[str, float]:
@@ -119,7 +119,7 @@ def words_usual(
     return {"threshold": least_similar(_vectors(_base(*_named(inputs["map"]))))}
 
 
-@step("words.place", version=1, defaults={**INSERTION, "first": 0, "count": 20_000})
+@step("words.place", version=2, defaults={**INSERTION, "first": 0, "count": 20_000})
 def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Inputs `map`, `vectors` (packed), `usual`: places for `count` rows from `first`, as a table.
 
@@ -152,7 +152,11 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
             "local": placed.local.astype(np.float32),
             "global": placed.global_.astype(np.float32),
         },
-        {"rows": len(words), "all zeros, left out": len(zero), "settings": dict(settings)},
+        {
+            "rows": len(words),
+            "all zeros, left out": len(zero),
+            "settings": {**settings, "recall": placed.recall},
+        },
     )
 
 
@@ -181,7 +185,7 @@ def gather(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     return {"parts": sorted(inputs)}
 
 
-@step("words.rest", version=1, defaults={**INSERTION, "chunk": 20_000})
+@step("words.rest", version=2, defaults={**INSERTION, "chunk": 20_000})
 def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map`, `vectors` (packed), `usual`: the map with every other word of the vectors placed on it.
 

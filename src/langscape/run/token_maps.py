@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.data import Affinities, Capture, Items, Map, Progress, Step
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
 from langscape.run.captures import read_capture
 from langscape.run.heads import opened, revision
 from langscape.run.registry import step
@@ -113,7 +113,7 @@ def text_vectors(
     last = model.layout.hidden[role][0] - 1
     wanted = last if layer is None else layer
     if not 0 <= wanted <= last:
-        raise SettingsError(f"layer {wanted} is not there; this model's hidden layers are 0 to {last}")
+        raise not_there("hidden layer", wanted, range(last + 1), model.name)
     tell = progress or (lambda told: None)
     rows: list[np.ndarray] = []
     taken = pool

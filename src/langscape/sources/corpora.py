@@ -10,6 +10,7 @@ Each becomes a folder of text files in `corpora/` of the home folder, with the p
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import io
 import lzma
@@ -70,12 +71,24 @@ def corpus_path(given: str | Path) -> Path:
     A path that exists is itself, whatever its name.
     """
     path = Path(given).expanduser()
-    if path.exists() or str(given) not in PACKAGED:
+    if path.exists():
         return path
+    if str(given) not in PACKAGED:
+        raise no_corpus(given)
     one = PACKAGED[str(given)]
     if not one.here:
         raise MissingError(f"the corpus {one.name!r} is not here yet; run `langscape corpora get {one.name}`")
     return one.path
+
+
+def no_corpus(given: str | Path) -> FileError:
+    """The error for a corpus that is neither a path nor a packaged one; names the nearest of those."""
+    near = difflib.get_close_matches(str(given).lower(), PACKAGED, n=1)
+    meant = f"did you mean {near[0]}? Give" if near else "give"
+    return FileError(
+        f"there is no corpus {given}; {meant} a text file, a folder, or the name of a packaged one "
+        "(`langscape corpora` lists them)"
+    )
 
 
 def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress | None = None) -> Path:

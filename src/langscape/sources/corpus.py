@@ -13,6 +13,7 @@ import numpy as np
 
 from langscape.data import Context, Progress, Step
 from langscape.errors import FileError, SettingsError
+from langscape.sources.corpora import no_corpus
 from langscape.sources.matching import some
 
 Unit = Literal["sentence", "paragraph"]
@@ -145,10 +146,7 @@ def _files(path: Path) -> tuple[Path, ...]:
             raise FileError(f"the folder {path} holds no text files ({', '.join(_ENDINGS)})")
         return tuple(files)
     if not path.exists():
-        raise FileError(
-            f"there is no corpus {path}; give a text file or a folder, or the name of a packaged one "
-            "(`langscape corpora`)"
-        )
+        raise no_corpus(path)
     return (path,)
 
 

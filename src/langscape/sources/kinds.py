@@ -33,7 +33,7 @@ def kind_of(path: Path) -> Kind:
     with path.open("rb") as file:
         head = file.read(8)
         if not head:
-            raise FileError(f"{path} is empty")
+            raise FileError(f"{path} is empty; give a file of word vectors ({KNOWN})")
         if head[:2] == b"\x1f\x8b":
             return _text_or_binary(path, _opening(path, compressed=True))
         file.seek(0)

@@ -33,7 +33,8 @@ class Matches:
             said.append(f"{count} were not found: {some(self.missing)}")
         if self.respelled:
             pairs = [f"{listed} → {found}" for listed, found in self.respelled.items()]
-            said.append(f"{len(pairs)} words were found under another spelling: {some(pairs, 6)}")
+            words = "1 word was" if len(pairs) == 1 else f"{len(pairs)} words were"
+            said.append(f"{words} found under another spelling: {some(pairs, 6)}")
         return tuple(said)
 
 

@@ -36,6 +36,7 @@ def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:
 def _models() -> list[dict[str, Any]]:
     from langscape import models
     from langscape.models.packaged import packaged_models
+    from langscape.models.titles import model_title
 
     out = []
     for listing in packaged_models():
@@ -44,6 +45,7 @@ def _models() -> list[dict[str, Any]]:
         out.append(
             {
                 "name": model.name,
+                "short": model_title(model.name),
                 "title": model.title,
                 "kind": "decoder" if model.name == "decoder" else "encoder",
                 "layers": facts.get("num_hidden_layers"),
@@ -59,6 +61,7 @@ def _models() -> list[dict[str, Any]]:
         out.append(
             {
                 "name": name,
+                "short": model_title(name),
                 "title": f"LSTM that comes with langscape, {facts.get('hidden', '?')} units",
                 "kind": "lstm",
                 "layers": facts.get("layers"),

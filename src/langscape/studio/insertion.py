@@ -45,7 +45,7 @@ SETTINGS = (
         "theta",
         "θ",
         "number",
-        0.05,
+        0.3,
         "What the least similar neighbour weighs, the most similar being 1.",
         "002",
         low=1e-6,
@@ -111,29 +111,26 @@ def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str
     started = time.perf_counter()
     base = _base(made)
     how = read_settings(SETTINGS, settings, "insertion")
-    numbers = isinstance(vector, list) and all(type(one) in (int, float) for one in vector)
-    if not numbers or not vector:
-        raise SettingsError("vector is not a list of numbers; give as many as the map's vectors have")
-    with np.errstate(over="ignore"):
-        one = Vectors([name], np.array([vector], np.float32))
-    if not one.matrix.any():
-        raise DataError("the vector is all zeros and is similar to nothing; give another")
     return {
-        "words": _placed(base, one, how),
+        "words": _placed(base, _own(base, {name: vector}), how),
         "known": [],
         "missing": [],
         "seconds": round(time.perf_counter() - started, 4),
     }
 
 
-def grown(made: Made, words: Sequence[str]) -> Map:
-    """The map with those words on it; words that are there already, or are not known, are left out."""
+def grown(made: Made, words: Sequence[str], own: Mapping[str, Any] | None = None) -> Map:
+    """The map with those words and vectors on it, but for words that are there already or not known."""
     from langscape.engine import insert
 
     base = _base(made)
     there = set(base.labels)
     vectors, missing = _looked_up(made, [word for word in dict.fromkeys(words) if word not in there])
     notes = (f"not among the vectors: {', '.join(missing[:10])}",) if missing else ()
+    if own:
+        given = _own(base, own)
+        names = [*vectors.words, *given.words]
+        vectors = Vectors(names, np.vstack([vectors.matrix, given.matrix]) if len(vectors) else given.matrix)
     if not len(vectors):
         return base.but(notes=(*base.notes, *notes))
     with _ONE_AT_A_TIME:
@@ -147,6 +144,22 @@ def _base(made: Made) -> Map:
     if made.result.vectors is None:
         raise DataError(f"{made.title} was made without keeping its vectors; insert into its landmarks' map")
     return made.result
+
+
+def _own(base: Map, vectors: Mapping[str, Any]) -> Vectors:
+    """Vectors that were typed, checked against those of the map."""
+    assert base.vectors is not None
+    dim = base.vectors.shape[1]
+    for name, vector in vectors.items():
+        if not isinstance(vector, list) or not all(type(one) in (int, float) for one in vector):
+            raise SettingsError(f"{name!r} is not a list of numbers; give {dim}, as the map's vectors have")
+        if len(vector) != dim:
+            raise SettingsError(f"{name!r} has {len(vector)} numbers; the map's vectors have {dim}")
+    with np.errstate(over="ignore"):
+        matrix = np.array(list(vectors.values()), np.float32)
+    if not matrix.any(axis=1).all():
+        raise DataError("a vector of zeros is similar to nothing; give another")
+    return Vectors(list(vectors), matrix)
 
 
 def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> list[dict[str, Any]]:

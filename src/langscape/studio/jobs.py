@@ -8,7 +8,6 @@ there as long as it holds its lock, and a lock ends with its process.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import secrets
 import threading
@@ -20,11 +19,9 @@ from langscape.data import Progress
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store, locks
 from langscape.run.crew import Crew
-from langscape.run.flow import PROMPTS
 from langscape.run.label import Entry
-from langscape.run.recipe import canonical
-from langscape.run.registry import find_step
 from langscape.studio.asks import ASKS, Ask, Given, find_ask
+from langscape.studio.record import Clock, error_in_names, is_there, job_id, new_record, record_text
 from langscape.studio.trouble import Trouble, trouble_named
 
 LIVE = ("queued", "running")
@@ -33,9 +30,6 @@ TRIES = 2
 
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
-
-_LASTING = (None, "default", "decoder", *PROMPTS)
-"""Models that cannot change under their name."""
 
 _BLANK = {"needs": {}, "background": False}
 _PRIVATE = ("recipe", "needs", "background", "owner")
@@ -57,7 +51,7 @@ class Jobs:
         self._records: dict[str, dict[str, Any]] = {}
         self._queue: list[str] = []
         self._tries: dict[str, int] = {}
-        self._clocks: dict[str, _Clock] = {}
+        self._clocks: dict[str, Clock] = {}
         self._saved: dict[str, float] = {}
         self._seen = 0.0
         self._stop = threading.Event()
@@ -85,7 +79,10 @@ class Jobs:
             if id not in self._records:
                 self._look()
             held = self._records.get(id)
-            if held is not None and (held["state"] in LIVE or self._is_there(held)):
+            if held is not None and (held["state"] in LIVE or is_there(self.store, held)):
+                held["title"] = ask.called(
+                    complete, inputs
+                )  # models and inputs may be called otherwise by now
                 if first and held["background"] and id in self._queue:
                     # now somebody waits for it
                     held["background"] = False
@@ -96,7 +93,7 @@ class Jobs:
             record = new_record(ask, complete, recipe, inputs, self.owner, background=not first)
             if held is not None:
                 record["made"] = held["made"]
-            if not self.store.index.claim_job(id, self.owner, _text(record)):
+            if not self.store.index.claim_job(id, self.owner, record_text(record)):
                 self._look()  # another studio was first
                 return self._shown(self._find(id)), False
             self.store.clear_cancel(id)
@@ -197,7 +194,7 @@ class Jobs:
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
                 record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
-                self._clocks[id] = _Clock()
+                self._clocks[id] = Clock()
                 if not self.crew.start(id, Recipe.from_json(record["recipe"])):
                     record["state"] = "queued"
                     self._queue.insert(0, id)
@@ -219,7 +216,7 @@ class Jobs:
             record = self._records.get(key)
             if record is None or record["state"] != "running" or record["owner"] != self.owner:
                 return
-            clock = self._clocks.setdefault(key, _Clock())
+            clock = self._clocks.setdefault(key, Clock())
             if "step" in message:
                 record |= message["step"]
                 record["seconds"], record["left"] = clock.at(message["step"])
@@ -242,7 +239,11 @@ class Jobs:
                     self._tries.pop(key)
                     self._finish(record, "failed", trouble_named("Lost", message["error"]))
             else:
-                self._finish(record, "failed", trouble_named(message["kind"], self._named(record, message)))
+                self._finish(
+                    record,
+                    "failed",
+                    trouble_named(message["kind"], error_in_names(self.store, record, message)),
+                )
         self._wake.set()
 
     def _finish(self, record: dict[str, Any], state: str, trouble: Trouble | None = None) -> None:
@@ -326,40 +327,14 @@ class Jobs:
             raise Trouble("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
         return self._records[id]
 
-    def _is_there(self, record: Mapping[str, Any]) -> bool:
-        """Whether a job is done and its result can be had. A model of the user's own may have changed."""
-        if record["state"] != "done" or record["digest"] is None:
-            return False
-        for name in ("model", "other_model"):
-            if record["settings"].get(name) not in _LASTING:
-                return False
-        taken = {name for name, one in record["recipe"]["inputs"].items() if isinstance(one, Mapping)}
-        if set(record["needs"]) != taken:
-            return False
-        wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
-        return all(self.store.entry(digest) is not None for digest in wanted)
-
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""
         return sum(not self._records[id]["background"] for id in self._queue)
 
-    def _named(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> str:
-        """What went wrong, with the names that the user gave instead of the store's paths."""
-        said = str(message["error"])
-        for name, source in _sources(record["recipe"]):
-            given = record["inputs"].get(name, {}).get("name", name)
-            if source.startswith("sha256:"):
-                with contextlib.suppress(LangscapeError):
-                    said = said.replace(str(self.store.kept(source)), given)
-                said = said.replace(source, given)
-            else:
-                said = said.replace(source, given)
-        return said.replace(str(self.store.root), "the store")
-
     def _save(self, record: dict[str, Any]) -> None:
         record["changed"] = time.time()
         self._saved[record["id"]] = time.monotonic()
-        self.store.index.change_job(record["id"], self.owner, record["state"], _text(record))
+        self.store.index.change_job(record["id"], self.owner, record["state"], record_text(record))
 
     def _say(self, record: dict[str, Any], *, changed: bool = True) -> None:
         if changed:
@@ -377,41 +352,6 @@ class Jobs:
         return self.store.root / "locks" / f"studio-{owner}"
 
 
-def new_record(
-    ask: Ask,
-    settings: Mapping[str, Any],
-    recipe: Recipe,
-    inputs: Mapping[str, Given],
-    owner: str,
-    *,
-    background: bool = False,
-) -> dict[str, Any]:
-    """A job that has just been asked for."""
-    now = time.time()
-    return {
-        "id": job_id(ask, recipe),
-        "ask": ask.name,
-        "title": ask.called(settings, inputs),
-        "state": "queued",
-        "doing": "",
-        "done": 0,
-        "total": 0,
-        "figures": {},
-        "seconds": 0.0,
-        "left": None,
-        "settings": dict(settings),
-        "inputs": {key: {"id": one.id, "name": one.name} for key, one in inputs.items()},
-        "digest": None,
-        "error": None,
-        "made": now,
-        "changed": now,
-        "owner": owner,
-        "recipe": recipe.to_json(),
-        "needs": {},
-        "background": background,
-    }
-
-
 def do_now(store: Store, ask: Ask, settings: Any, inputs: Mapping[str, Given], progress: Progress) -> None:
     """Do a job in this process and write it down as done, so that a studio has it from its first moment."""
     complete = ask.read(settings)
@@ -420,45 +360,5 @@ def do_now(store: Store, ask: Ask, settings: Any, inputs: Mapping[str, Given], p
     entry = store.make(named, progress)
     record = new_record(ask, complete, recipe, inputs, "", background=True)
     record |= {"state": "done", "digest": named.digest, "needs": named.digests(), "seconds": entry.seconds}
-    if store.index.claim_job(record["id"], "", _text(record)):
-        store.index.change_job(record["id"], "", "done", _text(record))
-
-
-class _Clock:
-    """How long a job has taken, and how long the thing it is doing will still take."""
-
-    def __init__(self) -> None:
-        self._begun = self._since = time.monotonic()
-        self._doing = ""
-        self._from = 0
-
-    def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
-        """Seconds so far, and seconds left of what is being done now, once it can be said."""
-        now = time.monotonic()
-        done, total = step["done"], step["total"]
-        if step["doing"] != self._doing or done < self._from:
-            self._doing, self._since, self._from = step["doing"], now, done
-        passed, advanced = now - self._since, done - self._from
-        left = passed * (total - done) / advanced if advanced > 0 and total >= done else None
-        return round(now - self._begun, 2), None if left is None else round(left, 1)
-
-
-def job_id(ask: Ask, recipe: Recipe) -> str:
-    """The same ask has the same name, forever; a corrected step makes it another one."""
-
-    def versions(one: Recipe) -> list[Any]:
-        return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
-
-    said = canonical([ask.name, recipe.to_json(), versions(recipe)])
-    return f"{ask.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
-
-
-def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = []
-    for name, value in recipe["inputs"].items():
-        found += _sources(value) if isinstance(value, Mapping) else [(name, str(value))]
-    return found
-
-
-def _text(record: Mapping[str, Any]) -> str:
-    return json.dumps({name: value for name, value in record.items() if name != "owner"})
+    if store.index.claim_job(record["id"], "", record_text(record)):
+        store.index.change_job(record["id"], "", "done", record_text(record))

@@ -18,8 +18,8 @@ NEUTRAL = "#9aa0a8"
 NO_VALUE = "(none)"
 """What stands in a legend for items without a value."""
 
-SHAPES = ("circle", "square", "diamond", "triangle")
-"""After eight categories the colours come again with the next shape."""
+SHAPES = ("circle", "triangle", "diamond", "square")
+"""After eight categories the colours come again with the next shape; a triangle is least like a circle."""
 
 DISTINCT = len(CATEGORIES) * len(SHAPES)
 

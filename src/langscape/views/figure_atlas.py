@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from langscape.data import View
 from langscape.views.colours import RAMP
-from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches
+from langscape.views.paper import MARGIN, PLAIN, SOFT, Caption, inches, number_heads
 
 _WIDTH, _GAP, _SIDE = 12.0, 0.12, 0.35
 
@@ -51,22 +51,7 @@ def draw(view: View) -> Figure:
                 va="bottom",
                 **PLAIN,
             )
-    for column, head in enumerate(heads):
-        axes.text(
-            column + 0.5, -0.08, f"head {head}", size=7.5, color=SOFT, ha="center", va="bottom", **PLAIN
-        )
-    for row, layer in enumerate(layers):
-        axes.text(
-            -0.08,
-            row + 0.5,
-            f"layer {layer}",
-            size=7.5,
-            color=INK,
-            ha="right",
-            va="center",
-            rotation=90,
-            **PLAIN,
-        )
+    number_heads(axes, layers, heads)
     said = [
         properties.get("subtitle", ""),
         f"{len(keys)} heads, {xy.shape[1]} tokens, light first and dark last",

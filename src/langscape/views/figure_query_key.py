@@ -15,40 +15,54 @@ from matplotlib.patches import Rectangle
 from langscape.data import View
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
 from langscape.views.figure_scatter import flat, limits, place_labels, spread
-from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
+from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
 _GRID = 12.0
+_TWO, _GAP, _OVER = 15.0, 0.4, 0.35
 _QUERY, _KEY = "o", "D"
 _RAMP = LinearSegmentedColormap.from_list("langscape", RAMP)
 
 
 def draw(view: View) -> Figure:
-    """One map: 10 inches wide, queries as circles and keys as diamonds. Several: a grid, 12 inches wide."""
+    """One map: 10 inches wide, queries as circles and keys as diamonds; with one beside it, 15 inches.
+
+    Several maps are a grid, 12 inches wide.
+    """
     return _one(view) if len(view.properties["panels"]) == 1 else _many(view)
 
 
 def _one(view: View) -> Figure:
     properties = view.properties
     panel = properties["panels"][0]
-    caption = Caption({**properties, "quality": panel["quality"]}, _WIDTH, more=2)
-    across = _WIDTH - 2 * MARGIN - _SIDE
-    figure = Figure(figsize=(_WIDTH, caption.height + _UP + MARGIN), facecolor="white")
-    axes = figure.add_axes(inches(figure, MARGIN, MARGIN, across, _UP))
+    two = "beside" in properties
+    width = _TWO if two else _WIDTH
+    caption = Caption({**properties, "quality": panel["quality"]}, width, more=2)
+    across = (width - 2 * MARGIN - _SIDE - (_GAP if two else 0)) / (2 if two else 1)
+    up = across if two else _UP
+    over = _OVER if two else 0.0
+    figure = Figure(figsize=(width, caption.height + over + up + MARGIN), facecolor="white")
+    axes = figure.add_axes(inches(figure, MARGIN, MARGIN, across, up))
     axes.set_axis_off()
     plane = flat(view.arrays["xy"][0])
     limits(axes, plane)
     n = len(plane)
-    size = float(np.clip(16000 / n, 4, 40))
+    size = float(np.clip((8000 if two else 16000) / n, 4, 40))
     colours, handles, ramp = colours_of(view, 0)
     _points(axes, plane, properties["queries"], colours, size)
     focus = _focus(view)
     if focus is not None:
         _draw_lines(axes, view, plane, focus, size)
-    labels = {row: short(properties["labels"][row], 24) for row in _wanted(plane, focus, view)}
+    labels = {
+        row: short(properties["labels"][row], 24) for row in _wanted(plane, focus, view, 60 if two else 110)
+    }
     crowd = plane if n <= 5000 else plane[list(labels)]
     drawn = len(place_labels(axes, plane, labels, x_scatter=crowd[:, 0], y_scatter=crowd[:, 1]))
-    _legend(figure, handles, properties["color"], _WIDTH - MARGIN - _SIDE + 0.1, MARGIN + _UP, ramp)
+    if two:
+        axes.set_title("query–key map", size=10, color=SOFT, loc="left", **PLAIN)
+        other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))
+        _other(other, view, colours, 2 * size, focus)
+    _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp)
     said = [
         f"{properties['subtitle']}; {properties['queries']:,} queries and "
         f"{n - properties['queries']:,} keys, {drawn} labelled"
@@ -59,6 +73,21 @@ def _one(view: View) -> Figure:
         )
     caption.write(figure, *said)
     return figure
+
+
+def _other(axes: Axes, view: View, colours: np.ndarray, size: float, focus: int | None) -> None:
+    """The attention-head map beside: each token coloured as its query is."""
+    plane, rows = view.arrays["beside_xy"], view.arrays["beside_rows"]
+    axes.set_axis_off()
+    limits(axes, plane)
+    axes.set_title("attention-head map, one point a token", size=10, color=SOFT, loc="left", **PLAIN)
+    axes.scatter(*plane.T, c=colours[rows], s=size, linewidths=0.25, edgecolors="white", alpha=0.9, zorder=2)
+    chosen = np.flatnonzero(rows == focus).tolist() if focus is not None else []
+    for row in chosen:
+        axes.scatter(*plane[row], s=size * 3, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
+    wanted = dict.fromkeys([*chosen, *spread(plane, 60)])
+    labels = {row: short(view.properties["labels"][rows[row]], 24) for row in wanted}
+    place_labels(axes, plane, labels, x_scatter=plane[:, 0], y_scatter=plane[:, 1])
 
 
 def _many(view: View) -> Figure:
@@ -86,22 +115,7 @@ def _many(view: View) -> Figure:
         )
         _cell(axes, view, at, corner, panel, size, cell / (cell + foot), table)
     if table:
-        for column, head in enumerate(heads):
-            axes.text(
-                column + 0.5, -0.06, f"head {head}", size=7.5, color=SOFT, ha="center", va="bottom", **PLAIN
-            )
-        for row, layer in enumerate(layers):
-            axes.text(
-                -0.06,
-                row + 0.5,
-                f"layer {layer}",
-                size=7.5,
-                color=INK,
-                ha="right",
-                va="center",
-                rotation=90,
-                **PLAIN,
-            )
+        number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
     said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
@@ -223,7 +237,7 @@ def _draw_lines(axes: Axes, view: View, plane: np.ndarray, focus: int, size: flo
     axes.scatter(*plane[focus], s=size * 4, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
 
 
-def _wanted(plane: np.ndarray, focus: int | None, view: View) -> list[int]:
+def _wanted(plane: np.ndarray, focus: int | None, view: View, most: int) -> list[int]:
     rows: dict[int, None] = {}
     if focus is not None:
         panel = view.properties["panels"][0]
@@ -231,7 +245,7 @@ def _wanted(plane: np.ndarray, focus: int | None, view: View) -> list[int]:
         rows |= {
             int(row): None for row in view.arrays[f"keys_{panel['layer']}_{panel['head']}"][focus] if row >= 0
         }
-    for row in spread(plane, 110):
+    for row in spread(plane, most):
         rows.setdefault(row)
     return list(rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import matplotlib.patheffects as effects
@@ -29,6 +29,8 @@ _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
 _RASTER = 20_000
 # Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
 _CROWD = 5000
+# Up to this many ringed points have their labels in bold; where most are ringed, none stands out.
+_STAND_OUT = 40
 
 
 def draw(view: View) -> Figure:
@@ -260,22 +262,24 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     labels = {row: short(view.properties["labels"][row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
-    placed = place_labels(
-        axes, plane, labels, x_scatter=points[:, 0], y_scatter=points[:, 1], max_distance=0.05
-    )
     rings = view.arrays.get("rings")
-    missed = {
-        row: text for row, text in labels.items() if rings is not None and rings[row] and row not in placed
-    }
+    ringed = {row for row in labels if rings is not None and rings[row]}
+    bold = ringed if len(ringed) <= _STAND_OUT else set()
+    around = {"x_scatter": points[:, 0], "y_scatter": points[:, 1], "max_distance": 0.05}
+    placed = place_labels(axes, plane, labels, bold, **around)
+    missed = {row: labels[row] for row in labels if row in ringed - placed}
     if missed:
         # A ringed point is what the picture is about: its label may cover points, but no other label.
         x_lines, y_lines = _outlines(axes)
-        placed |= place_labels(axes, plane, missed, x_lines=x_lines, y_lines=y_lines, max_distance=0.15)
+        around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
+        placed |= place_labels(axes, plane, missed, bold, **around)
     return len(placed)
 
 
-def place_labels(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around: Any) -> set[int]:
-    """Writes those of the labels, by row, that find a place; gives the rows of these."""
+def place_labels(
+    axes: Axes, plane: np.ndarray, labels: dict[int, str], bold: Collection[int] = (), **around: Any
+) -> set[int]:
+    """Writes those of the labels, by row, that find a place, some in bold; gives the rows of these."""
     rows = list(labels)
     if not rows:
         return set()
@@ -286,6 +290,7 @@ def place_labels(axes: Axes, plane: np.ndarray, labels: dict[int, str], **around
         list(labels.values()),
         textsize=7.5 if len(plane) <= 150 else 6,
         textcolor=INK,
+        fontweight=["bold" if row in bold else "normal" for row in rows],
         margin=0.002,
         min_distance=0.006,
         nbr_candidates=60,

@@ -10,6 +10,7 @@ import numpy as np
 from langscape.data import Capture, View
 from langscape.errors import DataError
 from langscape.metrics import alarms, change, nearest_words, predicted_vectors, surprises, twins
+from langscape.models.titles import model_title
 from langscape.views.flow import (
     Book,
     Colours,
@@ -72,7 +73,7 @@ def lstm_flow(
     if colours is not None:
         notes += _colours(capture, weights, colours, book, arrays)
         quality += colour_quality(colours)
-    model = str(capture.made.get("model", ""))
+    model = model_title(str(capture.made.get("model", "")))
     width = arrays["embedding"].shape[1]
     properties: dict[str, Any] = {
         "title": title or f"Flow through {model or 'an LSTM'}",

@@ -9,6 +9,7 @@ import numpy as np
 from langscape.data import View
 from langscape.metrics import change
 from langscape.metrics.surprise import in_digits
+from langscape.models.titles import model_title
 from langscape.views.flow import Book, Colours, colour_quality, halves, refuse_long, sums, word_colours
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def stream_flow(
         arrays["colour_stream"] = _mixed(named, arrays["lens"], shares)
         for name, found in raised.items():
             arrays[f"colour_{name}"] = _mixed(named, arrays[f"{name}_words"], np.nan_to_num(found.values))
-    model = stream.model
+    model, called = stream.model, model_title(stream.model.name)
     properties: dict[str, Any] = {
-        "title": title or f"Flow through {model.name}",
-        "subtitle": f"{model.name} · {layers} layers × {heads} heads · {width} dimensions",
+        "title": title or f"Flow through {called}",
+        "subtitle": f"{called} · {layers} layers × {heads} heads · {width} dimensions",
         "model": "decoder" if stream.head else "encoder",
         "tokens": token_texts(held),
         "words": [_word(model, i) for i in book.ids],

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from langscape.data import Capture
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, not_there
+from langscape.models.titles import model_title
 
 AXES = ("layer", "head", "query", "key")
 
@@ -35,7 +36,7 @@ class Heads:
         """The weights of one head, shape (queries, keys), float32."""
         for name, number, held in (("layer", layer, self.layers), ("head", head, self.heads)):
             if number not in held:
-                raise SettingsError(f"{name} {number} is not in this capture, which holds {_ranges(held)}")
+                raise not_there(name, number, held, "this capture")
         return np.asarray(self.weights[self.layers.index(layer), self.heads.index(head)], np.float32)
 
 
@@ -70,7 +71,7 @@ def heads_of(capture: Capture, array: str = "attention") -> Heads:
         keys[0],
         _flags(queries),
         _flags(keys),
-        str(capture.made.get("model", "")),
+        model_title(str(capture.made.get("model", ""))),
         tuple(str(note) for note in capture.notes),
     )
 
@@ -85,9 +86,3 @@ def _numbers(capture: Capture, what: str, array: str, count: int) -> tuple[int, 
 def _flags(side: tuple[tuple[str, ...], Sequence[bool] | None]) -> np.ndarray:
     tokens, special = side
     return np.zeros(len(tokens), np.uint8) if special is None else np.asarray(special, np.uint8)
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{numbers[0]} to {numbers[-1]}"
-    return ", ".join(str(number) for number in numbers)

@@ -111,11 +111,15 @@ def scales(
 
 
 def class_tables(
-    tables: Mapping[tuple[int, int], ClassTable], *, lift: bool = True, title: str | None = None
+    tables: Mapping[tuple[int, int], ClassTable],
+    *,
+    column: str = "class",
+    lift: bool = True,
+    title: str | None = None,
 ) -> View:
     """Which classes of tokens attend to which, head by head: weight over what even attention would give.
 
-    The tables are those of `run.query_key.class_tables`, special tokens dropped.
+    The tables are those of `run.query_key.class_tables` for that column, special tokens dropped.
     """
     made = [
         Matrix(
@@ -126,7 +130,7 @@ def class_tables(
         for (layer, head), one in tables.items()
     ]  # fmt: skip
     return matrices(
-        made, title=title or "Which class attends to which", row_name="query", column_name="key",
+        made, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
         together=False,
         subtitle=("weight ÷ what even attention would give" if lift else "share of a query’s weight")
         + ", special tokens left out",

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from langscape.data import Capture, View
-from langscape.errors import SettingsError
+from langscape.errors import SettingsError, not_there
 from langscape.views.heads import heads_of
 
 
@@ -30,9 +30,10 @@ def max_attention(
     heads = heads_of(capture, array)
     wanted = list(heads.layers) if layers is None else [int(layer) for layer in layers]
     absent = [layer for layer in wanted if layer not in heads.layers]
-    if absent or not wanted:
-        held = ", ".join(str(layer) for layer in heads.layers)
-        raise SettingsError(f"layers {absent or wanted} are not in this capture, which holds {held}")
+    if absent:
+        raise not_there("layer", absent[0], heads.layers, "this capture")
+    if not wanted:
+        raise SettingsError("layers is empty; leave it out for all that the capture holds")
     weights = np.asarray(heads.weights[[heads.layers.index(layer) for layer in wanted]], np.float32)
     properties = {
         "title": title or f"{show.capitalize()} attention",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
@@ -66,3 +67,12 @@ def short(text: str, most: int) -> str:
     clean = "".join(letter if letter.isprintable() else " " for letter in text)
     line = " ".join(clean.split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def number_heads(axes: Axes, layers: Sequence[int], heads: Sequence[int]) -> None:
+    """Numbers above and beside a table of maps, one unit of the axes each: layers down, heads across."""
+    look = {"size": 7.5, **PLAIN}
+    for column, head in enumerate(heads):
+        axes.text(column + 0.5, -0.07, f"head {head}", color=SOFT, ha="center", va="bottom", **look)
+    for row, layer in enumerate(layers):
+        axes.text(-0.07, row + 0.5, f"layer {layer}", color=INK, ha="right", va="center", rotation=90, **look)

@@ -1,4 +1,4 @@
-"""Values that JSON can hold."""
+"""Values that JSON can hold, and figures as captions say them."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | list | tuple | set | frozenset):
         return [plain(inner) for inner in (value.tolist() if isinstance(value, np.ndarray) else value)]
     return str(value)
+
+
+def number_text(value: Any) -> str:
+    """A figure for a caption: four digits that count, whole numbers whole.
+
+    >>> number_text(11 / 3), number_text(30.0), number_text(123456), number_text("auto")
+    ('3.667', '30', '123456', 'auto')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"

@@ -11,6 +11,7 @@ from langscape.affinity import HeadVectors, head_vectors
 from langscape.data import Capture, Items, Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import aggregate_attention
+from langscape.models.titles import model_title
 from langscape.views.columns import columns_of
 from langscape.views.plain import plain
 from langscape.views.trust import trust
@@ -192,7 +193,7 @@ def _subtitle(capture: Capture, first: Map, queries: int) -> str:
     how = first.settings.get("by", "")
     sentences = len(capture.made.get("sentences", [0]))
     parts = [
-        str(capture.made.get("model", "")),
+        model_title(str(capture.made.get("model", ""))),
         f"by {how}" if how else "",
         f"{queries:,} tokens of {sentences:,} {'sentence' if sentences == 1 else 'sentences'}",
     ]

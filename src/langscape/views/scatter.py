@@ -12,7 +12,7 @@ from langscape.data import Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
-from langscape.views.plain import plain
+from langscape.views.plain import number_text, plain
 from langscape.views.trust import trust
 
 INSERTED = "inserted"
@@ -136,5 +136,7 @@ def _known(map: Map, setting: str, wanted: Sequence[str] | np.ndarray) -> list[s
 
 
 def _subtitle(map: Map) -> str:
-    parts = [f"{name} {map.settings[name]}" for name in ("perplexity", "seed") if name in map.settings]
+    parts = [
+        f"{name} {number_text(map.settings[name])}" for name in ("perplexity", "seed") if name in map.settings
+    ]
     return " · ".join(parts)

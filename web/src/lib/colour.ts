@@ -27,8 +27,8 @@ export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
 /** What stands in a legend for items without a value. */
 export const NO_VALUE_TEXT = '(none)'
 
-/** After eight categories the colours come again with the next shape. */
-export const SHAPES = ['circle', 'square', 'diamond', 'triangle'] as const
+/** After eight categories the colours come again with the next shape; a small triangle is least like a circle. */
+export const SHAPES = ['circle', 'triangle', 'diamond', 'square'] as const
 export const DISTINCT = CATEGORIES.light.length * SHAPES.length
 
 export type Theme = 'light' | 'dark'

@@ -60,6 +60,10 @@ export const HELP = {
     text: 'Places new words on the finished map: each goes between the words it is most similar to, and nothing else moves. A word unlike all of them is placed too, with a warning.',
     from: 't-SNE for word embeddings',
   },
+  vector: {
+    text: 'Places a vector that you paste: as many numbers as the vectors of this map have, and a name before them if you like. Nothing else moves.',
+    from: 't-SNE for word embeddings',
+  },
   perplexity: { text: 'Roughly how many neighbours count for a word. Small values show small groups, large ones the coarse order.', from: 't-SNE for word embeddings' },
   local: { text: 'Gives each word its own perplexity, counted from how many words are clearly similar to it.', from: 't-SNE for word embeddings' },
   landmarks: { text: 'Maps this many words with care and inserts all others between them: the way to large vocabularies.', from: 't-SNE for word embeddings' },

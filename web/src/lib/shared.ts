@@ -11,5 +11,7 @@ export interface Shared {
   link: Link
   memory: Memory
   /** Show another picture, such as one head of an atlas, where the place has a room for it. */
+  /** The head that rooms of heads show, where one was chosen. */
+  head?: () => { layer: number; head: number } | null
   go?: (room: string, values: Record<string, string | number>) => void
 }

@@ -1,7 +1,7 @@
 import { flushSync } from 'svelte'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { Address, itemsOf, keptItems, parsed, written } from './address.svelte'
+import { Address, itemsOf, keptItems, keptRows, parsed, rowsOf, written } from './address.svelte'
 
 beforeEach(() => {
   history.replaceState(null, '', '#')
@@ -81,5 +81,27 @@ describe('chosen items', () => {
 
   it('that are malformed are passed over', () => {
     expect(itemsOf('nonsense,3:cat,:%E0%A4%A')).toEqual({ items: [{ label: 'cat', position: 3 }, { label: '%E0%A4%A', position: null }], focus: null })
+  })
+})
+
+describe('a long selection', () => {
+  it('is kept as runs of rows where they lie together', () => {
+    const rows = [7, ...Array.from({ length: 300 }, (_, i) => 40 + i), 500]
+    const kept = keptRows('words/map', [...rows].reverse())
+    expect(kept).toBe('@words/map~7.40-339.500')
+    expect(rowsOf(kept)).toEqual({ place: 'words/map', rows })
+  })
+
+  it('is kept as a bit for each row where they are scattered', () => {
+    const rows = Array.from({ length: 5000 }, (_, i) => i).filter((i) => (i * i) % 7 < 3)
+    const kept = keptRows('words/map', rows)
+    expect(kept.length).toBeLessThan(900)
+    expect(rowsOf(parsed(written('words', { sel: kept })).values['sel'])).toEqual({ place: 'words/map', rows })
+  })
+
+  it('is not mistaken for a short one, and survives nonsense', () => {
+    expect(rowsOf('7:cat,:tea')).toBe(null)
+    expect(rowsOf(null)).toBe(null)
+    expect(rowsOf('@words/map~x-y.3')).toEqual({ place: 'words/map', rows: [3] })
   })
 })

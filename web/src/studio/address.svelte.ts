@@ -6,7 +6,7 @@ import type { Memory } from '../lib/shared'
 /** Said in every room: the chosen items, and the head that rooms of heads show. */
 const EVERYWHERE = new Set(['sel', 'layer', 'head'])
 
-/** More items than this would make an address that mail programs break. */
+/** More items than this would make an address that mail programs break; they are kept as rows of a picture. */
 const MOST = 100
 
 export type Values = Record<string, string>
@@ -147,6 +147,52 @@ export function itemsOf(text: string | null): { items: Item[]; focus: number | n
   }
   return { items, focus }
 }
+
+/**
+ * Many rows of a picture as text: "@words/map~3-40.52" with runs of rows, or "@words/map!…" with a bit for each row,
+ * six to a letter, whichever is shorter.
+ */
+export function keptRows(place: string, rows: readonly number[]): string {
+  const sorted = [...new Set(rows)].sort((a, b) => a - b)
+  const runs: string[] = []
+  for (let at = 0; at < sorted.length; ) {
+    let end = at
+    while (sorted[end + 1] === sorted[end] + 1) end++
+    runs.push(end > at ? `${sorted[at]}-${sorted[end]}` : String(sorted[at]))
+    at = end + 1
+  }
+  const letters = new Uint8Array(Math.ceil(((sorted.at(-1) ?? -1) + 1) / 6))
+  for (const row of sorted) letters[Math.floor(row / 6)] |= 1 << (row % 6)
+  const listed = runs.join('.')
+  return listed.length <= letters.length ? `@${place}~${listed}` : `@${place}!${Array.from(letters, (bits) => LETTERS[bits]).join('')}`
+}
+
+/** The rows that `keptRows` wrote, and of which picture; null for any other text. */
+export function rowsOf(text: string | null): { place: string; rows: number[] } | null {
+  const found = /^@([^~!]+)([~!])(.*)$/s.exec(text ?? '')
+  if (!found) return null
+  const [, place, how, said] = found
+  const rows: number[] = []
+  if (how === '!') {
+    Array.from(said).forEach((letter, at) => {
+      const bits = LETTERS.indexOf(letter)
+      for (let bit = 0; bit < 6; bit++) if (bits >= 0 && bits & (1 << bit)) rows.push(6 * at + bit)
+    })
+  } else {
+    for (const run of said.split('.')) {
+      const [first, last = first] = run.split('-').map(Number)
+      if (!Number.isInteger(first) || !Number.isInteger(last) || last - first > MOST_ROWS) continue
+      for (let row = first; row <= last; row++) rows.push(row)
+    }
+  }
+  return { place, rows }
+}
+
+/** Letters that may stand in an address as they are. */
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** A picture of more points than this is not shown. */
+const MOST_ROWS = 10_000_000
 
 function decoded(text: string): string {
   try {

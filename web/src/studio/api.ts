@@ -44,7 +44,7 @@ export type Value = string | number | boolean | string[] | number[] | null
 export interface Setting {
   name: string
   label: string
-  type: 'integer' | 'number' | 'text' | 'choice' | 'flag' | 'numbers' | 'words'
+  type: 'integer' | 'number' | 'text' | 'choice' | 'flag' | 'numbers' | 'words' | 'vectors'
   default: Value
   low: number | null
   high: number | null
@@ -82,7 +82,9 @@ export interface Input {
 }
 
 export interface Model {
+  /** What it is asked for by, what readers call it, and what it is. */
   name: string
+  short: string
   title: string
   kind: string
   layers: number | null
@@ -183,6 +185,11 @@ export class Api {
 
   insert(job: string, words: string[]): Promise<Inserted> {
     return this.#json('/api/insert', this.#body({ job, words }))
+  }
+
+  /** Where a vector of one's own lands. */
+  insertVector(job: string, name: string, vector: number[]): Promise<Inserted> {
+    return this.#json('/api/insert', this.#body({ job, name, vector }))
   }
 
   /** A view of a finished job, kept: going back to it costs nothing. */

@@ -1,7 +1,7 @@
 import { download } from '../lib/download'
-import { Link } from '../lib/link.svelte'
+import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
 import type { Shared } from '../lib/shared'
-import { Address, itemsOf, keptItems } from './address.svelte'
+import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
 import { Jobs } from './jobs.svelte'
 import { askOf, roomOf, ROOMS, type AskName } from './rooms'
@@ -30,6 +30,8 @@ export class Desk {
   trouble = $state.raw<Trouble | null>(null)
   /** Pictures of the room, in their order on screen. */
   shown = $state.raw<Shown[]>([])
+  /** What the pictures of the room hold, by the names the address has for them. */
+  held = $state.raw<Readonly<Record<string, Rows>>>({})
   /** Jobs that a room was asked for while the page is open, by ask: rooms of one ask share them. */
   #chosen = $state.raw<Record<string, string>>({})
 
@@ -128,18 +130,65 @@ export class Desk {
   }
 
   shared(view: string): Shared {
-    return { link: this.link, memory: this.address.memory(view), go: (room, values) => this.enter(room, values) }
+    return { link: this.link, memory: this.address.memory(view), go: (room, values) => this.enter(room, values), head: () => this.#head }
   }
 
-  /** The selection as the address says it. */
+  get #head(): { layer: number; head: number } | null {
+    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
+    return layer === null || head === null ? null : { layer, head }
+  }
+
+  /** A picture is on screen: what it holds can be followed, and a long selection in the address is found in it. */
+  hold(name: string, rows: Rows): void {
+    this.held = { ...this.held, [name]: rows }
+    const long = rowsOf(this.address.get('sel'))
+    if (long?.place !== this.#place(name) || this.link.items.length) return
+    const finder = new Finder(rows)
+    const known = long.rows.filter((row) => row < rows.labels.length)
+    this.link.set(known.map((row) => finder.item(row)), null)
+  }
+
+  release(name: string): void {
+    const { [name]: _, ...rest } = this.held
+    this.held = rest
+  }
+
+  /** Whether some picture of the room holds the item; null where the room shows no tokens or words. */
+  has(item: Item): boolean | null {
+    return this.#finders.length ? this.#finders.some(([, finder]) => finder.find(item).length > 0) : null
+  }
+
+  /** Tokens and words of the room whose letters hold these, the shortest first. */
+  alike(text: string, most: number): string[] {
+    const wanted = folded(text)
+    const all = Object.values(this.held).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
+    return [...new Set(all.map(folded))].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, most)
+  }
+
+  readonly #finders = $derived(Object.entries(this.held).map(([name, rows]) => [name, new Finder(rows)] as const))
+
+  #place(name: string): string {
+    return `${this.address.room}/${name}`
+  }
+
+  /** The selection as the address says it; a long one is found when its picture is there. */
   recall(): void {
+    if (rowsOf(this.address.get('sel'))) return
     const { items, focus } = itemsOf(this.address.get('sel'))
     const same = keptItems(this.link.items, this.link.focus) === keptItems(items, focus)
     if (!same) this.link.set(items, focus)
   }
 
   remember(): void {
-    this.address.set({ sel: keptItems(this.link.items, this.link.focus) })
+    const { items, focus } = this.link
+    const kept = keptItems(items, focus)
+    if (kept !== null || !items.length) return this.address.set({ sel: kept })
+    // A long selection is kept as rows of a picture that holds all of it.
+    for (const [name, finder] of this.#finders) {
+      const found = items.map((item) => finder.find(item))
+      if (found.every((one) => one.length === 1)) return this.address.set({ sel: keptRows(this.#place(name), found.flat()) })
+    }
+    this.address.set({ sel: null })
   }
 
   async save({ job, view, parameters }: Shown, format: string): Promise<void> {

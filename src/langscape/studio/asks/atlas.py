@@ -7,6 +7,7 @@ from typing import Any
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.atlas import Atlas, unpack_atlas
 from langscape.run.restarts import head_error
@@ -20,10 +21,10 @@ SPECIAL = Setting(
     "Special tokens",
     "choice",
     "drop",
-    "[CLS], [SEP] and the like soak up attention. Dropped, the others share the map; kept, it is the "
+    "[CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the "
     "document’s.",
     "000",
-    choices=(("drop", "drop"), ("keep", "keep")),
+    choices=(("drop", "left out"), ("keep", "kept")),
 )
 RESTARTS = Setting(
     "restarts",
@@ -52,7 +53,7 @@ def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
 
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
-    return f"Heads of {settings['model']} over {inputs['text'].name}"
+    return f"Heads of {model_title(settings['model'])} over {inputs['text'].name}"
 
 
 def _grid(made: Made, _: Mapping[str, Any]) -> View:

@@ -7,6 +7,7 @@ from typing import Any
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.compare import Compared, unpack_compared
 from langscape.studio.asks.ask import Ask, Given, Made, Picture, Wanted
@@ -58,7 +59,8 @@ def _or(value: Any, other: Any) -> Any:
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     if settings["what"] == "words":
         return f"{inputs['vectors'].name} and {inputs['other_vectors'].name}"
-    left, right = ([settings["model"]], [settings["other_model"] or settings["model"]])
+    models = settings["model"], settings["other_model"] or settings["model"]
+    left, right = ([model_title(model)] for model in models)
     if "other_text" in inputs:
         left.append(inputs["text"].name)
         right.append(inputs["other_text"].name)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.flow import unpack_view
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
@@ -19,8 +20,8 @@ def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     said = " ".join((settings["prompt"] or "").split())
     if not said:
-        return f"{settings['model']} reads a text of its own"
-    return f"{settings['model']} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
+        return f"{model_title(settings['model'])} reads a text of its own"
+    return f"{model_title(settings['model'])} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
 
 
 def _flow(made: Made, _: Mapping[str, Any]) -> View:

@@ -10,6 +10,7 @@ from typing import Any
 
 from langscape.data import Gaussians, View
 from langscape.errors import SettingsError
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.distributions import word_recipe
 from langscape.studio.asks.ask import Ask, Given, Made, Picture, Wanted
@@ -78,7 +79,7 @@ def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
         return f"Distributions of {inputs['gaussians'].name}"
     if "table" in inputs:
         return f"{settings['by']} of {inputs['table'].name} as distributions"
-    return f"Words of {inputs['corpus'].name} as distributions, by {settings['model']}"
+    return f"Words of {inputs['corpus'].name} as distributions, by {model_title(settings['model'])}"
 
 
 def _gaussians(made: Made) -> Gaussians:

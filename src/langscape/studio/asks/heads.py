@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
 from langscape.run.captures import unpack_capture
 from langscape.run.restarts import Restarts, unpack_restarts
@@ -84,7 +85,7 @@ HEAD_ASK = Ask(
     ),
     _head_recipe,
     lambda settings, inputs: (
-        f"Layer {settings['layer']}, head {settings['head']} of {settings['model']} "
+        f"Layer {settings['layer']}, head {settings['head']} of {model_title(settings['model'])} "
         f"over {inputs['text'].name}"
     ),
     unpack_restarts,
@@ -160,7 +161,7 @@ HIDDEN_ASK = Ask(
     (Picture("map", "scatter", _hidden, (QUANTILES,)),),
     lambda settings, inputs: hidden_recipe(settings, inputs["text"]),
     lambda settings, inputs: (
-        f"Hidden layer {'last' if settings['layer'] is None else settings['layer']} of {settings['model']} "
-        f"over {inputs['text'].name}"
+        f"Hidden layer {'last' if settings['layer'] is None else settings['layer']} "
+        f"of {model_title(settings['model'])} over {inputs['text'].name}"
     ),
 )

@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import Map, View
+from langscape.models.titles import model_title
 from langscape.run import Recipe
-from langscape.run.query_key import read_head, unpack_collected, unpack_grid, unpack_scales
+from langscape.run.query_key_stored import (
+    read_head,
+    unpack_classes,
+    unpack_collected,
+    unpack_grid,
+    unpack_scales,
+)
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.atlas import HEAD, LAYER, SPECIAL, TEXT
 from langscape.studio.asks.setting import MODEL, SEED, Setting
@@ -22,6 +29,15 @@ TOKENS = Setting(
     "001",
     low=4,
     high=20_000,
+)
+TAGGER = Setting(
+    "tagger",
+    "Parts of speech",
+    "choice",
+    "none",
+    "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.",
+    "001",
+    choices=(("none", "none"), ("auto", "by a tagger")),
 )
 _MAP = (
     Setting(
@@ -47,11 +63,22 @@ _MAP = (
         "share",
         "Own structure",
         "number",
-        0.3,
+        0.15,
         "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
         "001",
         low=0,
         high=1,
+    ),
+    Setting(
+        "reach",
+        "Keys counted",
+        "number",
+        0.45,
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
+        "until it does; 0 takes it as the model has it.",
+        "001",
+        low=0,
+        high=0.99,
     ),
     Setting(
         "perplexity", "Perplexity", "number", 30.0, "About how many neighbours count.", "001", low=1, high=500
@@ -94,13 +121,17 @@ CHOOSE = Setting(
 COLOR = Setting("color", "Colour", "text", "type", "The column that gives the colour.")
 
 
+def _tagger(settings: Mapping[str, Any]) -> str | None:
+    return None if settings["tagger"] == "none" else settings["tagger"]
+
+
 def _collected(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
-    reading = {"model": settings["model"], "tokens": settings["tokens"]}
+    reading = {"model": settings["model"], "tokens": settings["tokens"], "tagger": _tagger(settings)}
     return Recipe("query_key.collect", reading, {"text 0": inputs["text"].source})
 
 
 def _scale(settings: Mapping[str, Any], collected: Recipe, metric: str) -> Recipe:
-    how = {name: settings[name] for name in ("percentile", "least_keys") if name in settings}
+    how = {name: settings[name] for name in ("percentile", "least_keys", "clear") if name in settings}
     return Recipe(
         "query_key.scale", {**how, "metric": metric, "special": settings["special"]}, {"collected": collected}
     )
@@ -135,7 +166,7 @@ def _one(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
     head = f", layer {settings['layer']}, head {settings['head']}," if "head" in settings else ""
-    return f"Queries and keys of {settings['model']}{head} over {inputs['text'].name}"
+    return f"Queries and keys of {model_title(settings['model'])}{head} over {inputs['text'].name}"
 
 
 ONE = Ask(
@@ -143,7 +174,7 @@ ONE = Ask(
     "Queries and keys of a head",
     "query_key",
     (TEXT,),
-    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TOKENS),
+    (MODEL, LAYER, HEAD, *_MAP[:1], C, CHOOSE, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _one, (COLOR,)),),
     _one_recipe,
     _called,
@@ -166,7 +197,7 @@ GRID = Ask(
     "Queries and keys of every head",
     "query_key",
     (TEXT,),
-    (MODEL, *_MAP[:1], C, *_MAP[1:], TOKENS),
+    (MODEL, *_MAP[:1], C, *_MAP[1:], TAGGER, TOKENS),
     (Picture("map", "query_key", _grid, (COLOR,)),),
     _grid_recipe,
     _called,
@@ -176,8 +207,9 @@ GRID = Ask(
 def _scales_recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
     collected = _collected(settings, inputs)
     parts = {f"{at} {name}": _scale(settings, collected, name) for at, name in enumerate(SCALES)}
+    column = {"column": "part of speech"} if _tagger(settings) else {}
     return Recipe(
-        "gather", {}, {**parts, "classes": Recipe("query_key.classes", {}, {"collected": collected})}
+        "gather", {}, {**parts, "classes": Recipe("query_key.classes", column, {"collected": collected})}
     )
 
 
@@ -191,17 +223,9 @@ def _scales(made: Made, asked: Mapping[str, Any]) -> View:
 
 def _classes(made: Made, _: Mapping[str, Any]) -> View:
     from langscape import views
-    from langscape.metrics import ClassTable
 
     stored = made.load("classes")
-    rows, columns = stored.facts["rows"], stored.facts["columns"]
-    tables = {
-        (layer, head): ClassTable(
-            tuple(rows), tuple(columns), stored["weight"][at], stored["even"][at], stored["queries"]
-        )
-        for at, (layer, head) in enumerate(stored["heads"].tolist())
-    }
-    return views.class_tables(tables)
+    return views.class_tables(unpack_classes(stored), column=stored.facts["column"])
 
 
 SCALE = Ask(
@@ -232,7 +256,18 @@ SCALE = Ask(
             low=2,
             high=100,
         ),
+        Setting(
+            "clear",
+            "Sure by",
+            "number",
+            2.0,
+            "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+            "001",
+            low=0,
+            high=10,
+        ),
         SPECIAL,
+        TAGGER,
         TOKENS,
     ),
     (
@@ -254,5 +289,5 @@ SCALE = Ask(
         Picture("classes", "matrices", _classes),
     ),
     _scales_recipe,
-    lambda settings, inputs: f"The constants of {settings['model']} over {inputs['text'].name}",
+    lambda settings, inputs: f"The constants of {model_title(settings['model'])} over {inputs['text'].name}",
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from langscape.errors import SettingsError
 
-Type = Literal["integer", "number", "text", "choice", "flag", "numbers", "words"]
+Type = Literal["integer", "number", "text", "choice", "flag", "numbers", "words", "vectors"]
 
 TEXT = 2000
 """Characters of a setting that is text."""
@@ -77,6 +77,9 @@ class Setting:
         elif self.type == "words":
             good = isinstance(value, list) and 0 < len(value) <= 2000
             good = good and all(isinstance(one, str) and 0 < len(one) <= 200 for one in value)
+        elif self.type == "vectors":
+            good = isinstance(value, dict) and 0 < len(value) <= 100
+            good = good and all(0 < len(name) <= 200 and _are_numbers(one) for name, one in value.items())
         else:
             good = isinstance(value, str) and 0 < len(value) <= TEXT and not _CONTROL.search(value)
         if not good:
@@ -95,6 +98,8 @@ class Setting:
                 return self.read([int(part) for part in parts])
             except ValueError:
                 raise SettingsError(f"{self.name} is {_shown(text)}; expected {self._expected()}") from None
+        if self.type == "vectors":
+            return self.read(_vectors(text) or text)
         try:
             value = json.loads(text, parse_constant=lambda word: word)
         except (ValueError, RecursionError):
@@ -113,6 +118,8 @@ class Setting:
             return f"text of 1 to {TEXT:,} characters that can be seen"
         if self.type == "words":
             return "1 to 2,000 words"
+        if self.type == "vectors":
+            return "at most 100 names with numbers, as name:0.5,-1.2,0.3;other:1,2,3"
         what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[self.type]
         if self.low is not None and self.high is not None:
             return f"{what} from {self.low:g} to {self.high:g}"
@@ -132,6 +139,19 @@ def read_settings(known: tuple[Setting, ...], given: Any, what: str) -> dict[str
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(_is_number(one) for one in value)
+
+
+def _vectors(text: str) -> dict[str, list[float]] | None:
+    """Named vectors from `name:0.5,-1.2;other:1,2`; None where a part is no name with numbers."""
+    try:
+        parts = [part.rsplit(":", 1) for part in text.split(";") if part.strip()]
+        return {name.strip(): [float(one) for one in numbers.split(",")] for name, numbers in parts}
+    except ValueError:
+        return None
 
 
 def _shown(value: Any) -> str:

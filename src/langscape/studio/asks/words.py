@@ -43,10 +43,10 @@ def _map(made: Made, asked: Mapping[str, Any]) -> View:
     from langscape.views import scatter
 
     shown = made.result
-    if asked["insert"]:
+    if asked["insert"] or asked["vectors"]:
         from langscape.studio.insertion import grown
 
-        shown = grown(made, asked["insert"])
+        shown = grown(made, asked["insert"] or (), asked["vectors"] or {})
     return scatter(shown, color=asked["color"], title=made.title, quantiles=asked["quantiles"])
 
 
@@ -174,6 +174,9 @@ ASK = Ask(
             _map,
             (
                 Setting("insert", "Inserted", "words", None, "Words placed on the finished map.", "002"),
+                Setting(
+                    "vectors", "Own vectors", "vectors", None, "Vectors of your own placed on it.", "002"
+                ),
                 Setting("color", "Colour", "text", None, "The column that gives the colour."),
                 QUANTILES,
             ),

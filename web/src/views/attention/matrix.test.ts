@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { cellPaths, moved, zoomed } from './matrix'
+import { cellPaths, moved, spaced, zoomed } from './matrix'
 
 it('zooming keeps what is under the pointer there', () => {
   const [from, to] = zoomed(0, 100, 0.3, 2, 100)
@@ -27,4 +27,12 @@ it('a saved matrix draws every cell that is not of the ground once, in the colou
   const paths = cellPaths({ cells, labels: { rows: [], columns: [] }, top: 1, square: true, group: 0 }, { top: 0, bottom: 2, left: 0, right: 3 }, 'light')
   expect(paths.match(/M\d+ \d+h\d+/g)).toEqual(['M0 0h2', 'M0 1h3'])
   expect(paths).toContain('fill="#0f2257"')
+})
+
+it('labels are a line apart and rather words than commas', () => {
+  const tokens = ['[', 'a', ',', 'b', ',', ',', ',', 'c', '.', 'd']
+  const says = (index: number) => /[a-z]/.test(tokens[index])
+  expect([...spaced(10, 1, says)]).toHaveLength(10)
+  expect([...spaced(10, 3, says)]).toEqual([1, 4, 7])
+  expect([...spaced(4, 2, () => false)]).toEqual([0, 2])
 })

@@ -4,8 +4,8 @@ import { escape } from '../../lib/svg'
 import { tokenText } from './head'
 
 const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
-const SIZE = 11
-const PITCH = 12.5
+const SIZE = 10.5
+const PITCH = 11
 const LONGEST = 14
 const PAD = 6
 
@@ -150,8 +150,8 @@ export class Matrix {
     const small = `font-size="${SIZE}" fill="${this.#ink.soft}"`
     const { labels, cells, group } = this.#sheet
     const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter((y) => y > plot.y && y < plot.y + plot.height)
-    const rows = [...this.#labelled(cells.rows.length, 'y')].map(([row, at]) => text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`))
-    const columns = [...this.#labelled(cells.columns.length, 'x')].map(([column, at]) =>
+    const rows = [...this.#labelled('y')].map(([row, at]) => text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`))
+    const columns = [...this.#labelled('x')].map(([column, at]) =>
       text(0, 4, cut(labels.columns[cells.columns[column]]), `${small} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`),
     )
     const scale = `translate(${this.#x(0).toFixed(3)} ${this.#y(0).toFixed(3)}) scale(${(this.#x(1) - this.#x(0)).toFixed(5)} ${(this.#y(1) - this.#y(0)).toFixed(5)})`
@@ -242,11 +242,11 @@ export class Matrix {
     base.font = `${SIZE}px ${FONT}`
     base.fillStyle = this.#ink.soft
     base.textBaseline = 'middle'
-    for (const [row, at] of this.#labelled(cells.rows.length, 'y')) {
+    for (const [row, at] of this.#labelled('y')) {
       base.textAlign = 'right'
       base.fillText(cut(labels.rows[cells.rows[row]]), this.plot.x - PAD, at)
     }
-    for (const [column, at] of this.#labelled(cells.columns.length, 'x')) this.#upright(base, cut(labels.columns[cells.columns[column]]), at)
+    for (const [column, at] of this.#labelled('x')) this.#upright(base, cut(labels.columns[cells.columns[column]]), at)
   }
 
   #upright(canvas: CanvasRenderingContext2D, text: string, x: number): void {
@@ -258,13 +258,16 @@ export class Matrix {
     canvas.restore()
   }
 
-  /** Which rows or columns get a label, so that no two are nearer than a line: every one, every second, … */
-  *#labelled(count: number, axis: 'x' | 'y'): Generator<[number, number]> {
+  /** Which rows or columns get a label, so that no two are nearer than a line: about every one, every second, … */
+  *#labelled(axis: 'x' | 'y'): Generator<[number, number]> {
+    const { cells, labels } = this.#sheet
+    const [shown, names] = axis === 'x' ? [cells.columns, labels.columns] : [cells.rows, labels.rows]
+    const count = shown.length
     const place = (index: number) => (axis === 'x' ? this.#x(index + 0.5) : this.#y(index + 0.5))
     const pitch = count > 1 ? place(1) - place(0) : Infinity
     const step = Math.max(1, Math.ceil(PITCH / pitch))
     const [from, to] = axis === 'x' ? [this.plot.x, this.plot.x + this.plot.width] : [this.plot.y, this.plot.y + this.plot.height]
-    for (let index = 0; index < count; index += step) {
+    for (const index of spaced(count, step, (index) => /[\p{L}\p{N}]/u.test(names[shown[index]]))) {
       const at = place(index)
       if (at >= from && at <= to) yield [index, at]
     }
@@ -387,4 +390,15 @@ function indexOf(numbers: ArrayLike<number>, wanted: number): number {
 function cut(name: string): string {
   const characters = Array.from(tokenText(name).trim())
   return characters.length > LONGEST ? characters.slice(0, LONGEST - 1).join('') + '…' : characters.join('')
+}
+
+/** Numbers below `count`, at least `step` apart; of those that could be next, one that says something if there is any. */
+export function* spaced(count: number, step: number, says: (index: number) => boolean): Generator<number> {
+  for (let index = 0; index < count; ) {
+    let chosen = index
+    while (chosen < Math.min(index + step, count) - 1 && !says(chosen)) chosen++
+    if (!says(chosen)) chosen = index
+    yield chosen
+    index = chosen + step
+  }
 }

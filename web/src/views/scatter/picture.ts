@@ -2,7 +2,8 @@ import { RAMP, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
-import { FONT, LABEL_SIZE, type Paper, type Stage } from './stage'
+import { FONT, LABEL_SIZE, type Paper } from './painters'
+import type { Stage } from './stage'
 import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
 const MARGIN = 24

@@ -38,9 +38,9 @@ out vec4 result;
 float shape_distance(vec2 p, float r) {
   vec2 q = abs(p);
   if (form.x < 0.5) return length(p) - r;
-  if (form.x < 1.5) return max(q.x, q.y) - 0.886 * r;
+  if (form.x < 1.5) return max(q.x * 0.866 - p.y * 0.5, p.y) - 0.777 * r;
   if (form.x < 2.5) return (q.x + q.y) * 0.7071 - 0.886 * r;
-  return max(q.x * 0.866 - p.y * 0.5, p.y) - 0.777 * r;
+  return max(q.x, q.y) - 0.886 * r;
 }
 void main() {
   vec2 p = (gl_PointCoord * 2.0 - 1.0) * extent;

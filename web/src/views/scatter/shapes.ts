@@ -3,16 +3,16 @@ export const REACH = 1.56
 
 /** Signed distance to a shape's edge, y downward; the areas of all four equal a circle of radius r. */
 export function shapeDistance(shape: number, x: number, y: number, r: number): number {
-  if (shape === 1) return Math.max(Math.abs(x), Math.abs(y)) - 0.886 * r
+  if (shape === 3) return Math.max(Math.abs(x), Math.abs(y)) - 0.886 * r
   if (shape === 2) return (Math.abs(x) + Math.abs(y)) * 0.7071 - 0.886 * r
-  if (shape === 3) return Math.max(Math.abs(x) * 0.866 - y * 0.5, y) - 0.777 * r
+  if (shape === 1) return Math.max(Math.abs(x) * 0.866 - y * 0.5, y) - 0.777 * r
   return Math.hypot(x, y) - r
 }
 
 /** The outline of a shape of radius r around (x, y), as an SVG path; a circle has an element of its own. */
 export function shapePath(shape: number, x: number, y: number, r: number): string {
   const corners: [number, number][] =
-    shape === 1
+    shape === 3
       ? [[-0.886, -0.886], [0.886, -0.886], [0.886, 0.886], [-0.886, 0.886]]
       : shape === 2
         ? [[0, -1.253], [1.253, 0], [0, 1.253], [-1.253, 0]]

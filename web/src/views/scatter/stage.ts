@@ -7,47 +7,23 @@ import { insideOutline } from './lasso'
 import type { PointLayer } from './layer'
 import type { Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
+import { drawEllipses, drawGhosts, drawLabels, drawLasso, drawNeighbours, drawRings, drawTicks, FONT, LABEL_SIZE, type Marks, type Paper, type Scene, type Tick } from './painters'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
 import type { Style } from './style'
 
-export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
-export const LABEL_SIZE = 12
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
-/** Beyond so many ghosts only those of chosen points are drawn. */
-const GHOSTS = 20_000
-
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
 const MOVE = 600
 const TICKS = 10
-
-export interface Tick {
-  at: number
-  text: string
-}
-
-/** What stands out on the stage beside the points' own style. */
-export interface Marks {
-  hovered: number | null
-  focus: number | null
-  neighbours: number[]
-  selected: number[]
-  matches: number[]
-}
 
 /** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
 export interface Place {
   x: number
   y: number
   zoom: number
-}
-
-export interface Paper {
-  ground: string
-  ink: string
-  accent: string
 }
 
 /**
@@ -344,33 +320,21 @@ export class Stage {
 
   #drawOutlines(): void {
     const paint = this.#ellipses?.getContext('2d')
-    if (!paint || !this.#style) return
+    if (!paint) return
     const density = this.#density()
     paint.setTransform(density, 0, 0, density, 0, 0)
     paint.clearRect(0, 0, this.size.width, this.size.height)
-    if (!this.#outlines) return
-    const { colours, order } = this.#style
-    paint.lineWidth = 1
-    for (const row of order) {
-      if (!this.#ellipse(paint, row)) continue
-      const alpha = colours[4 * row + 3] / 255
-      const colour = `rgb(${colours[4 * row]} ${colours[4 * row + 1]} ${colours[4 * row + 2]}`
-      paint.fillStyle = `${colour} / ${0.09 * alpha})`
-      paint.strokeStyle = `${colour} / ${0.6 * alpha})`
-      paint.fill()
-      paint.stroke()
-    }
+    drawEllipses(paint, this.#scene)
   }
 
-  /** Lay the path of a row's ellipse; false where it has none. */
-  #ellipse(paint: CanvasRenderingContext2D, row: number): boolean {
-    if (!this.#outlines) return false
-    const { long, short, angle } = this.#outlines
-    if (!(long[row] > 0)) return false
-    const { scale } = this.camera
-    paint.beginPath()
-    paint.ellipse(...this.screen(row), long[row] * scale, short[row] * scale, -angle[row], 0, 2 * Math.PI)
-    return true
+  /** What the painters of this frame are told. */
+  get #scene(): Scene {
+    const { camera, size, radius } = this
+    return {
+      camera, size, radius, count: this.#scatter.count, style: this.#style!, marks: this.#marks, paper: this.#paper, outlines: this.#outlines,
+      screen: (row) => this.screen(row),
+      isVisible: (row) => this.#isVisible(row),
+    }
   }
 
   #drawOverlay(): void {
@@ -379,154 +343,16 @@ export class Stage {
     const density = this.#density()
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
-    this.#drawGhosts(text)
-    this.#drawNeighbours(text)
-    this.#drawRings(text)
-    this.shown = this.#labels()
-    this.#drawLabels(text)
-    this.#drawOutline(text)
-    this.#drawTicks(text)
-  }
-
-  #drawTicks(text: CanvasRenderingContext2D): void {
-    const ticks = this.ticks()
-    if (!ticks) return
-    const { width, height } = this.size
-    text.globalAlpha = 0.65 * this.#way
-    text.font = `11px ${FONT}`
-    text.strokeStyle = this.#paper.ink
-    text.lineWidth = 0.5
-    text.beginPath()
-    for (const { at } of ticks.across) text.rect(at, height - 4, 0, 4)
-    for (const { at } of ticks.up) text.rect(0, at, 4, 0)
-    text.stroke()
-    const write = (words: string, x: number, y: number) => {
-      text.lineWidth = 3
-      text.strokeStyle = this.#paper.ground
-      text.fillStyle = this.#paper.ink
-      text.strokeText(words, x, y)
-      text.fillText(words, x, y)
-    }
-    text.textBaseline = 'alphabetic'
-    text.textAlign = 'center'
-    let free = -Infinity
-    for (const { at, text: words } of ticks.across) {
-      const half = text.measureText(words).width / 2
-      if (at - half < free || at - half < 24 || at + half > width) continue
-      write(words, at, height - 8)
-      free = at + half + 8
-    }
-    text.textAlign = 'left'
-    text.textBaseline = 'middle'
-    for (const { at, text: words } of ticks.up) if (at > 8 && at < height - 24) write(words, 7, at)
-    text.globalAlpha = 1
-  }
-
-  /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
-  #drawGhosts(text: CanvasRenderingContext2D): void {
-    const [ghosts, style] = [this.#ghosts, this.#style]
-    const n = this.#scatter.count
+    const scene = this.#scene
     // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
-    if (!ghosts || !style || !n || this.#way > 0) return
-    const { hovered, focus, selected } = this.#marks
-    const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
-    const runs = ghosts.length / (2 * n)
-    const many = runs * n > GHOSTS
-    for (const row of style.order) {
-      const lit = chosen.has(row)
-      if (!lit && (many || chosen.size)) continue
-      text.fillStyle = text.strokeStyle = `rgb(${style.colours[4 * row]} ${style.colours[4 * row + 1]} ${style.colours[4 * row + 2]})`
-      const [x, y] = this.screen(row)
-      const size = lit ? 5 : 3
-      for (let run = 0; run < runs; run++) {
-        const at = 2 * (run * n + row)
-        const [gx, gy] = toScreen(this.camera, this.size, ghosts[at], ghosts[at + 1])
-        if (lit) {
-          text.globalAlpha = 0.35
-          text.lineWidth = 1
-          text.beginPath()
-          text.moveTo(x, y)
-          text.lineTo(gx, gy)
-          text.stroke()
-        }
-        text.globalAlpha = lit ? 0.8 : 0.28
-        text.fillRect(gx - size / 2, gy - size / 2, size, size)
-      }
-    }
-    text.globalAlpha = 1
-  }
-
-  #drawNeighbours(text: CanvasRenderingContext2D): void {
-    const { focus, neighbours } = this.#marks
-    if (focus === null) return
-    const [x, y] = this.screen(focus)
-    text.strokeStyle = this.#paper.accent
-    text.globalAlpha = 0.55
-    text.lineWidth = 1
-    text.beginPath()
-    for (const row of neighbours) {
-      if (!this.#isVisible(row)) continue
-      text.moveTo(x, y)
-      text.lineTo(...this.screen(row))
-    }
-    text.stroke()
-    text.globalAlpha = 1
-  }
-
-  #drawRings(text: CanvasRenderingContext2D): void {
-    const { hovered, focus, selected } = this.#marks
-    const { ink, accent, ground } = this.#paper
-    const circle = (row: number, radius: number, colour: string, width: number) => {
-      text.beginPath()
-      text.arc(...this.screen(row), radius, 0, 2 * Math.PI)
-      text.strokeStyle = colour
-      text.lineWidth = width
-      text.stroke()
-    }
-    // A few are circled; many stand out by being the only ones in colour.
-    if (selected.length <= 30) for (const row of selected) if (this.#isVisible(row)) circle(row, this.radius + 2.5, ink, 1)
-    for (const [row, colour] of [[focus, accent], [hovered, ink]] as const) {
-      if (row === null || !this.#isVisible(row)) continue
-      circle(row, this.radius + 4, ground, 4)
-      circle(row, this.radius + 4, colour, 2)
-      if (!this.#ellipse(text, row)) continue
-      text.strokeStyle = colour
-      text.lineWidth = 2
-      text.stroke()
-    }
-  }
-
-  #drawLabels(text: CanvasRenderingContext2D): void {
-    const { ground, ink, accent } = this.#paper
-    const { focus, hovered } = this.#marks
-    text.font = `${LABEL_SIZE}px ${FONT}`
-    text.textBaseline = 'middle'
-    text.lineJoin = 'round'
-    text.lineWidth = 3
-    text.strokeStyle = ground
-    for (const label of this.shown) {
-      text.globalAlpha = 0.8
-      text.strokeText(label.text, label.x, label.y)
-      text.globalAlpha = 1
-      text.fillStyle = label.row === focus || label.row === hovered ? accent : ink
-      text.fillText(label.text, label.x, label.y)
-    }
-  }
-
-  #drawOutline(text: CanvasRenderingContext2D): void {
-    if (this.#outline.length < 4) return
-    text.beginPath()
-    for (let i = 0; i < this.#outline.length; i += 2) text.lineTo(this.#outline[i], this.#outline[i + 1])
-    text.closePath()
-    text.fillStyle = this.#paper.accent
-    text.globalAlpha = 0.1
-    text.fill()
-    text.globalAlpha = 1
-    text.strokeStyle = this.#paper.accent
-    text.lineWidth = 1.5
-    text.setLineDash([5, 4])
-    text.stroke()
-    text.setLineDash([])
+    if (this.#ghosts && this.#way === 0) drawGhosts(text, scene, this.#ghosts)
+    drawNeighbours(text, scene)
+    drawRings(text, scene)
+    this.shown = this.#labels()
+    drawLabels(text, scene, this.shown)
+    drawLasso(text, scene, this.#outline)
+    const ticks = this.ticks()
+    if (ticks) drawTicks(text, scene, ticks, this.#way)
   }
 
   #labels(): PlacedLabel[] {

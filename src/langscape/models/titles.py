@@ -1,0 +1,22 @@
+"""What pictures, pages and lists call a model. Loads nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_TITLES = {
+    "default": "MiniLM-L6",
+    "decoder": "SmolLM2-135M",
+    "lstm-tiny": "Tiny LSTM",
+    "lstm": "LSTM",
+}
+
+
+def model_title(name: str) -> str:
+    """A model's name for readers: for `default` and the like what they are, of a folder its last part.
+
+    >>> model_title("default"), model_title("/data/models/mine"), model_title("someone/model")
+    ('MiniLM-L6', 'mine', 'someone/model')
+    """
+    is_folder = Path(name).is_absolute() or name.startswith((".", "~"))
+    return _TITLES.get(name) or (Path(name).name if is_folder else name)

@@ -1,0 +1,124 @@
+"""What is written down of a job: its name, its record, whether its result is still to be had."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from langscape.errors import LangscapeError
+from langscape.run import Recipe, Store
+from langscape.run.flow import PROMPTS
+from langscape.run.recipe import canonical
+from langscape.run.registry import find_step
+from langscape.studio.asks import Ask, Given
+
+_LASTING = (None, "default", "decoder", *PROMPTS)
+"""Models that cannot change under their name."""
+
+
+def job_id(ask: Ask, recipe: Recipe) -> str:
+    """The same ask has the same name, forever; a corrected step makes it another one."""
+
+    def versions(one: Recipe) -> list[Any]:
+        return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
+
+    said = canonical([ask.name, recipe.to_json(), versions(recipe)])
+    return f"{ask.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
+
+
+def new_record(
+    ask: Ask,
+    settings: Mapping[str, Any],
+    recipe: Recipe,
+    inputs: Mapping[str, Given],
+    owner: str,
+    *,
+    background: bool = False,
+) -> dict[str, Any]:
+    """A job that has just been asked for."""
+    now = time.time()
+    return {
+        "id": job_id(ask, recipe),
+        "ask": ask.name,
+        "title": ask.called(settings, inputs),
+        "state": "queued",
+        "doing": "",
+        "done": 0,
+        "total": 0,
+        "figures": {},
+        "seconds": 0.0,
+        "left": None,
+        "settings": dict(settings),
+        "inputs": {key: {"id": one.id, "name": one.name} for key, one in inputs.items()},
+        "digest": None,
+        "error": None,
+        "made": now,
+        "changed": now,
+        "owner": owner,
+        "recipe": recipe.to_json(),
+        "needs": {},
+        "background": background,
+    }
+
+
+def record_text(record: Mapping[str, Any]) -> str:
+    """A record as the index keeps it."""
+    return json.dumps({name: value for name, value in record.items() if name != "owner"})
+
+
+def is_there(store: Store, record: Mapping[str, Any]) -> bool:
+    """Whether a job is done and its result can be had. A model of the user's own may have changed."""
+    if record["state"] != "done" or record["digest"] is None:
+        return False
+    for name in ("model", "other_model"):
+        if record["settings"].get(name) not in _LASTING:
+            return False
+    taken = {name for name, one in record["recipe"]["inputs"].items() if isinstance(one, Mapping)}
+    if set(record["needs"]) != taken:
+        return False
+    wanted = [record["digest"], *(need["digest"] for need in record["needs"].values())]
+    return all(store.entry(digest) is not None for digest in wanted)
+
+
+def error_in_names(store: Store, record: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+    """What went wrong, with the names that the user gave instead of the store's paths."""
+    said = str(message["error"])
+    for name, source in _sources(record["recipe"]):
+        given = record["inputs"].get(name, {}).get("name", name)
+        if source.startswith("sha256:"):
+            with contextlib.suppress(LangscapeError):
+                said = said.replace(str(store.kept(source)), given)
+            said = said.replace(source, given)
+        else:
+            said = said.replace(source, given)
+    return said.replace(str(store.root), "the store")
+
+
+class Clock:
+    """How long a job has taken, and how long the thing it is doing will still take."""
+
+    def __init__(self) -> None:
+        self._begun = self._since = time.monotonic()
+        self._doing = ""
+        self._from = 0
+
+    def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
+        """Seconds so far, and seconds left of what is being done now, once it can be said."""
+        now = time.monotonic()
+        done, total = step["done"], step["total"]
+        if step["doing"] != self._doing or done < self._from:
+            self._doing, self._since, self._from = step["doing"], now, done
+        passed, advanced = now - self._since, done - self._from
+        left = passed * (total - done) / advanced if advanced > 0 and total >= done else None
+        return round(now - self._begun, 2), None if left is None else round(left, 1)
+
+
+def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    for name, value in recipe["inputs"].items():
+        found += _sources(value) if isinstance(value, Mapping) else [(name, str(value))]
+    return found

@@ -1,0 +1,54 @@
+"""How the tests are shared out among the processes of `pytest -n 2`: whole files, the longest first.
+
+A file stays in one process, since its fixtures (models, captures, runs) cost more than its tests; so do the
+files that use the one studio of the browser tests, and those that have UMAP compiled.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+import langscape.kernels  # noqa: F401  names the cache of compiled code before a test moves the home folder
+
+# Of pytest in the background, or of a process of -n, the children would ignore Ctrl-C, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+STUDIO = ("tests/browser/test_studio",)
+UMAP = ("tests/run/test_query_key_steps", "tests/papers/test_query_key_paper")
+# what takes longest begins first, so that both processes end together
+FIRST = (
+    *STUDIO,
+    "tests/engine/test_peers",
+    *UMAP,
+    "tests/run/",
+    "tests/models/",
+    "tests/browser/",
+    "tests/papers/",
+    "tests/engine/",
+    "tests/cli/",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            together = (starts[0] for starts in (STUDIO, UMAP) if nodeid.startswith(starts))
+            return next(together, nodeid.partition("::")[0])
+
+    config.option.loadscopereorder = False  # it would go by the number of tests
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    def turn(item: pytest.Item) -> int:
+        starts = (at for at, start in enumerate(FIRST) if item.nodeid.startswith(start))
+        return next(starts, len(FIRST))
+
+    if hasattr(config, "workerinput"):  # a process of -n; alone, the order of the folders is easier to follow
+        items.sort(key=turn)
