@@ -127,7 +127,7 @@ def test_any_lstm_language_model_is_wrapped_by_the_names_of_its_parts() -> None:
         out, _ = theirs.rnn(theirs.encoder(torch.tensor(seen.made["ids"])))
         logits = theirs.head["out"](out)
     np.testing.assert_allclose(seen["logits"], logits, atol=1e-6)
-    assert repr(model) == "LSTMModel('theirs', 10 words, 4 dimensions, 2 layers of 6 units)"
+    assert repr(model) == "LSTMModel('theirs', 10 characters, 4 dimensions, 2 layers of 6 units)"
     with pytest.raises(SettingsError, match="no part 'encodr'; it holds encoder, rnn, head"):
         wrap_lstm(theirs, embedding="encodr", words=WORDS)
     with pytest.raises(SettingsError, match=r"embedding is LSTM, expected torch\.nn\.Embedding"):
