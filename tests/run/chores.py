@@ -33,6 +33,9 @@ def note(text: str) -> None:
 def square(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
     n = settings["n"]
     time.sleep(settings["pause"])
+    held = os.environ.get("CHORES_HELD", "")
+    while n >= 20 and os.path.exists(held):
+        time.sleep(0.02)
     note(f"square {n}")
     return {"n": n, "square": n * n, "root": n**0.5}
 

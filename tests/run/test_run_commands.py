@@ -91,18 +91,22 @@ def test_wrong_input_is_one_clear_line(
 
 @pytest.mark.slow
 def test_a_sweep_is_seen_cancelled_and_resumed_from_other_terminals(
-    store: Store, log: Log, langscape: Callable
+    store: Store, log: Log, langscape: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = start(store.root, 100, 0.05, 2)
+    held = tmp_path / "held"  # all but the first twenty tasks wait until this file is gone
+    held.touch()
+    monkeypatch.setenv("CHORES_HELD", str(held))
+    running = start(store.root, 100, 0.01, 2)
     wait_until(lambda: log().total() > 10)
-    id = Sweep(drive.tasks(100, 0.05), store=store).id
+    id = Sweep(drive.tasks(100, 0.01), store=store).id
     wait_until(
         lambda: re.search(
             rf"{id}  running +\d+ of 100, .* a second, .*left", said(langscape("sweep", "status"))
         )
     )
     assert "stops within seconds" in said(langscape("sweep", "cancel", id[:5]))
-    assert "Cancelled: cancelled with" in running.communicate(timeout=20)[0]
+    assert "Cancelled: cancelled with" in running.communicate(timeout=60)[0]
+    held.unlink()
     assert re.search(rf"{id}  cancelled", said(langscape("sweep", "status", id)))
     assert "is not running: it is cancelled" in said(langscape("sweep", "cancel", id))
     assert "100 of 100 tasks done" in said(langscape("sweep", "resume", id, "--workers", "2"))
