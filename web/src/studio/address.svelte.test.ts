@@ -48,6 +48,16 @@ describe('the address', () => {
     stop()
   })
 
+  it('leaves an address alone that was typed before a change was written down', () => {
+    const address = new Address('atlas')
+    address.memory('map').set('at', '1,2,3')
+    history.replaceState(null, '', '#words?job=words-1')
+    vi.runAllTimers()
+    expect(location.hash).toBe('#words?job=words-1')
+    dispatchEvent(new Event('hashchange'))
+    expect([address.room, address.get('job')]).toEqual(['words', 'words-1'])
+  })
+
   it('is replaced by small changes and pushed by going somewhere', () => {
     const address = new Address('atlas')
     const before = history.length

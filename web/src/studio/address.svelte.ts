@@ -24,12 +24,15 @@ export class Address {
   /** What views set of themselves. They read it once, and nothing is to be computed anew while a map is dragged. */
   #views: Record<string, Values> = {}
   #pending = 0
+  /** The browser's address as this page last wrote or read it. */
+  #known = ''
   readonly #first: string
 
   constructor(first: string) {
     this.#first = first
     this.#read()
     addEventListener('hashchange', () => {
+      this.#known = location.hash
       if (location.hash.slice(1) === this.text) return
       this.#flush(false)
       this.#read()
@@ -56,7 +59,7 @@ export class Address {
   set(values: Record<string, string | number | null>, go = false): void {
     if (go) this.#flush()
     for (const [name, value] of Object.entries(values)) this.#put(name, value === null ? null : String(value), this.room)
-    if (go) history.pushState(null, '', `#${this.text}`)
+    if (go) this.#write('pushState')
     else this.#soon()
   }
 
@@ -65,7 +68,7 @@ export class Address {
     this.#flush()
     this.room = room
     this.set(values)
-    history.pushState(null, '', `#${this.text}`)
+    this.#write('pushState')
   }
 
   /** What a view sets of itself, under its own name. Reading it here makes nothing depend on it. */
@@ -101,10 +104,17 @@ export class Address {
     if (!this.#pending) return
     clearTimeout(this.#pending)
     this.#pending = 0
-    if (write && location.hash.slice(1) !== this.text) history.replaceState(null, '', `#${this.text}`)
+    // An address typed a moment ago, of which the browser has yet to tell, is not overwritten.
+    if (write && location.hash === this.#known && location.hash.slice(1) !== this.text) this.#write('replaceState')
+  }
+
+  #write(how: 'pushState' | 'replaceState'): void {
+    history[how](null, '', `#${this.text}`)
+    this.#known = location.hash
   }
 
   #read(): void {
+    this.#known = location.hash
     const { room, values } = parsed(location.hash.slice(1))
     this.room = room || this.#first
     const those = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => wanted(name)))
