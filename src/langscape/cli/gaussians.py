@@ -103,6 +103,7 @@ def ellipses(
     """Map distributions with an ellipse each, and say how far the ellipses' sizes can be trusted."""
     from langscape.gaussianfile import read_gaussians
     from langscape.run import Recipe, Store
+    from langscape.views.trust import too_few
 
     check_outs(out)
     check_choice("method", method, "tsne", "pca")
@@ -118,10 +119,10 @@ def ellipses(
     with bar(f"map of {file.name}") as progress:
         made = Store().run(Recipe("gaussians.map", settings, {"gaussians": file}), progress)
     summary(made)
-    if method == "tsne" and len(made) < 10:
-        say(f"{len(made)} items are too few for t-SNE to mean much; --method pca shows them truly")
+    if method == "tsne" and too_few(len(made)):
+        say("--method pca shows so few truly")
     if "area_variance" in made.quality:
-        say(f"area and variance: rank correlation {made.quality['area_variance']:.3f}")
+        say(f"area and variance: rank correlation {made.quality['area_variance']:z.3f}")
     _deliver(made, given, out, title=file.stem, color=color, mass=mass, only=only)
 
 

@@ -83,21 +83,23 @@ def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) 
 
 def summary(made: Map, known: Sequence[str] = ()) -> None:
     """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
+    from langscape.views.trust import notes_of
+
     figures = made.quality
     said = [f"{len(made):,} items"]
     if made.kl == made.kl:
-        said.append(f"KL {made.kl:.4f}")
+        said.append(f"KL {made.kl:z.4f}")
     if len(made.kls) > 1:
-        said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
+        said.append(f"best of {len(made.kls)}, {made.kls.min():z.4f} to {made.kls.max():z.4f}")
     if "local" in figures:
         said.append(f"local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
-        said.append(f"global {figures['global']:.3f}")
+        said.append(f"global {figures['global']:z.3f}")
     if figures.get("inserted"):
         said.append(
             f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
-            f"global {figures['inserted_global']:.3f}"
+            f"global {figures['inserted_global']:z.3f}"
         )
-    say(", ".join(said), *(note for note in made.notes if note not in known))
+    say(", ".join(said), *(note for note in notes_of(made) if note not in known))
 
 
 def _thinned(made: Map) -> Map:

@@ -64,7 +64,7 @@ def head(
 
     store, seen, capture = _captured(model, text, ("attention",), cut, target)
     array = _array("attention", capture, side)
-    title = f"Layer {layer}, head {number} of {model_title(model)}"
+    title = f"Layer {layer}, head {number} of {model_title(model)} {choices.over(text)}"
     matrix = attention(capture, layer, number, array=array, title=title)
     if side == "cross":  # queries and keys are different tokens: there is a matrix, and no map
         for path in out:
@@ -109,7 +109,7 @@ def max_attention(
     _, _, capture = _captured(model, text, ("attention",), cut, target)
     view = views.max_attention(
         capture, layers=chosen, show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
-        title=f"{show.capitalize()} attention of {model_title(model)}",
+        title=f"{show.capitalize()} attention of {model_title(model)} {choices.over(text)}",
     )  # fmt: skip
     weights = view.arrays[show]
     shown = view.properties
@@ -157,7 +157,7 @@ def hidden(
     }  # fmt: skip
     made = _run(store, Recipe("hidden.map", settings, {"capture": seen}), "hidden states")
     summary(made)
-    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)}"
+    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)} {choices.over(text)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 

@@ -148,7 +148,7 @@ def measure(
     made = read_map(map)
     X = read_vectors(vectors, made.labels).matrix if vectors else made.vectors
     typer.echo(f"items            {len(made):,}")
-    typer.echo(f"KL               {made.kl:.4f}")
+    typer.echo(f"KL               {made.kl:z.4f}")
     if X is None:
         say("this map was saved without its vectors; give --vectors for the other figures")
         return
@@ -162,7 +162,7 @@ def measure(
             got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
             typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
     ranks = metrics.global_(high, made.xy, most_rows=5000)
-    typer.echo(f"global           {ranks.mean:.4f} ± {ranks.sd:.4f}")
+    typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
     typer.echo(
         f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}"
     )
