@@ -56,13 +56,20 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert float(rows[0]["x"]) == m.xy[0, 0]
 
     done = langscape(
-        folder, "insert", "m.parquet", "music", "nonsuchword", "--vectors", "words.npz", "-o", "n.parquet"
-    )
+        folder, "insert", "m.parquet", "music", "nonsuchword", m.labels[0], "--vectors", "words.npz",
+        "-o", "n.parquet",
+    )  # fmt: skip
+    assert f"{m.labels[0]} is already on the map" in done.stderr
+    assert f"{m.labels[0]}: near" not in done.stderr
     assert "nonsuchword" in done.stderr
     assert "music: near" in done.stderr
     n = read_map(folder / "n.parquet")
     assert len(n) == len(m) + 1
     assert np.array_equal(n.xy[:-1], m.xy)
+
+    done = langscape(folder, "insert", "n.parquet", "music", "--vectors", "words.npz", check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "music is already on the map, so there is nothing to insert" in done.stderr
 
     done = langscape(folder, "measure", "m.parquet", "--k", "10")
     assert f"{100 * m.quality['local']:.2f}" in done.stdout
