@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli.choices import absolute, check_choice, check_numbers
-from langscape.cli.outputs import OUT, SUFFIXES, check_outs, summary, write_csv
+from langscape.cli.outputs import OUT, SUFFIXES, check_color, check_outs, summary, write_csv
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.whole import check_writable
 
 if TYPE_CHECKING:
     from langscape.data import Gaussians, Map
@@ -68,6 +69,7 @@ def gaussians(
     if out.suffix.lower() != ".safetensors":
         told = f"; `langscape ellipses FILE --out {out}` draws it" if out.suffix.lower() in SUFFIXES else ""
         raise SettingsError(f"--out {out} must end in .safetensors{told}")
+    check_writable(out)
     if table is not None:
         path = _of_table(table, by, columns, standardise, corpus or list_ or word)
     else:
@@ -110,6 +112,7 @@ def ellipses(
     check_choice("shape", shape, "contexts", "diagonal", "full", "none")
     check_choice("distance", distance, "wasserstein", "euclidean")
     given = read_gaussians(file)
+    check_color(color, *given.items.columns, "variance", "axis ratio", "orientation")
     settings: dict[str, Any] = {"method": method}
     if method == "tsne":
         settings |= {

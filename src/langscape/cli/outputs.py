@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from langscape.cli.choices import check_choice
 from langscape.cli.terminal import say
 from langscape.errors import SettingsError
+from langscape.whole import check_writable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +32,21 @@ OUT = typer.Option(
 
 
 def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: bool = False) -> None:
-    """Refuse an unknown suffix before anything is computed; folder=True takes a path without one, too."""
+    """Refuse before anything is computed what cannot be written: an unknown suffix, a place that is closed.
+
+    folder=True takes a path without a suffix, too.
+    """
     for out in outs:
-        if out.suffix.lower() not in known and not (folder and (out.is_dir() or not out.suffix)):
+        in_it = folder and (out.is_dir() or not out.suffix)
+        if out.suffix.lower() not in known and not in_it:
             listed = ", ".join(known) + (", or a folder" if folder else "")
             raise SettingsError(f"--out {out} has no suffix that is known; use one of {listed}")
+        check_writable(out / "index.html" if in_it else out)
+
+
+def check_color(color: str | None, *columns: str) -> None:
+    """Refuse a colour that a map with these columns cannot have, before anything is computed."""
+    check_choice("color", color, None, *dict.fromkeys((*columns, "local", "global")))
 
 
 def deliver(
