@@ -212,7 +212,9 @@ def _fitting(perplexity: float, n: int) -> float:
     """The perplexity, or for few items what they allow; said where it differs."""
     most = max((n - 1) / 3, 1.0)
     if perplexity > most:
-        say(f"perplexity {perplexity:g} is too many for {n} items; {most:g} is taken")
+        from langscape.views.plain import number_text
+
+        say(f"perplexity {perplexity:g} is too many for {n} items; {number_text(most)} is taken")
         return most
     return perplexity
 
