@@ -5,7 +5,7 @@ import pytest
 
 from langscape.data import Items, Map
 from langscape.errors import SettingsError, StoreError
-from langscape.whole import whole
+from langscape.whole import check_writable, whole
 
 
 def names(folder):
@@ -32,6 +32,15 @@ def test_whatever_fails_inside_leaves_nothing_and_passes_through(tmp_path, error
     with pytest.raises(type(error)):
         half()
     assert names(tmp_path) == []
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "a.txt", "/proc/a.txt"):
+        with pytest.raises(StoreError, match=rf"cannot write {path}: .*; (name a file|choose another)"):
+            check_writable(path)
+    check_writable(tmp_path / "new" / "folder" / "a.txt")
+    assert names(tmp_path) == ["file"]
 
 
 def test_a_disk_error_names_the_path_and_the_next_step(tmp_path):

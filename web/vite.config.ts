@@ -39,6 +39,10 @@ export default defineConfig(({ mode }) => ({
   plugins: [svelte({ configFile: SVELTE, ...(mode === 'widget' && { compilerOptions: { css: 'injected' } }) })],
   // Vitest would else take Svelte's server build; a build needs Vite's own conditions to be small.
   resolve: mode === 'test' ? { conditions: ['browser'] } : {},
-  build: BUILDS[mode as keyof typeof BUILDS] ?? BUILDS.page,
+  build: {
+    ...(BUILDS[mode as keyof typeof BUILDS] ?? BUILDS.page),
+    // How long each plugin took is no news to who only wants the page; warnings and errors still are shown.
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'] },
 }))

@@ -86,7 +86,7 @@ def _break(network: Network, fault: str) -> None:
     import torch
 
     blocks = {gate: slice(at * DIM, (at + 1) * DIM) for at, gate in enumerate(GATES)}
-    bias = network.lstm.bias_ih_l0
+    bias = network.lstm.get_parameter("bias_ih_l0")
     with torch.no_grad():
         if fault == "gates on":
             for gate in ("input", "forget", "output"):

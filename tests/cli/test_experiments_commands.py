@@ -43,7 +43,7 @@ def test_compare_writes_summary_runs_and_figure(folder: Path) -> None:
     assert len(runs) == 2 * 3 * (3 + 2 * 3)
     chosen = runs["kl"][(runs["layer"] == 0) & (runs["head"] >= 0)]
     assert float(rows[1]["median"]) == pytest.approx(np.median(chosen))
-    assert "hidden" in done.stdout.splitlines()[1]
+    assert done.stdout.splitlines()[1].split()[:3] == ["0", "hidden", "6"]
 
 
 def test_robustness_prints_both_methods_and_keeps_the_heads_for_the_table(folder: Path) -> None:

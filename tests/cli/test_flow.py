@@ -21,6 +21,7 @@ def test_a_prompt_becomes_a_figure_and_figures_of_trust_are_said(tmp_path):
     done = run.invoke(app, ["flow", "lstm-tiny", "--prompt", "the the dog barks .", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert out.stat().st_size > 10_000
+    assert "Tiny LSTM reads “the the dog barks .”" in out.read_text(encoding="utf-8")
     assert str(out) in done.stdout
     assert "Sums: " in done.stderr
     assert "alarm: after “the” came “the”" in done.stderr

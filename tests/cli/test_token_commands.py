@@ -107,3 +107,18 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
 def test_what_cannot_be_done_is_said(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         run(*words)
+
+
+def test_a_text_of_few_tokens_is_warned_of_and_named_in_the_title(folder: Path) -> None:
+    (folder / "short.txt").write_text(" ".join(TEXT.split()[:2]))
+    chosen = ("./tiny", "-t", "short.txt", *FEW)
+    done = run("head", *chosen, "--layer", "1", "--head", "2", "-o", "short.svg", "-o", "short.html")
+    assert "2 items are too few for t-SNE" in done.stderr
+    assert "-0.000" not in done.stderr
+    drawn = (folder / "short.svg").read_text()
+    assert "2 items are too few for t-SNE" in drawn
+    assert "Layer 1, head 2 of tiny over short.txt" in drawn
+    assert "2 items are too few for t-SNE" in (folder / "short.html").read_text()
+    done = run("atlas", *chosen, "-o", "atlas.html")
+    assert "2 items are too few for t-SNE" in done.stderr
+    assert "2 items are too few for t-SNE" in (folder / "atlas.html").read_text()

@@ -56,13 +56,20 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert float(rows[0]["x"]) == m.xy[0, 0]
 
     done = langscape(
-        folder, "insert", "m.parquet", "music", "nonsuchword", "--vectors", "words.npz", "-o", "n.parquet"
-    )
+        folder, "insert", "m.parquet", "music", "nonsuchword", m.labels[0], "--vectors", "words.npz",
+        "-o", "n.parquet",
+    )  # fmt: skip
+    assert f"{m.labels[0]} is already on the map" in done.stderr
+    assert f"{m.labels[0]}: near" not in done.stderr
     assert "nonsuchword" in done.stderr
     assert "music: near" in done.stderr
     n = read_map(folder / "n.parquet")
     assert len(n) == len(m) + 1
     assert np.array_equal(n.xy[:-1], m.xy)
+
+    done = langscape(folder, "insert", "n.parquet", "music", "--vectors", "words.npz", check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "music is already on the map, so there is nothing to insert" in done.stderr
 
     done = langscape(folder, "measure", "m.parquet", "--k", "10")
     assert f"{100 * m.quality['local']:.2f}" in done.stdout
@@ -111,9 +118,15 @@ def test_landmarks_carry_all_other_words(folder):
     [
         (["words", "nowhere.txt", "-o", "m.parquet"], "nowhere.txt"),
         (["words", "words.npz", "-o", "m.docx"], ".docx"),
+        # what cannot be written or drawn is told before the vectors are looked at
+        (["words", "nowhere.txt", "-o", "words.npz/m.png"], "cannot write words.npz/m.png"),
+        (
+            ["words", "nowhere.txt", "--color", "grop"],
+            "--color grop is not known; use group, local or global",
+        ),
         (["words", "words.npz", "--words", "nolist.csv"], "nolist.csv"),
         (["words", "words.npz", "--limit", "20", "--perplexity", "90"], "perplexity 90"),
-        (["words", "words.npz", "--limit", "50", "--init", "sideways"], "sideways"),
+        (["words", "words.npz", "--limit", "50", "--init", "sideways"], "--init sideways"),
         (["words", "words.npz", "--landmarks", "9000"], "9,000 landmarks"),
         (["insert", "nomap.parquet", "tea", "--vectors", "words.npz"], "nomap.parquet"),
         (["insert", "words.npz", "--vectors", "words.npz"], "name the words"),
@@ -128,6 +141,26 @@ def test_a_mistake_is_one_clear_message(folder, words, said):
     done = langscape(folder, *words, check=False)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_control_c_is_one_line_and_one_code(monkeypatch, capsys):
+    from langscape import cli
+    from langscape.errors import Cancelled
+
+    for raised, said in (
+        (KeyboardInterrupt(), "stopped; what was finished"),
+        (Cancelled("stopped after 3 steps"), "stopped after 3 steps"),
+    ):
+
+        def stop(*_, raised=raised, **__):
+            raise raised
+
+        monkeypatch.setattr(sys, "argv", ["langscape", "words", "nowhere.txt"])
+        monkeypatch.setattr("langscape.run.Store.run", stop)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        lines = capsys.readouterr().err.splitlines()
+        assert (end.value.code, len(lines), lines[0][: len(said)]) == (130, 1, said)
 
 
 @pytest.mark.slow
@@ -145,7 +178,7 @@ def test_control_c_keeps_the_map_as_it_stood(folder):
         said = read_until(ours, b"kl")
         process.send_signal(signal.SIGINT)
         said += read_until(ours, None)
-        assert process.wait(timeout=60) != 0
+        assert process.wait(timeout=60) == 130
     finally:
         process.kill()
         os.close(ours)

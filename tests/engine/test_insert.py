@@ -81,6 +81,12 @@ def test_the_least_similar_neighbour_weighs_theta(theta):
     np.testing.assert_allclose(weight[fair], theta, rtol=1e-6)
 
 
+def test_a_label_that_the_map_has_already_is_named(base, new):
+    made = insert(base, new.matrix[:2], [base.labels[0], "unheard"])
+    assert made.notes[0] == f"already on the map, placed once more: {base.labels[0]}"
+    assert len(made) == len(base) + 2
+
+
 def test_a_copy_of_an_old_word_lands_beside_it(base):
     grown = insert(base, base.vectors[:20], neighbours=1)
     np.testing.assert_allclose(grown.xy[len(base) :], base.xy[:20], atol=1e-5)

@@ -151,6 +151,8 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pyt
 
 
 def test_unknown_names_are_answered_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError, match=r"did you mean default\? There are default, decoder"):
+        get_model("defalt")
     with pytest.raises(SettingsError, match="no packaged model 'big'; there are default, decoder"):
         get_model("big")
     with pytest.raises(MissingError, match="langscape models get default"):

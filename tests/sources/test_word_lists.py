@@ -56,8 +56,8 @@ def test_a_word_in_two_groups_stands_twice_and_repeated_rows_once(tmp_path: Path
         ("food", "egg"),
     ]
     assert found.notes == (
-        "1 repeated rows were kept once: duck",
-        "1 words stand in more than one group: duck",
+        "1 repeated row was kept once: duck",
+        "1 word stands in more than one group: duck",
     )
 
 

@@ -135,6 +135,16 @@ def test_labels_are_text_and_never_formulas_or_markup(tmp_path):
     assert "$x^2$" in texts(figure_scatter.draw(scatter(map)))
 
 
+def test_letters_of_a_drawing_are_written_once_and_labels_keep_their_rims(tmp_path):
+    view = scatter(cloud(200))
+    drawn = write(view, tmp_path / "map.svg").read_text()
+    assert len(drawn) < 300_000
+    assert len(re.findall(r'<path id="DejaVuSans-\w+"', drawn)) < 80
+    labels = re.findall(r'<g id="(label_\d+)">', drawn)
+    assert len(labels) == len(figure_scatter.draw(view).axes[0].texts)
+    assert re.findall(r'<use xlink:href="#(label_\d+)" style="stroke: #ffffff', drawn) == labels
+
+
 def test_letters_that_no_font_has_are_warned_of_once(tmp_path):
     map = Map(np.zeros((1, 2)), Items(["\U00013000\U00013001"]))
     with pytest.warns(UserWarning, match=r"map\.png: some labels have letters") as caught:

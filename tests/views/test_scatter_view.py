@@ -171,3 +171,19 @@ def test_settings_are_said_in_few_digits():
     assert scatter(small(settings={"perplexity": 11 / 3, "seed": 123456})).properties["subtitle"] == (
         "perplexity 3.667 · seed 123456"
     )
+
+
+def test_a_tsne_of_few_items_says_first_that_it_means_little():
+    view = scatter(small(kl=-1e-9, notes=["one word was left out"]))
+    assert view.properties["notes"][0].startswith("3 items are too few for t-SNE")
+    assert view.properties["notes"][1:] == ["one word was left out"]
+    assert scatter(small(notes=["projected"])).properties["notes"] == ["projected"]
+    assert view.properties["quality"][0]["shown"] == "0.000"
+
+
+@pytest.mark.parametrize(("values", "whole"), [([0, 1, 2], True), ([0, 1, 2.5], False)])
+def test_a_bar_of_whole_numbers_has_whole_ticks(values, whole):
+    from langscape.views.figure_scatter import draw
+
+    bar = draw(scatter(small(items=words(position=values)), color="position")).axes[-1]
+    assert all(tick == round(tick) for tick in bar.get_yticks()) == whole

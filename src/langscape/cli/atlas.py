@@ -58,8 +58,8 @@ def atlas(
         made = unpack_atlas(Store().run(Recipe("heads.atlas", settings, inputs), progress))
     for line in table(made, sort, show):
         typer.echo(line)
-    say(*dict.fromkeys((*made.capture.notes, *made.notes)))
-    title = f"Heads of {model_title(model)} over {text.name if text else 'a sample text'}"
+    title = f"Heads of {model_title(model)} {choices.over(text)}"
+    say(*dict.fromkeys(made.view(title, attention=False).properties["notes"]))
     for path in out:
         for file in _files(path):
             _write(made, file, title)
@@ -96,7 +96,7 @@ def _strongest(made: Atlas, tag: str) -> list[int]:
 
 
 def _figure(value: float) -> str:
-    return "–" if value != value else f"{value:.3f}"
+    return "–" if value != value else f"{value:z.3f}"
 
 
 def _files(out: Path) -> list[Path]:

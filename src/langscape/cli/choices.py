@@ -25,6 +25,11 @@ def check_choice(option: str, value: str | None, *known: str | None) -> None:
         raise SettingsError(f"--{option} {value} is not known; use {listed}")
 
 
+def over(text: Path | None) -> str:
+    """How a title names the text that was read."""
+    return f"over {text.name if text else 'a sample text'}"
+
+
 def absolute(model: str) -> str:
     """A folder by its whole path, so that the store knows it from anywhere."""
     path = Path(model).expanduser()

@@ -8,6 +8,7 @@ import typer
 
 from langscape.cli.outputs import summary
 from langscape.cli.terminal import bar, say
+from langscape.whole import check_writable
 
 INSERTED = ("money", "music", "king", "river", "doctor", "winter")
 
@@ -24,6 +25,7 @@ def demo(
     """Map the sample words, insert a few more, and write a self-contained page."""
     import webbrowser
 
+    check_writable(out / "index.html")
     from langscape import affinity, embed, insert, sources, views
 
     listed = sources.samples.words(groups_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,4 +172,4 @@ def _cell(value: Any) -> str:
         return value
     if value != value:
         return "–"
-    return str(int(value)) if int(value) == value and not hasattr(value, "is_integer") else f"{value:.4f}"
+    return f"{value}" if isinstance(value, Integral) else f"{value:z.4f}"

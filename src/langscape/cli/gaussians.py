@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli.choices import absolute, check_choice, check_numbers
-from langscape.cli.outputs import OUT, SUFFIXES, check_outs, summary, write_csv
+from langscape.cli.outputs import OUT, SUFFIXES, check_color, check_outs, summary, write_csv
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
+from langscape.whole import check_writable
 
 if TYPE_CHECKING:
     from langscape.data import Gaussians, Map
@@ -68,6 +69,7 @@ def gaussians(
     if out.suffix.lower() != ".safetensors":
         told = f"; `langscape ellipses FILE --out {out}` draws it" if out.suffix.lower() in SUFFIXES else ""
         raise SettingsError(f"--out {out} must end in .safetensors{told}")
+    check_writable(out)
     if table is not None:
         path = _of_table(table, by, columns, standardise, corpus or list_ or word)
     else:
@@ -103,12 +105,14 @@ def ellipses(
     """Map distributions with an ellipse each, and say how far the ellipses' sizes can be trusted."""
     from langscape.gaussianfile import read_gaussians
     from langscape.run import Recipe, Store
+    from langscape.views.trust import too_few
 
     check_outs(out)
     check_choice("method", method, "tsne", "pca")
     check_choice("shape", shape, "contexts", "diagonal", "full", "none")
     check_choice("distance", distance, "wasserstein", "euclidean")
     given = read_gaussians(file)
+    check_color(color, *given.items.columns, "variance", "axis ratio", "orientation")
     settings: dict[str, Any] = {"method": method}
     if method == "tsne":
         settings |= {
@@ -118,10 +122,10 @@ def ellipses(
     with bar(f"map of {file.name}") as progress:
         made = Store().run(Recipe("gaussians.map", settings, {"gaussians": file}), progress)
     summary(made)
-    if method == "tsne" and len(made) < 10:
-        say(f"{len(made)} items are too few for t-SNE to mean much; --method pca shows them truly")
+    if method == "tsne" and too_few(len(made)):
+        say("--method pca shows so few truly")
     if "area_variance" in made.quality:
-        say(f"area and variance: rank correlation {made.quality['area_variance']:.3f}")
+        say(f"area and variance: rank correlation {made.quality['area_variance']:z.3f}")
     _deliver(made, given, out, title=file.stem, color=color, mass=mass, only=only)
 
 
@@ -208,7 +212,9 @@ def _fitting(perplexity: float, n: int) -> float:
     """The perplexity, or for few items what they allow; said where it differs."""
     most = max((n - 1) / 3, 1.0)
     if perplexity > most:
-        say(f"perplexity {perplexity:g} is too many for {n} items; {most:g} is taken")
+        from langscape.views.plain import number_text
+
+        say(f"perplexity {perplexity:g} is too many for {n} items; {number_text(most)} is taken")
         return most
     return perplexity
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from langscape.cli.choices import check_choice
 from langscape.cli.terminal import say
 from langscape.errors import SettingsError
+from langscape.whole import check_writable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +32,21 @@ OUT = typer.Option(
 
 
 def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: bool = False) -> None:
-    """Refuse an unknown suffix before anything is computed; folder=True takes a path without one, too."""
+    """Refuse before anything is computed what cannot be written: an unknown suffix, a place that is closed.
+
+    folder=True takes a path without a suffix, too.
+    """
     for out in outs:
-        if out.suffix.lower() not in known and not (folder and (out.is_dir() or not out.suffix)):
+        in_it = folder and (out.is_dir() or not out.suffix)
+        if out.suffix.lower() not in known and not in_it:
             listed = ", ".join(known) + (", or a folder" if folder else "")
             raise SettingsError(f"--out {out} has no suffix that is known; use one of {listed}")
+        check_writable(out / "index.html" if in_it else out)
+
+
+def check_color(color: str | None, *columns: str) -> None:
+    """Refuse a colour that a map with these columns cannot have, before anything is computed."""
+    check_choice("color", color, None, *dict.fromkeys((*columns, "local", "global")))
 
 
 def deliver(
@@ -83,21 +95,23 @@ def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) 
 
 def summary(made: Map, known: Sequence[str] = ()) -> None:
     """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
+    from langscape.views.trust import notes_of
+
     figures = made.quality
     said = [f"{len(made):,} items"]
     if made.kl == made.kl:
-        said.append(f"KL {made.kl:.4f}")
+        said.append(f"KL {made.kl:z.4f}")
     if len(made.kls) > 1:
-        said.append(f"best of {len(made.kls)}, {made.kls.min():.4f} to {made.kls.max():.4f}")
+        said.append(f"best of {len(made.kls)}, {made.kls.min():z.4f} to {made.kls.max():z.4f}")
     if "local" in figures:
         said.append(f"local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
-        said.append(f"global {figures['global']:.3f}")
+        said.append(f"global {figures['global']:z.3f}")
     if figures.get("inserted"):
         said.append(
             f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
-            f"global {figures['inserted_global']:.3f}"
+            f"global {figures['inserted_global']:z.3f}"
         )
-    say(", ".join(said), *(note for note in made.notes if note not in known))
+    say(", ".join(said), *(note for note in notes_of(made) if note not in known))
 
 
 def _thinned(made: Map) -> Map:

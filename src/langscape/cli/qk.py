@@ -127,7 +127,9 @@ def qk(
         typer.echo(line)
     for line in _scale_lines(made):
         typer.echo(line)
-    say(*dict.fromkeys(note for _, one in panels for note in one.notes))
+    from langscape.views.trust import notes_of
+
+    say(*dict.fromkeys(note for _, one in panels for note in notes_of(one)))
     title = _title(model, text, heads, all_)
     for path in out:
         _write(path, capture, panels, titles, marked, made, color or "type", title)

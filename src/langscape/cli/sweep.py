@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from langscape.cli.terminal import bar, say
-from langscape.errors import Cancelled
 
 if TYPE_CHECKING:
     from langscape.run.running import Report
@@ -61,16 +60,12 @@ def resume(
     store = Store()
     before = json.loads(find_sweep(store, id)["way"])
     opened = Sweep.open(id, store)
-    try:
-        with bar(opened.title) as progress:
-            report = opened.run(
-                workers=before.get("workers") if workers is None else workers,
-                cluster=before.get("cluster") if cluster is None and workers is None else cluster,
-                progress=progress,
-            )
-    except Cancelled as stopped:
-        say(str(stopped))
-        raise typer.Exit(130) from None
+    with bar(opened.title) as progress:
+        report = opened.run(
+            workers=before.get("workers") if workers is None else workers,
+            cluster=before.get("cluster") if cluster is None and workers is None else cluster,
+            progress=progress,
+        )
     show(report)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli import choices
-from langscape.cli.outputs import OUT, check_outs, deliver, summary
+from langscape.cli.outputs import OUT, check_color, check_outs, deliver, summary
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 from langscape.models.titles import model_title
@@ -56,6 +56,7 @@ def head(
 ) -> None:
     """Look at one attention head: its map, its matrix, and the sentence with lines between tokens."""
     check_outs(out)
+    check_color(color, "position", "special", "text")
     _check(special, side)
     choices.check_choice("show", show, "map", "matrix")
     choices.check_numbers(model, layers=[layer], heads=[number], side=side)
@@ -64,7 +65,7 @@ def head(
 
     store, seen, capture = _captured(model, text, ("attention",), cut, target)
     array = _array("attention", capture, side)
-    title = f"Layer {layer}, head {number} of {model_title(model)}"
+    title = f"Layer {layer}, head {number} of {model_title(model)} {choices.over(text)}"
     matrix = attention(capture, layer, number, array=array, title=title)
     if side == "cross":  # queries and keys are different tokens: there is a matrix, and no map
         for path in out:
@@ -109,7 +110,7 @@ def max_attention(
     _, _, capture = _captured(model, text, ("attention",), cut, target)
     view = views.max_attention(
         capture, layers=chosen, show=show, array=_array("attention", capture, side),  # type: ignore[arg-type]
-        title=f"{show.capitalize()} attention of {model_title(model)}",
+        title=f"{show.capitalize()} attention of {model_title(model)} {choices.over(text)}",
     )  # fmt: skip
     weights = view.arrays[show]
     shown = view.properties
@@ -146,6 +147,7 @@ def hidden(
 ) -> None:
     """Map the tokens of a text by their hidden states at a layer."""
     check_outs(out)
+    check_color(color, "position", "special", "text")
     _check(special, side)
     choices.check_numbers(model, hidden=[layer], side=side)
     from langscape.run import Recipe
@@ -157,7 +159,7 @@ def hidden(
     }  # fmt: skip
     made = _run(store, Recipe("hidden.map", settings, {"capture": seen}), "hidden states")
     summary(made)
-    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)}"
+    title = f"Hidden states of layer {made.settings['layer']}, {model_title(model)} {choices.over(text)}"
     deliver(made, out, title=title, color=color, quantiles=quantiles)
 
 
@@ -178,6 +180,7 @@ def texts(
 ) -> None:
     """Map words or whole texts by what a layer makes of each: its [CLS] state, or the mean of its tokens."""
     check_outs(out)
+    check_color(color, "group")
     choices.check_numbers(model, hidden=[layer])
     from langscape.run import Recipe, Store
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.outputs import check_outs
 from langscape.cli.terminal import say
+
+PICTURES = (".html", ".png", ".svg", ".pdf")
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +38,8 @@ def view(
     from langscape.mapfile import read_map
     from langscape.views import ellipses, scatter, write
 
+    if out is not None:
+        check_outs([out], PICTURES)
     made = read_map(map)
     if made.shapes is not None and quantiles is None:
         given = None if gaussians is None else read_gaussians(gaussians)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.outputs import OUT, check_outs, deliver, summary
+from langscape.cli.outputs import OUT, check_color, check_outs, deliver, summary
 from langscape.cli.sweep import show
 from langscape.cli.terminal import bar, say
 from langscape.errors import Cancelled, SettingsError
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from langscape.data import Map
     from langscape.run import Recipe
 
+
+PLACED = ("inserted", "dissimilar", "nearest")
+"""Columns that insertion adds."""
 
 _NAMED = 50
 
@@ -63,6 +66,9 @@ def words(
 ) -> None:
     """Map word vectors: what is similar lies together, with figures of how far to trust it."""
     check_outs(out)
+    _check_start(init)
+    added = {"group": True, "score": local, **dict.fromkeys(PLACED, landmarks is not None)}
+    check_color(color, *(name for name, there in added.items() if there))
     schedule: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
     if late != 1.0:
         schedule |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
@@ -118,8 +124,9 @@ def insert(
         "words": names or None,
     }  # fmt: skip
     inputs: dict[str, Any] = {"map": map, "vectors": vectors, **({"list": list_} if list_ else {})}
-    made = _run(Recipe("words.insert", settings, inputs), "insert", out)
     base = read_map(map)
+    check_color(color, *base.items.columns, *base.per_point, *PLACED)
+    made = _run(Recipe("words.insert", settings, inputs), "insert", out)
     summary(made, known=base.notes)
     for i in range(len(base), min(len(made), len(base) + _NAMED)):
         odd = "  unlike everything on the map" if made.items.columns["dissimilar"][i] else ""
@@ -148,7 +155,7 @@ def measure(
     made = read_map(map)
     X = read_vectors(vectors, made.labels).matrix if vectors else made.vectors
     typer.echo(f"items            {len(made):,}")
-    typer.echo(f"KL               {made.kl:.4f}")
+    typer.echo(f"KL               {made.kl:z.4f}")
     if X is None:
         say("this map was saved without its vectors; give --vectors for the other figures")
         return
@@ -162,7 +169,7 @@ def measure(
             got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
             typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
     ranks = metrics.global_(high, made.xy, most_rows=5000)
-    typer.echo(f"global           {ranks.mean:.4f} ± {ranks.sd:.4f}")
+    typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
     typer.echo(
         f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}"
     )
@@ -198,6 +205,15 @@ def _with_everything(base: Recipe, vectors: Path, workers: int | None, cluster: 
     if report.failed:
         show(report)  # says what failed, and ends with exit code 1
     return as_map(sweep, store.run(base))
+
+
+def _check_start(init: str) -> None:
+    from langscape.engine.initial import NAMES
+
+    if init not in NAMES and Path(init).suffix != ".parquet":
+        raise SettingsError(
+            f"--init {init} is not known; use {', '.join(NAMES)}, or an earlier map (a .parquet file)"
+        )
 
 
 def _count(text: str) -> int | str | None:

@@ -215,10 +215,12 @@ def _map(
     quality: bool,
     notes: tuple[str, ...] = (),
 ) -> Map:
-    kls = np.array([landing.kl for landing in landings])
+    # a divergence is never below 0, but the rounding of its sums may be
+    kls = np.maximum([landing.kl for landing in landings], 0.0)
     if not np.isfinite(kls).any():
         raise _diverged(schedule)
-    best = landings[int(np.nanargmin(kls))]
+    kept = int(np.nanargmin(kls))
+    best = landings[kept]
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     if quality and one.vectors is not None:
@@ -232,14 +234,14 @@ def _map(
         "schedule": schedule.settings(),
         "seed": seeds[0],
         "restarts": len(seeds),
-        "kept": seeds[int(np.nanargmin(kls))],
+        "kept": seeds[kept],
     }
     if at_least is not None:
         settings["at_least"] = list(at_least)
     return Map(
         best.xy,
         one.items,
-        kl=best.kl,
+        kl=float(kls[kept]),
         kls=kls,
         history=best.history,
         settings=settings,

@@ -66,8 +66,8 @@ def insert(
     vectors has shape (new, dim), the space the map was made from. The result holds old and new
     items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
     to, and `per_point` has its local and global quality. An item unlike everything on
-    the map is still placed, marked `dissimilar`, and named in `Map.notes`. Without `quality`, how
-    well each landed is left out, which takes longer than placing it.
+    the map is still placed, marked `dissimilar`, and named in `Map.notes`, as is one whose label the map
+    has already. Without `quality`, how well each landed is left out, which takes longer than placing it.
 
     >>> import numpy as np
     >>> from langscape import affinity, embed
@@ -343,21 +343,25 @@ def _grown(
         per_point=per_point,
         vectors=vectors,
         metric=base.metric,
-        notes=(*_warnings(names, placed), *base.notes),
+        notes=(*_warnings(base, names, placed), *base.notes),
     )
 
 
-def _warnings(names: list[str], placed: Placed) -> list[str]:
+def _warnings(base: Map, names: list[str], placed: Placed) -> list[str]:
     said = []
-    odd = np.flatnonzero(placed.dissimilar)
-    if len(odd):
-        shown = ", ".join(names[i] for i in odd[:10]) + (
-            f" and {len(odd) - 10} more" if len(odd) > 10 else ""
-        )
-        said.append(f"unlike everything on the map, placed all the same: {shown}")
+    known = set(base.labels)
+    if again := [name for name in names if name in known]:
+        said.append(f"already on the map, placed once more: {_some(again)}")
+    if placed.dissimilar.any():
+        odd = [names[i] for i in np.flatnonzero(placed.dissimilar)]
+        said.append(f"unlike everything on the map, placed all the same: {_some(odd)}")
     if placed.capped.any():
         said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
     return said
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _extended(values: np.ndarray, m: int) -> np.ndarray:

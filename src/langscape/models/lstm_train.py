@@ -281,7 +281,7 @@ def _streams(stream: np.ndarray, settings: Training) -> np.ndarray:
     if width < settings.length + 1:
         raise DataError(
             f"there are {len(stream)} words to train on, fewer than one window of {settings.length}; give a "
-            "longer text, or lower length"
+            "longer text, or a smaller length (--length)"
         )
     return stream[: batch * width].reshape(batch, width)
 

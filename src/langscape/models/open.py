@@ -125,11 +125,12 @@ def _fetched(name: str) -> tuple[Path, str]:
             f"{', '.join(_OURS)} come with langscape"
         ) from None
     except Exception as error:
+        # what is raised without a network says only that the cache lacks the model, which is said here
+        why = "" if isinstance(error, LocalEntryNotFoundError) else f" ({type(error).__name__})"
         raise MissingError(
-            f"{name} is not a folder here, not in the Hub's cache, and could not be fetched "
-            f"({type(error).__name__}). Fetch it where there is a network with "
-            f"`hf download {name}`, bring the folder here and open it by its path; or open "
-            f"one of {', '.join(_OURS)}, which come with langscape"
+            f"{name} is not a folder here, not in the Hub's cache, and could not be fetched{why}. "
+            f"Fetch it where there is a network with `hf download {name}`, bring the folder here and open it "
+            f"by its path; or open one of {', '.join(_OURS)}, which come with langscape"
         ) from None
     return folder, folder.name
 

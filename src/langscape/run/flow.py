@@ -31,7 +31,7 @@ WHOLE = 10_000
 
 @step(
     "flow.view",
-    version=3,
+    version=4,
     defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
     revision=revision,
 )
@@ -64,6 +64,7 @@ def make_flow(
         raise SettingsError(f"top {top} is not possible; it must be at least 1")
     tell = progress or (lambda step: None)
     prompt = default_prompt(model) if prompt is None else prompt
+    title = title or flow_title(model.name, prompt)
     tell(Step(0, 3, "reading the prompt"))
     if model.kind == "lstm":
         seen, weights = capture(model, prompt), model.weights()
@@ -81,6 +82,18 @@ def make_flow(
         made = flow(held, colours=colours, top=top, title=title)
     tell(Step(3, 3, "done"))
     return made
+
+
+def flow_title(model: str, prompt: str) -> str:
+    """What a flow is called: who reads, and how the text begins.
+
+    >>> flow_title("lstm-tiny", "the cat  sat")
+    'Tiny LSTM reads “the cat sat”'
+    """
+    from langscape.models.titles import model_title
+
+    said = " ".join(prompt.split())
+    return f"{model_title(model)} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
 
 
 def default_prompt(model: Any) -> str:

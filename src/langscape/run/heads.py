@@ -132,7 +132,10 @@ def sample_text(kind: str) -> str:
 
 def read_text(path: Path) -> str:
     """A text file as UTF-8."""
+    from langscape.sources.textfile import check_text_file
+
     try:
+        check_text_file(path)
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None

@@ -85,20 +85,31 @@ def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress:
     return made.but(notes=(*vectors.notes, *made.notes))
 
 
-@step("words.insert", version=2, defaults={**INSERTION, "words": None})
+@step("words.insert", version=3, defaults={**INSERTION, "words": None})
 def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`."""
+    """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`.
+
+    Words that the map has already stay where they are, and are named in its notes.
+    """
     from langscape.engine import insert
     from langscape.mapfile import read_map
     from langscape.sources import read_vectors, read_word_list
+    from langscape.sources.matching import some
 
     chosen = read_word_list(inputs["list"]) if "list" in inputs else settings["words"]
     if not chosen:
         raise DataError("no words are named for insertion; give words, or a list of them")
-    vectors = read_vectors(inputs["vectors"], chosen, progress=progress)
+    base = read_map(inputs["map"])
+    vectors, notes = read_vectors(inputs["vectors"], chosen, progress=progress), []
+    on_map = set(base.labels)
+    if there := [word for word in vectors.words if word in on_map]:
+        notes = [f"{some(there)} {'is' if len(there) == 1 else 'are'} already on the map"]
+        if len(there) == len(vectors):
+            raise DataError(f"{notes[0]}, so there is nothing to insert; name other words")
+        vectors = vectors.rows(i for i, word in enumerate(vectors.words) if word not in on_map)
     how = {name: settings[name] for name in INSERTION}
-    made = insert(read_map(inputs["map"]), vectors.matrix, vectors.words, progress=progress, **how)
-    return made.but(notes=(*made.notes, *vectors.notes))
+    made = insert(base, vectors.matrix, vectors.words, progress=progress, **how)
+    return made.but(notes=(*notes, *made.notes, *vectors.notes))
 
 
 @step("vectors.pack", version=1, defaults={})

@@ -14,7 +14,8 @@ import numpy as np
 from langscape.data import Context, Progress, Step
 from langscape.errors import FileError, SettingsError
 from langscape.sources.corpora import no_corpus
-from langscape.sources.matching import some
+from langscape.sources.matching import counted, some
+from langscape.sources.textfile import check_text_file
 
 Unit = Literal["sentence", "paragraph"]
 
@@ -61,9 +62,11 @@ class Found:
         """What a reader should know, in sentences; empty if every word has all its contexts."""
         said = []
         if self.missing:
-            said.append(f"{len(self.missing)} words stand nowhere in the corpus: {some(self.missing)}")
+            words = counted(len(self.missing), "word stands", "words stand")
+            said.append(f"{words} nowhere in the corpus: {some(self.missing)}")
         if self.few:
-            said.append(f"{len(self.few)} words have fewer than {self.asked} contexts: {some(self.few)}")
+            words = counted(len(self.few), "word has", "words have")
+            said.append(f"{words} fewer than {self.asked} contexts: {some(self.few)}")
         return tuple(said)
 
 
@@ -229,6 +232,7 @@ def _place(found: tuple[int, Context]) -> int:
 
 def _read(path: Path) -> str:
     try:
+        check_text_file(path)
         return path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}; give a text file or a folder") from None

@@ -33,7 +33,7 @@ class Matches:
             said.append(f"{count} were not found: {some(self.missing)}")
         if self.respelled:
             pairs = [f"{listed} → {found}" for listed, found in self.respelled.items()]
-            words = "1 word was" if len(pairs) == 1 else f"{len(pairs)} words were"
+            words = counted(len(pairs), "word was", "words were")
             said.append(f"{words} found under another spelling: {some(pairs, 6)}")
         return tuple(said)
 
@@ -69,6 +69,15 @@ def spellings(word: str) -> tuple[str, ...]:
         joined = [joint.join(parts) for joint in _JOINTS]
         tried += [*joined, *(spelling.lower() for spelling in joined)]
     return tuple(dict.fromkeys(tried))
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number with the words that fit it.
+
+    >>> counted(1, "word stands", "words stand"), counted(1200, "word stands", "words stand")
+    ('1 word stands', '1,200 words stand')
+    """
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def some(words: Iterable[str], most: int = 12) -> str:

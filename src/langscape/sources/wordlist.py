@@ -13,7 +13,7 @@ import numpy as np
 
 from langscape.data import Items
 from langscape.errors import DataError, FileError
-from langscape.sources.matching import some
+from langscape.sources.matching import counted, some
 
 _WORD_HEADS = ("word", "words", "token", "term", "label", "name")
 _SURE_HEADS = ("word", "words")
@@ -151,8 +151,12 @@ def _listed(
     words = [entry[0] for entry in seen]
     groups = None if group is None else [entry[1] or "" for entry in seen]
     if repeated:
-        notes.append(f"{len(repeated)} repeated rows were kept once: {some(repeated)}")
+        notes.append(
+            f"{counted(len(repeated), 'repeated row was', 'repeated rows were')} kept once: {some(repeated)}"
+        )
     twice = [name for name, count in Counter(words).items() if count > 1]
     if twice:
-        notes.append(f"{len(twice)} words stand in more than one group: {some(twice)}")
+        notes.append(
+            f"{counted(len(twice), 'word stands', 'words stand')} in more than one group: {some(twice)}"
+        )
     return WordList(words, groups, tuple(notes))

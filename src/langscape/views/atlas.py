@@ -13,6 +13,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.views.columns import columns_of, packed
 from langscape.views.heads import Heads, heads_of
 from langscape.views.scores import described_score
+from langscape.views.trust import too_few
 
 TAGS = ("tags", "tag", "names", "name", "pattern")
 """Of the score columns that are text, the first of these says what a head does; commas part several."""
@@ -63,7 +64,7 @@ def atlas(
         arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
     steps, stored = _attention(heads, order) if attention else (_STEPS[0], {})
     arrays |= stored
-    notes = list(heads.notes)
+    notes = [*too_few(len(items)), *heads.notes]
     if attention and not stored:
         notes.append(
             f"attention of {len(order)} heads over {len(heads.keys)} tokens would not fit a page and was "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 # The same view gives the same bytes: no dates, no random names inside.
 _SETTINGS: Any = {"svg.hashsalt": "langscape", "pdf.fonttype": 42}
+# Letters are outlines 6,400 units high, hence a stroke so wide: 1.4 points around letters of 6.
+_RIM = "stroke: #ffffff; stroke-opacity: 0.85; stroke-width: 1536"
 _METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
@@ -30,7 +33,11 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with matplotlib.rc_context(_SETTINGS), whole(path) as temporary:
-            draw(view).savefig(temporary, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+            figure = draw(view)
+            rimmed = suffix == ".svg" and _take_rims(figure)
+            figure.savefig(temporary, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+            if rimmed:
+                _draw_rims(temporary)
     glyphs = [warning for warning in caught if "missing from font" in str(warning.message)]
     for warning in caught:
         if warning not in glyphs:
@@ -42,3 +49,25 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
             stacklevel=2,
         )
     return path
+
+
+def _take_rims(figure: Any) -> bool:
+    """Take the white rims off labels, and name these; whether there are any.
+
+    With a rim, matplotlib spells out every letter twice; without, each is written once and used again. A
+    map with 190 labels then takes 0.3 MB instead of 2.
+    """
+    from matplotlib.text import Text
+
+    rimmed = [text for text in figure.findobj(Text) if text.get_path_effects()]
+    for at, text in enumerate(rimmed):
+        text.set_path_effects([])
+        text.set_gid(f"label_{at}")
+    return bool(rimmed)
+
+
+def _draw_rims(path: Path) -> None:
+    """Put the rims back: every named label once more below itself, in white and wide."""
+    drawn = path.read_text(encoding="utf-8")
+    again = rf'<use xlink:href="#\1" style="{_RIM}"/>\n   <g id="\1">'
+    path.write_text(re.sub(r'<g id="(label_\d+)">', again, drawn), encoding="utf-8")

@@ -13,6 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from langscape.data import View
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
@@ -239,6 +240,9 @@ def _draw_numbers(
     axes.scatter(plane[known, 0], plane[known, 1], c=values[known], cmap=ramp, norm=span, **look)
     place = inches(figure, corner[0] + 0.05, corner[1] - 2.4, 0.16, 2.1)
     bar = figure.colorbar(ScalarMappable(span, ramp), cax=figure.add_axes(place))
+    if (values[known] == np.round(values[known])).all():
+        bar.locator = MaxNLocator(integer=True)
+        bar.update_ticks()
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     bar.ax.tick_params(labelsize=8, length=2, colors=SOFT)
     bar.ax.set_title(name, size=9, loc="left", weight="bold", color=INK, **PLAIN)

@@ -34,4 +34,4 @@ def number_text(value: Any) -> str:
         value = value.item()
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{value:z.4g}" if abs(value) < 1e4 else f"{value:.0f}"

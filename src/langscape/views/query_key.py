@@ -14,7 +14,7 @@ from langscape.metrics import aggregate_attention
 from langscape.models.titles import model_title
 from langscape.views.columns import columns_of
 from langscape.views.plain import plain
-from langscape.views.trust import trust
+from langscape.views.trust import notes_of, trust
 
 LINES = 5
 """Keys that a query has lines to."""
@@ -102,7 +102,7 @@ def query_key(
         "later": later,
         "sentences": list(capture.made.get("sentences", [])),
         "special": special,
-        "notes": list(dict.fromkeys(str(note) for _, each in panels for note in each.notes)),
+        "notes": list(dict.fromkeys(note for _, each in panels for note in notes_of(each))),
     }  # fmt: skip
     if beside is not None:
         _beside(beside, first, n, properties, arrays)

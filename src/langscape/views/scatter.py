@@ -13,7 +13,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
-from langscape.views.trust import trust
+from langscape.views.trust import notes_of, trust
 
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
@@ -79,7 +79,7 @@ def scatter(
         "quantiles": quantiles,
         "quality": trust(map),
         "kls": [float(kl) for kl in map.kls if math.isfinite(kl)] if len(map.kls) > 1 else [],
-        "notes": [str(note) for note in map.notes],
+        "notes": notes_of(map),
         "settings": plain(map.settings),
     }
     return View("scatter", properties, arrays)

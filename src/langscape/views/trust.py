@@ -13,6 +13,9 @@ from langscape.data import Map
 Trust = dict[str, str]
 """One figure: name, label, brief (the value), shown (with its spread), meaning (a plain sentence)."""
 
+FEW = 10
+"""Items below which t-SNE finds no neighbourhoods worth the name."""
+
 # Entries of Map.quality that say how the others were measured.
 _HOW = {"k", "rows", "kl"}
 
@@ -31,15 +34,30 @@ def trust(map: Map) -> list[Trust]:
     return figures + ([_inserted(map.quality)] if map.quality.get("inserted") else [])
 
 
+def notes_of(map: Map) -> list[str]:
+    """What a reader should know of a map, the warning that says not to trust it first."""
+    return [*too_few(len(map), math.isfinite(map.kl)), *(str(note) for note in map.notes)]
+
+
+def too_few(items: int, tsne: bool = True) -> list[str]:
+    """The warning for a t-SNE of fewer than FEW items; empty for others.
+
+    >>> too_few(4), too_few(40)
+    (['4 items are too few for t-SNE to mean much; give more of them'], [])
+    """
+    few = tsne and items < FEW
+    return [f"{items} items are too few for t-SNE to mean much; give more of them"] if few else []
+
+
 def _kl(map: Map) -> Trust:
     kls = np.asarray(map.kls, dtype=float)
     kls = kls[np.isfinite(kls)]
-    shown = brief = f"{map.kl:.3f}"
+    shown = brief = f"{map.kl:z.3f}"
     meaning = "Information lost about who is near whom, in nats: 0 would be a perfect copy."
     if len(kls) > 1:
         median = float(np.median(kls))
-        shown += f" (median {median:.3f})"
-        meaning += f" This is the best of {len(kls)} restarts; their median is {median:.3f}."
+        shown += f" (median {median:z.3f})"
+        meaning += f" This is the best of {len(kls)} restarts; their median is {median:z.3f}."
     return {"name": "kl", "label": "KL", "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -51,8 +69,8 @@ def _inserted(quality: Mapping[str, Any]) -> Trust:
         shown += f", local {100 * local:.1f} %"
         meaning += f" Of their nearest in the data, {100 * local:.1f} % are among their nearest on the map."
     if math.isfinite(order):
-        shown += f", global {order:.3f}"
-        meaning += f" Their distances to the others keep their order with rank correlation {order:.3f}."
+        shown += f", global {order:z.3f}"
+        meaning += f" Their distances to the others keep their order with rank correlation {order:z.3f}."
     return {"name": "inserted", "label": "Inserted", "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -60,7 +78,7 @@ def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trus
     k = f"{quality['k']:g}" if "k" in quality else "nearest"
     sd = quality.get(f"{name}_sd", math.nan)
     share = name in _SHARES
-    shown = brief = f"{100 * value:.1f} %" if share else f"{value:.3f}"
+    shown = brief = f"{100 * value:.1f} %" if share else f"{value:z.3f}"
     if math.isfinite(sd):
         shown += f" ± {100 * sd:.1f}" if share else f" ± {sd:.3f}"
     label, meaning = _MEANINGS.get(name, (name.replace("_", " "), ""))

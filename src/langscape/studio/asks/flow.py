@@ -8,7 +8,7 @@ from typing import Any
 from langscape.data import View
 from langscape.models.titles import model_title
 from langscape.run import Recipe
-from langscape.run.flow import unpack_view
+from langscape.run.flow import flow_title, unpack_view
 from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.setting import SEED, Setting
 
@@ -18,10 +18,9 @@ def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
 
 
 def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
-    said = " ".join((settings["prompt"] or "").split())
-    if not said:
+    if not (settings["prompt"] or "").strip():
         return f"{model_title(settings['model'])} reads a text of its own"
-    return f"{model_title(settings['model'])} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
+    return flow_title(settings["model"], settings["prompt"])
 
 
 def _flow(made: Made, _: Mapping[str, Any]) -> View:

@@ -1,0 +1,28 @@
+"""Telling text from files that only hold some: what a word processor wrote is not read as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from langscape.errors import FileError
+
+_SEEN = 4096
+_KINDS = {
+    b"PK\x03\x04": "a packed file (.docx, .odt, .epub, .zip); open it in its program and save it as text",
+    b"%PDF": "a PDF; save its text from a viewer, or turn it into text with pdftotext",
+    b"{\\rtf": "an RTF document; open it in a word processor and save it as text",
+    b"\xd0\xcf\x11\xe0": "an old Office document; open it in its program and save it as text",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+
+
+def check_text_file(path: str | Path) -> None:
+    """Refuse a file that is no plain text, whatever its name, and say what to do with it."""
+    with Path(path).open("rb") as file:
+        begin = file.read(_SEEN)
+    for mark, kind in _KINDS.items():
+        if begin.startswith(mark):
+            raise FileError(f"{path} is {kind}")
+    if b"\x00" in begin:
+        raise FileError(f"{path} holds zero bytes and is no text; give a text file")
