@@ -72,7 +72,9 @@ def detail(page):
 
 def test_every_head_is_there_numbered_from_0(page):
     assert shown(page) == [f"{layer}.{head}" for layer, head in KEYS]
-    expect(page.locator("header p")).to_contain_text("12 heads in 3 layers, 9 tokens; numbers begin at 0")
+    expect(page.locator("header p")).to_contain_text(
+        "12 heads in 3 layers, 7 tokens (and 2 special); numbers begin at 0"
+    )
     for canvas in page.locator("[data-head] canvas").all():
         assert canvas.evaluate(DRAWN) > 20
 

@@ -63,8 +63,7 @@ def number(locator, name):
 def test_a_clicked_gate_value_is_the_sum_of_its_summands_and_bias(lstm_page, gate):
     model, seen = tiny()
     step, unit = 2, 4
-    for _ in range(step):
-        lstm_page.keyboard.press("ArrowRight")
+    lstm_page.locator(f"[data-step='{step}']").click()
     label = gate if gate == "candidate" else f"{gate} gate"
     bar(lstm_page, f"{label} of layer 0", unit, 7)
     panel = lstm_page.get_by_label("How this value was made")
@@ -96,6 +95,9 @@ def test_what_made_a_value_is_circled_and_darkened(lstm_page):
 def test_stepping_forward_and_back_shows_that_steps_vectors(lstm_page):
     _, seen = tiny()
     current = lstm_page.locator("[aria-current='step']")
+    # it opens where everything was read
+    expect(current).to_have_attribute("data-step", str(len(seen.tokens) - 1))
+    lstm_page.locator("[data-step='0']").click()
     expect(current).to_have_text(f"start{seen.tokens[0]}")
     expect(lstm_page.locator("aside")).to_contain_text("“.”, the boundary between sentences")
     lstm_page.keyboard.press("ArrowRight")

@@ -105,6 +105,16 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     page.wait_for_url(re.compile(r"flow\.step=\d+.*sel=\*\d+:dog"))
     page.reload()
     expect(page.locator("[data-step]", has_text="dog")).to_have_attribute("aria-current", "step")
+    # a prompt that cannot be read leaves the picture, and running it again is not offered
+    page.get_by_role("textbox", name="Prompt").fill("the purple dog")
+    page.get_by_role("button", name="Read it").click()
+    expect(page.get_by_text("does not know 'purple'")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("button", name="Run again")).to_have_count(0)
+    expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible()
+    # another model has read nothing yet
+    page.get_by_role("combobox", name=re.compile("^Model")).select_option("decoder")
+    expect(page.get_by_role("status").filter(has_text="still of tiny LSTM")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Prompt")).to_have_value("The capital of France is")
 
 
 def test_what_moved_most_between_two_layers_is_listed_first(open_studio, studio):

@@ -297,7 +297,23 @@ def test_what_the_server_refuses_is_shown_with_what_to_do(open_studio):
 
 def test_a_job_that_is_not_there_says_so(open_studio):
     page = open_studio("words?job=words-0000", refusals=True).page
-    expect(page.get_by_role("alert")).to_contain_text("words-0000")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("words-0000")
+    page.wait_for_selector("[data-renderer]")
+    page.wait_for_url(re.compile(r"job=words-[0-9a-f]{8}"))
+    # whatever else an address may ask for in vain is said in the same place, and the address set right
+    for asked, said, right in (
+        ("words?job=atlas-0000", "a result of the room Atlas", r"#words\?job=words-[0-9a-f]+$"),
+        ("head?layer=abc&head=-3", "There is no layer “abc”, head “-3”", r"head=\d+.*&layer=\d+$"),
+        (
+            "atlas?grid.sort=foo&grid.head=1.44",
+            "There is no sort “foo” in this picture. There is no head “1.44”",
+            "sort=interest",
+        ),
+    ):
+        page.evaluate("(to) => (location.hash = to)", asked)
+        expect(alert).to_contain_text(said)
+        page.wait_for_url(re.compile(right))
 
 
 def test_every_control_says_what_it_does_and_where_it_comes_from(open_studio):

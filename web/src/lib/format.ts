@@ -15,6 +15,18 @@ export function formatCount(value: number): string {
   return sign + digits.replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** Tokens as every view counts them: those of the text, and beside them the special ones of the model. */
+export function tokenCount(special: ArrayLike<number>): string {
+  const marked = Array.from(special).filter(Boolean).length
+  const own = special.length - marked
+  return `${formatCount(own)} ${own === 1 ? 'token' : 'tokens'}${marked ? ` (and ${formatCount(marked)} special)` : ''}`
+}
+
+/** A share as a percentage to a tenth, as all figures of trust are said. */
+export function formatShare(value: number): string {
+  return Number.isNaN(value) ? '–' : `${(100 * value).toFixed(1)} %`
+}
+
 /** 1st, 2nd, 3rd, 4th, … 11th, … 21st. */
 export function ordinal(value: number): string {
   const teen = value % 100 >= 11 && value % 100 <= 13

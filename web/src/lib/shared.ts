@@ -4,6 +4,16 @@ import type { Link } from './link.svelte'
 export interface Memory {
   get(name: string): string | null
   set(name: string, value: string | null): void
+  /** Tells the reader that a value stands there which means nothing here. */
+  astray?(name: string, value: string): void
+}
+
+/** What is remembered, where it is one of the known; the reader is told of anything else. */
+export function oneOf(memory: Memory | undefined, name: string, known: readonly string[]): string | null {
+  const value = memory?.get(name) ?? null
+  if (value === null || known.includes(value)) return value
+  memory?.astray?.(name, value)
+  return null
 }
 
 /** What a place that shows several views gives each: one selection, and where to keep what the reader set. */

@@ -17,6 +17,7 @@ describe('the address', () => {
     expect(location.hash).toBe('#head?head=5&job=atlas-5f&layer=3&map.colour=position+%26+more')
     const again = new Address('atlas')
     expect([again.room, again.get('job'), again.number('layer'), again.memory('map').get('colour')]).toEqual(['head', 'atlas-5f', 3, 'position & more'])
+    expect([again.isOpened('map.colour', 'position & more'), address.isOpened('map.colour', 'position & more')]).toEqual([true, false])
   })
 
   it('keeps what was set in a room when the reader comes back, and takes the head along', () => {

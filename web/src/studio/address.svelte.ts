@@ -23,6 +23,8 @@ export class Address {
   #everywhere = $state.raw<Values>({})
   /** What views set of themselves. They read it once, and nothing is to be computed anew while a map is dragged. */
   #views: Record<string, Values> = {}
+  /** What stood there when the address was opened. */
+  #opened: Values = {}
   #pending = 0
   /** The browser's address as this page last wrote or read it. */
   #known = ''
@@ -53,6 +55,11 @@ export class Address {
   number(name: string): number | null {
     const value = this.get(name)
     return value !== null && /^\d+$/.test(value) ? Number(value) : null
+  }
+
+  /** Whether the address was opened with this, rather than set so by what the reader did in the room since. */
+  isOpened(name: string, value: string): boolean {
+    return this.#opened[name] === value
   }
 
   /** Set values of this room, or everywhere; with `go`, the browser's Back leads to what was before. */
@@ -117,6 +124,7 @@ export class Address {
     this.#known = location.hash
     const { room, values } = parsed(location.hash.slice(1))
     this.room = room || this.#first
+    this.#opened = values
     const those = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => wanted(name)))
     this.#rooms = { ...this.#rooms, [this.room]: those((name) => !EVERYWHERE.has(name) && !isOfView(name)) }
     this.#views[this.room] = those(isOfView)

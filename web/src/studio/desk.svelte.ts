@@ -1,3 +1,5 @@
+import { untrack } from 'svelte'
+
 import { download } from '../lib/download'
 import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
 import type { Shared } from '../lib/shared'
@@ -5,6 +7,9 @@ import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
 import { Jobs } from './jobs.svelte'
 import { askOf, roomOf, ROOMS, type AskName } from './rooms'
+
+/** The code of trouble that came with the address. */
+const ASTRAY = 'address'
 
 /** A picture on screen, by which it can be exported. */
 export interface Shown {
@@ -63,6 +68,57 @@ export class Desk {
   fail(error: unknown): void {
     if (error instanceof ApiError) this.trouble = error.trouble
     else this.trouble = { code: 'page', message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Reload the page; if it comes again, run the job again.' }
+  }
+
+  /**
+   * What the address asks for and is not there: said in the banner, sentence by sentence, while the address is set
+   * right. Every wrong link ends here.
+   */
+  astray(sentence: string, instead: Record<string, string | number | null> = {}): void {
+    untrack(() => {
+      this.address.set(instead)
+      const before = this.trouble?.code === ASTRAY ? `${this.trouble.message} ` : ''
+      this.trouble = { code: ASTRAY, message: before + sentence, hint: 'The address now says what is shown.' }
+    })
+  }
+
+  /** Another address is shown: what was wrong with the one before is of no more interest. */
+  settle(): void {
+    if (this.trouble?.code === ASTRAY) this.trouble = null
+  }
+
+  /** Whether the address can be what it says, as far as that can be seen before anything is fetched. */
+  check(): void {
+    const { room } = this
+    if (!room?.asks.length) return
+    const job = this.address.get('job')
+    if (job && !room.asks.some(({ ask }) => ask === askOf(job))) {
+      const owner = roomOf(askOf(job))
+      this.astray(`“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.asks[0])}`, { job: null })
+    }
+    const ask = this.address.get('ask')
+    if (ask && !room.asks.some((one) => one.ask === ask)) this.astray(`${room.title} does not compute “${ask}”.`, { ask: null })
+    const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
+    if (said.some((name) => this.address.number(name) === null)) {
+      this.astray(`There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`, { layer: null, head: null })
+    }
+  }
+
+  /** Looks for a job that the server did not tell of; one that is not there gives way to the example. */
+  async seek(id: string): Promise<void> {
+    try {
+      this.jobs.take(await this.api.job(id))
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.trouble.code !== 'not_found') return this.fail(error)
+      this.#chosen = without(this.#chosen, id)
+      if (this.about) this.about = { ...this.about, examples: without(this.about.examples, id) }
+      const ask = this.here?.ask === askOf(id) ? this.here : null
+      this.astray(`There is no result “${id}”; it may have been deleted. ${ask ? this.#instead(ask) : ''}`.trim(), { job: null })
+    }
+  }
+
+  #instead({ ask, change }: AskName): string {
+    return this.#chosen[ask] ?? this.about?.examples[ask] ? `Shown is ${this.#chosen[ask] ? 'the last one' : 'the example'}; “${change}” makes another.` : 'Fill in the form to make one.'
   }
 
   get room() {
@@ -130,7 +186,13 @@ export class Desk {
   }
 
   shared(view: string): Shared {
-    return { link: this.link, memory: this.address.memory(view), go: (room, values) => this.enter(room, values), head: () => this.#head }
+    const memory = this.address.memory(view)
+    memory.astray = (name, value) => {
+      if (!this.address.isOpened(`${view}.${name}`, value)) return
+      memory.set(name, null)
+      this.astray(`There is no ${name} “${value}” in this picture.`)
+    }
+    return { link: this.link, memory, go: (room, values) => this.enter(room, values), head: () => this.#head }
   }
 
   get #head(): { layer: number; head: number } | null {
@@ -197,4 +259,8 @@ export class Desk {
       download(name, content)
     })
   }
+}
+
+function without(jobs: Record<string, string>, id: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(jobs).filter(([, one]) => one !== id))
 }

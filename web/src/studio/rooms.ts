@@ -43,7 +43,7 @@ export const ROOMS: RoomName[] = [
     name: 'queries',
     title: 'Queries & keys',
     asks: [
-      { ask: 'query_key', title: 'One head', change: 'Your text', verb: 'Map queries and keys', main: ['model', 'layer', 'head', 'by', 'c', 'choose'] },
+      { ask: 'query_key', title: 'One head', change: 'Your text', verb: 'Map queries and keys', main: ['model', 'layer', 'head', 'by', 'c', 'choose'], hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']) },
       { ask: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
       { ask: 'query_key.scale', title: 'The constant c', change: 'Your text', verb: 'Measure every head', main: ['model', 'percentile', 'least_keys', 'tokens'] },
     ],

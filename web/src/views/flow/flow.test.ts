@@ -6,7 +6,7 @@ import { fromHalves } from './half'
 import { colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
 import { blockSum, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
-import { bend, dimensionAt, drawn, orderOf, overlaid, STRIP, strongest } from './widget'
+import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest } from './widget'
 
 const array = (shape: number[], data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
 const whole = (shape: number[], data: number[]): NamedArray => ({ shape, data: Int32Array.from(data) })
@@ -100,6 +100,10 @@ describe('the graph', () => {
 })
 
 describe('the widget', () => {
+  it('has its name on two lines where one is too short', () => {
+    expect([lined('added to the cell', 20), lined('added to the cell', 12), lined('candidate', 5)]).toEqual([['added to the cell'], ['added to', 'the cell'], ['candidate']])
+  })
+
   it('puts zero on the left edge when all is positive, and inside the box otherwise', () => {
     const order = orderOf([1, 2])
     expect(drawn([1, 2], 90, 70, order).zero).toBe(-0)

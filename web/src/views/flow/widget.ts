@@ -100,3 +100,11 @@ export function strongest(values: ArrayLike<number>, k: number): number[] {
 export function between(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most)
 }
+
+/** A name on one line, or on two of about the same length where it has more letters than fit. */
+export function lined(name: string, most: number): string[] {
+  if (name.length <= most || !name.includes(' ')) return [name]
+  const spaces = Array.from(name.matchAll(/ /g), ({ index }) => index)
+  const at = spaces.reduce((best, space) => (Math.abs(2 * space - name.length) < Math.abs(2 * best - name.length) ? space : best))
+  return [name.slice(0, at), name.slice(at + 1)]
+}

@@ -1,3 +1,4 @@
+import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
 
 /** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
@@ -112,11 +113,28 @@ export function positionsOf(scatter: Scatter): Float32Array | null {
   return column?.type === 'number' ? column.values : null
 }
 
+/** What columns are that the library itself gives a map. */
+export const MEANINGS: Record<string, string | undefined> = {
+  score: 'score: how many words stand out as similar to this one; with local perplexity, so many neighbours are kept',
+  local: 'local: the share of an item’s nearest neighbours that are near it on the map',
+  global: 'global: rank correlation of an item’s distances to all others with those on the map',
+}
+
+/** Measures of single points that stand beside the same measure of the whole map, a percentage. */
+const SHARES = new Set(['local'])
+
+/** A number of this column as it is said. */
+export function said(column: NumberColumn, value: number, format: (value: number) => string): string {
+  return SHARES.has(column.name) && value >= 0 && value <= 1 ? formatShare(value) : format(value)
+}
+
 /** The value of a column at a row as text for people; empty where there is none. */
 export function cellText(column: Column, row: number, format: (value: number) => string): string {
   if (column.type === 'category') return column.categories[column.codes[row]] ?? ''
   const value = column.values[row]
-  return Number.isNaN(value) ? '' : format(value)
+  // A score is 1 at least; words that were placed on a finished map have none, and 0 stands for that.
+  const isNone = Number.isNaN(value) || (column.name === 'score' && value === 0)
+  return isNone ? '' : said(column, value, format)
 }
 
 function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {

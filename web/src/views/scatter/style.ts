@@ -1,6 +1,6 @@
 import { categoryMark, DISTINCT, hex, NEUTRAL, NO_VALUE_TEXT, rampColour, rgb, type Rgb, type Theme } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
-import type { Column, Scatter } from './model'
+import { said, type Column, type Scatter } from './model'
 
 /** How every point is drawn: colours as RGBA bytes, shapes, sizes, and which are drawn in what order. */
 export interface Style {
@@ -88,7 +88,7 @@ export function legend(column: Column | null, theme: Theme): LegendEntry[] {
 
 export function rampEnds(column: Column | null): [string, string] | null {
   if (column?.type !== 'number' || Number.isNaN(column.low)) return null
-  return [formatNumber(column.low), formatNumber(column.high)]
+  return [said(column, column.low, formatNumber), said(column, column.high, formatNumber)]
 }
 
 /** The colour of one row as text, for exports and lists. */
