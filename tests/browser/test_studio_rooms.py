@@ -356,7 +356,7 @@ def test_a_head_that_is_not_there_is_said_and_no_wide_window_is_needed(open_stud
     page.set_viewport_size({"width": 800, "height": 700})
     assert page.evaluate("() => document.documentElement.scrollWidth") == 800
     # the map keeps its height, and what is followed is one click away
-    assert page.locator(".stage").first.bounding_box()["height"] >= 300
+    page.wait_for_function("() => document.querySelector('.stage')?.getBoundingClientRect().height >= 300")
     page.get_by_role("button", name="What is followed").click()
     page.get_by_label("Follow a token or word in every room").fill("bread")
     page.keyboard.press("Enter")
