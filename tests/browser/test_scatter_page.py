@@ -105,9 +105,11 @@ def test_the_figures_of_trust_and_the_notes_are_on_the_page(open_page, nine):
     expect(trust).to_contain_text("0.694 (median 0.710)")
     expect(trust).to_contain_text("best of 3 restarts")
     expect(trust).to_contain_text("53.0 % ± 10.0")
-    expect(trust).to_contain_text("'quux' is unlike every word here.")
+    notes = trust.get_by_role("list", name="Notes").get_by_role("listitem")
+    expect(notes.first).to_contain_text("9 items are too few for t-SNE")
+    expect(notes.last).to_contain_text("'quux' is unlike every word here.")
     expect(opened.page.get_by_role("button", name="KL 0.694 (median 0.710)")).to_be_visible()
-    expect(opened.page.get_by_role("button", name="1 note")).to_be_visible()
+    expect(opened.page.get_by_role("button", name="2 notes")).to_be_visible()
 
 
 def test_saved_pictures_hold_title_figures_labels_and_legend(open_page, nine):

@@ -52,7 +52,7 @@ def test_scores_of_a_decoder_are_its_logits(name: str) -> None:
     if name == "gemma2":
         assert any("bends its logits" in note for note in seen(name).capture.notes)
         cap = model.network.config.final_logit_softcapping
-        np.testing.assert_allclose(cap * np.tanh(parts.total / cap), theirs, atol=2e-5)
+        np.testing.assert_allclose(cap * np.tanh(parts.total / cap), theirs, atol=2e-5, rtol=1e-5)
     else:
         np.testing.assert_allclose(parts.total, theirs, atol=2e-5, rtol=1e-5)
 
@@ -62,8 +62,8 @@ def test_nodes_are_the_models_hidden_states_and_end_in_what_meets_the_words(name
     held = seen(name)
     theirs = capture(held.model, IDS, want=("hidden",))["hidden"]
     nodes = held.capture["stream"][::2]
-    np.testing.assert_allclose(nodes[:-1], theirs[:-1], atol=1e-5)
-    np.testing.assert_allclose(held.capture["final"], theirs[-1], atol=1e-5)
+    np.testing.assert_allclose(nodes[:-1], theirs[:-1], atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(held.capture["final"], theirs[-1], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if not seen(name).post_norm])
@@ -119,7 +119,7 @@ def test_only_encoders_of_bert_kind_normalise_the_stream() -> None:
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
 def test_the_share_of_a_head_splits_over_the_tokens_it_reads(name: str) -> None:
     parts = contributions(seen(name), some_words())
-    np.testing.assert_allclose(parts.sources.sum(-1), parts.heads, atol=1e-5)
+    np.testing.assert_allclose(parts.sources.sum(-1), parts.heads, atol=1e-5, rtol=1e-5)
     if name != "bert":
         ahead = np.triu(np.ones((len(IDS), len(IDS)), bool), 1)[:, None]
         assert not parts.sources[:, :, np.broadcast_to(ahead, (len(IDS), 4, len(IDS)))].any()
@@ -128,7 +128,7 @@ def test_the_share_of_a_head_splits_over_the_tokens_it_reads(name: str) -> None:
 @pytest.mark.parametrize("name", ["llama", "gemma2"])
 def test_all_neurons_together_are_the_mlp(name: str) -> None:
     parts = contributions(seen(name), some_words(), neurons=40)
-    np.testing.assert_allclose(parts.neuron_values.sum(-1), parts.mlp, atol=2e-5)
+    np.testing.assert_allclose(parts.neuron_values.sum(-1), parts.mlp, atol=2e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
@@ -137,7 +137,7 @@ def test_the_lens_at_the_last_node_is_the_models_own_answer(name: str) -> None:
     given = torch.tensor(seen(name).capture["logits"].copy()).softmax(-1)
     best = given.topk(5, dim=-1)
     np.testing.assert_array_equal(words.ids[-1], best.indices.numpy())
-    np.testing.assert_allclose(words.values[-1], best.values.numpy(), atol=1e-5)
+    np.testing.assert_allclose(words.values[-1], best.values.numpy(), atol=1e-5, rtol=1e-5)
 
 
 def test_the_lens_of_an_encoder_is_the_nearest_embedding_by_direction() -> None:
