@@ -9,8 +9,11 @@ from langscape.affinity.scale import CONSTANTS
 from langscape.errors import SettingsError
 
 
-def plain(capture, head, percentile, least, constants=CONSTANTS):
-    """Document 001's metric (a) as it is written, one query at a time: means and counts per constant."""
+def plain(capture, head, percentile, least, constants=CONSTANTS, without=()):
+    """Document 001's metric (a) as it is written, one query at a time: sums and counts per constant.
+
+    Queries of the sentences in `without` are not counted; the threshold is that of all.
+    """
     one = head_vectors(capture, 0, head)
     sentence = one.queries.columns["sentence"]
     distances = {}
@@ -23,7 +26,7 @@ def plain(capture, head, percentile, least, constants=CONSTANTS):
     sums, counts = [], []
     for c in constants:
         found = []
-        for i in range(len(one.Q)):
+        for i in np.flatnonzero(~np.isin(sentence, without)):
             near = np.flatnonzero(same[i] & (distances[c][i] < d))
             if len(near) >= least:
                 w = (d - distances[c][i, near]) ** 2
@@ -68,26 +71,10 @@ def test_the_fine_search_is_at_least_as_good_as_the_constants_within_it():
 
 
 def left_out(capture, head, sentences, percentile, least):
-    """Gains of every constant over c = 1 without some sentences, the threshold being that of all."""
-    one = head_vectors(capture, 0, head)
-    sentence = one.queries.columns["sentence"]
-    far = {}
-    for c in CONSTANTS:
-        Q, K = align_query_key(one.Q.astype(np.float64), one.K.astype(np.float64), c)
-        far[c] = np.linalg.norm(Q[:, None] - K[None], axis=2)
-    same = sentence[:, None] == sentence[None, :]
-    d = np.percentile(np.concatenate([each[same] for each in far.values()]), percentile)
-    dots = one.Q.astype(np.float64) @ one.K.T.astype(np.float64)
-    means = []
-    for c in CONSTANTS:
-        found = []
-        for i in np.flatnonzero(~np.isin(sentence, sentences)):
-            near = np.flatnonzero(same[i] & (far[c][i] < d))
-            if len(near) >= least:
-                cov = np.cov(dots[i, near], far[c][i, near], aweights=(d - far[c][i, near]) ** 2, ddof=0)
-                found.append(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
-        means.append(np.mean(found) if found else np.nan)
-    return np.array(means) - means[CONSTANTS.index(1.0)]
+    """Gains of every constant over c = 1 without some sentences."""
+    sums, counts, _ = plain(capture, head, percentile, least, without=sentences)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means - means[CONSTANTS.index(1.0)]
 
 
 def test_c_leaves_1_only_for_what_is_better_by_so_many_standard_errors():
