@@ -213,8 +213,10 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     import numba
 
     from langscape.kernels import grid as kernels
+    from langscape.kernels import pull as pulls
 
     kernel: Any = kernels
+    pull: Any = pulls
     n = len(start)
     sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
     repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
@@ -232,7 +234,7 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     def kl() -> float:
         Z = repulsion(Y, R)
         totals = np.empty(len(sparse.cuts) - 1)
-        kernel.log_terms(*sparse.csr, Y, totals, sparse.cuts)
+        pull.log_terms(*sparse.csr, Y, totals, sparse.cuts)
         return entropy + math.fsum(totals) + math.log(Z)
 
     try:
@@ -243,7 +245,7 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
                 order = sparse.sort(Y)
                 Y, V, G = Y[order], V[order], G[order]
             Z = repulsion(Y, R)
-            kernel.attraction(*sparse.csr, Y, A, sparse.cuts)
+            pull.attraction(*sparse.csr, Y, A, sparse.cuts)
             kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), sums)
             if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
                 history.append((step + 1, kl()))
@@ -261,34 +263,36 @@ def _entries(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class _Reordered:
-    """A sparse P whose rows follow the map's own neighbourhoods, and the way back."""
+    """A sparse P whose rows follow the map's own neighbourhoods, in whole groups, and the way back."""
 
     def __init__(self, P: Any, start: np.ndarray, parts: int) -> None:
-        self.csr = _entries(P)
         self.order = np.arange(len(start))
         self.parts = parts
-        self._cut()
+        self._lengths = np.diff(P.indptr).astype(np.int64)
+        self.csr = _entries(P)
+        self._renamed(self.order)
 
-    def _cut(self) -> None:
-        starts = self.csr[0]
-        ends = np.linspace(0, int(starts[-1]), self.parts + 1)
-        self.cuts = np.searchsorted(starts, ends).clip(0, len(starts) - 1).astype(np.int64)
-        self.cuts[-1] = len(starts) - 1
+    def _renamed(self, order: np.ndarray) -> None:
+        from langscape.kernels import pull as kernel
 
-    def sort(self, Y: np.ndarray) -> np.ndarray:
-        from langscape.kernels import grid as kernel
-
-        order = kernel.hilbert_order(Y)
         place = np.empty(len(order), np.uint32)
         place[order] = np.arange(len(order), dtype=np.uint32)
-        starts, columns, values = self.csr
-        lengths = np.diff(starts.astype(np.int64))[order]
-        new_starts = np.concatenate([[0], np.cumsum(lengths)]).astype(starts.dtype)
-        new_columns, new_values = np.empty_like(columns), np.empty_like(values)
-        kernel.permute_rows(starts, columns, values, order, place, new_starts, new_columns, new_values)
-        self.csr = (new_starts, new_columns, new_values)
+        starts = kernel.grouped_starts(self._lengths[order])
+        columns, values = np.empty(int(starts[-1]), np.uint32), np.empty(int(starts[-1]), np.float32)
+        before, *entries = self.csr
+        kernel.permute_rows(before, self._lengths, *entries, order, place, starts, columns, values)
+        self.csr = (starts, columns, values)
+        self._lengths = self._lengths[order]
         self.order = self.order[order]
-        self._cut()
+        ends = np.linspace(0, int(starts[-1]), self.parts + 1)
+        self.cuts = np.searchsorted(starts, ends).clip(0, len(order)).astype(np.int64)
+        self.cuts[-1] = len(order)
+
+    def sort(self, Y: np.ndarray) -> np.ndarray:
+        from langscape.kernels.grid import hilbert_order
+
+        order = hilbert_order(Y)
+        self._renamed(order)
         return order
 
     def restored(self, Y: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ import scipy.fft
 from numba import float32 as f32
 from numba import njit, prange
 
-from langscape.kernels.maths import FAST, high_float, log, low_float
+from langscape.kernels.maths import FAST, QUICK
 
 SPACING, FINE = 0.45, 0.35
 FINE_BELOW = 5000
@@ -143,8 +143,8 @@ def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
 
 @njit(parallel=True, **FAST)
 def _add_parts(grids, out):
-    for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
+    for i in prange(grids.shape[1]):
+        for j in range(grids.shape[2]):
             s = grids[0, i, j]
             for t in range(1, grids.shape[0]):
                 s += grids[t, i, j]
@@ -158,18 +158,32 @@ def _multiply(F, K):
             F[i, j] *= K[i, j]
 
 
-@njit(cache=True, nogil=True)
-def _box(Y):
+@njit(**FAST)
+def _finite(numbers):
+    total = 0.0
+    for i in range(numbers.size):
+        total += abs(numbers[i])
+    return math.isfinite(total)
+
+
+@njit(**QUICK)
+def _corners(Y):
     x0 = x1 = Y[0, 0]
     y0 = y1 = Y[0, 1]
     for i in range(Y.shape[0]):
-        if not (math.isfinite(Y[i, 0]) and math.isfinite(Y[i, 1])):
-            return np.nan, np.nan, np.nan, np.nan
         x0 = min(x0, Y[i, 0])
         x1 = max(x1, Y[i, 0])
         y0 = min(y0, Y[i, 1])
         y1 = max(y1, Y[i, 1])
     return x0, x1, y0, y1
+
+
+def _box(Y: np.ndarray) -> tuple[float, float, float, float]:
+    """Left, right, bottom, top of the points."""
+    if not _finite(Y.reshape(-1)):
+        raise FloatingPointError("a coordinate is not finite")
+    x0, x1, y0, y1 = _corners(Y)
+    return float(x0), float(x1), float(y0), float(y1)
 
 
 class Repulsion:
@@ -187,7 +201,7 @@ class Repulsion:
     def __call__(self, Y: np.ndarray, R: np.ndarray) -> float:
         """Fill R, (n, 2), with Σ_j (y_i−y_j)/(1+d²)²; return Z."""
         left, bottom = self._fit(Y)
-        per_unit = f32(1.0 / self._spacing)
+        per_unit = np.float32(1.0 / self._spacing)
         _spread(Y, left, bottom, per_unit, self._grids)
         _add_parts(self._grids, self._charge)
         phi = self._convolve(self._charge)
@@ -197,9 +211,7 @@ class Repulsion:
 
     def _fit(self, Y: np.ndarray) -> tuple[np.float32, np.float32]:
         """Make the grid cover every point; rebuild it only when the box has changed much."""
-        x0, x1, y0, y1 = (float(v) for v in _box(Y))
-        if not math.isfinite(x0 + x1 + y0 + y1):
-            raise FloatingPointError("a coordinate is not finite")
+        x0, x1, y0, y1 = _box(Y)
         width, height = x1 - x0, y1 - y0
         extent = max(width, height, 1e-20)
         spacing = max(min(self._finest, extent / CELLS), extent / _LARGEST)
@@ -212,8 +224,8 @@ class Repulsion:
         ):
             self._rebuild(need, spacing)
         return (
-            f32((x0 + x1) / 2 - self._spacing * (self._size[0] - 1) / 2),
-            f32((y0 + y1) / 2 - self._spacing * (self._size[1] - 1) / 2),
+            np.float32((x0 + x1) / 2 - self._spacing * (self._size[0] - 1) / 2),
+            np.float32((y0 + y1) / 2 - self._spacing * (self._size[1] - 1) / 2),
         )
 
     def _rebuild(self, need: tuple[int, int], spacing: float) -> None:
@@ -228,7 +240,7 @@ class Repulsion:
         self._size = tuple(side // 2 for side in padded)
         self._spacing = spacing
         self._grids = np.zeros((_PARTS, *self._size), np.float32)
-        self._charge = np.zeros(self._size, np.float32)
+        self._charge = np.zeros((self._size[0], padded[1]), np.float32)
         far = spacing * math.hypot(*self._size)
         self._constant = 1.0 / (1.0 + far * far)
         self._kernel = self._transform(far * far)
@@ -253,7 +265,7 @@ class Repulsion:
         """Only the nonzero rows are transformed forward, only the needed ones back."""
         rows, columns = self._padded
         workers = self.threads
-        F = scipy.fft.rfft(charge, n=columns, axis=1, workers=workers)
+        F = scipy.fft.rfft(charge, axis=1, workers=workers)
         F = scipy.fft.fft(F, n=rows, axis=0, workers=workers, overwrite_x=True)
         _multiply(F, self._kernel)
         F = scipy.fft.ifft(F, axis=0, workers=workers, overwrite_x=True)
@@ -323,48 +335,6 @@ def _spline_transform(frequency: np.ndarray) -> np.ndarray:
     return _AT_0 + 2.0 * _AT_1 * np.cos(angle) + 2.0 * _AT_2 * np.cos(2.0 * angle)
 
 
-# infinities cannot occur below (`_box` has looked), and saying so makes divisions a third faster
-_QUICK = {**FAST, "fastmath": True}
-
-
-@njit(parallel=True, **_QUICK)
-def attraction(starts, columns, values, Y, A, cuts):
-    """A_i = Σ_j p_ij (y_i−y_j)/(1+d²) over a sparse P; cuts split the rows by entries, since hubs exist.
-
-    Both coordinates of a scattered point are read at once, as 64 bits: a fifth faster than one by one.
-    """
-    pairs = Y.view(np.uint64)
-    for t in prange(cuts.size - 1):
-        for i in range(cuts[t], cuts[t + 1]):
-            x = Y[i, 0]
-            y = Y[i, 1]
-            ax = f32(0)
-            ay = f32(0)
-            for k in range(starts[i], starts[i + 1]):
-                pair = pairs[columns[k], 0]
-                u = x - low_float(pair)
-                v = y - high_float(pair)
-                q = values[k] / (f32(1) + u * u + v * v)
-                ax += q * u
-                ay += q * v
-            A[i, 0] = ax
-            A[i, 1] = ay
-
-
-@njit(parallel=True, **_QUICK)
-def log_terms(starts, columns, values, Y, totals, cuts):
-    """totals[t] = Σ p log(1+d²) over block t: with Z, all that the KL needs beside Σ p log p."""
-    for t in prange(cuts.size - 1):
-        total = 0.0
-        for i in range(cuts[t], cuts[t + 1]):
-            for k in range(starts[i], starts[i + 1]):
-                j = columns[k]
-                u = float(Y[i, 0]) - float(Y[j, 0])
-                v = float(Y[i, 1]) - float(Y[j, 1])
-                total += values[k] * log(1.0 + u * u + v * v)
-        totals[t] = total
-
-
 @njit(parallel=True, **FAST)
 def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, largest_step, sums):
     """One step of momentum with gains, as in the exact engine; sums (chunks, 2) hold partial means."""
@@ -432,16 +402,5 @@ def hilbert_keys(Y, x0, y0, scale, bits):
 
 def hilbert_order(Y: np.ndarray) -> np.ndarray:
     """The points' order along a Hilbert curve through the map."""
-    x0, x1, y0, y1 = (float(v) for v in _box(Y))
+    x0, x1, y0, y1 = _box(Y)
     return np.argsort(hilbert_keys(Y, x0, y0, 4095.0 / max(x1 - x0, y1 - y0, 1e-30), 12), kind="stable")
-
-
-@njit(parallel=True, **FAST)
-def permute_rows(starts, columns, values, order, place, new_starts, new_columns, new_values):
-    """The same sparse matrix with rows and columns renamed; new_starts is already summed up."""
-    for i in prange(order.size):
-        k = new_starts[i]
-        for q in range(starts[order[i]], starts[order[i] + 1]):
-            new_columns[k] = place[columns[q]]
-            new_values[k] = values[q]
-            k += 1
