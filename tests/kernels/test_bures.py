@@ -5,6 +5,7 @@ import pytest
 
 from langscape import metrics
 from langscape.kernels import bures, exact
+from langscape.kernels.pairs import FAR, widened
 
 rng = np.random.default_rng(0)
 
@@ -70,11 +71,11 @@ def test_with_parallel_axes_it_is_the_step_of_the_4_d_map():
     A, R = (np.empty_like(Y, np.float32) for _ in range(2))
     Z = bures.forces_rows(P, Y.astype(np.float32), A, R, np.empty(1))
     # a and b₁ are the deviations turned by 45 degrees
-    flat = np.ascontiguousarray(Y[:4], np.float32)
-    A4, R4 = (np.empty_like(flat) for _ in range(2))
-    assert exact.Forces(flat.shape[1], 4)(P, flat, A4, R4) == pytest.approx(Z, rel=1e-5)
-    np.testing.assert_allclose(A[:4], A4, atol=1e-5)
-    np.testing.assert_allclose(R[:4], R4, atol=1e-4)
+    n, flat = Y.shape[1], widened(Y[:4], FAR)
+    A4, R4 = (np.zeros_like(flat) for _ in range(2))
+    assert exact.Forces(n, 4)(widened(P, 0.0), flat, A4, R4) == pytest.approx(Z, rel=1e-5)
+    np.testing.assert_allclose(A[:4], A4[:, :n], atol=1e-5)
+    np.testing.assert_allclose(R[:4], R4[:, :n], atol=1e-4)
     np.testing.assert_allclose(A[4], 0, atol=1e-6)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from langscape.kernels import exact, plain
-from langscape.kernels.pairs import FAR, padded
+from langscape.kernels.pairs import FAR, widened
 
 rng = np.random.default_rng(4)
 
@@ -36,11 +36,11 @@ def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
 def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
     P = joint(n)
     Y = rng.normal(size=(n, dims)) * scale
-    Yt = np.ascontiguousarray(Y.T, np.float32)
-    A, R = np.empty_like(Yt), np.empty_like(Yt)
-    Z = exact.Forces(n, dims)(P.astype(np.float32), Yt, A, R)
-    want = plain.gradient(P, Yt.T.astype(np.float64), exaggeration=12.0)
-    got = 4 * (12 * A - R / Z).T
+    Yt = widened(Y.T, FAR)
+    A, R = np.zeros_like(Yt), np.zeros_like(Yt)
+    Z = exact.Forces(n, dims)(widened(P, 0.0), Yt, A, R)
+    want = plain.gradient(P, Yt[:, :n].T.astype(np.float64), exaggeration=12.0)
+    got = 4 * (12 * A - R / Z)[:, :n].T
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max() + 1e-12
 
 
@@ -53,10 +53,10 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
     P = joint(151).astype(np.float32)
     P[np.quantile(P, 0.9) > P] = 0
     P = np.maximum(P, P.T)
-    Y = np.ascontiguousarray(rng.normal(size=(dims, 151)), np.float32)
-    A, R, A2, R2 = (np.empty_like(Y) for _ in range(4))
+    Y = widened(rng.normal(size=(dims, 151)), FAR)
+    A, R, A2, R2 = (np.zeros_like(Y) for _ in range(4))
     both = exact.Forces(151, dims)
-    Z = both(P, Y, A, R)
+    Z = both(widened(P, 0.0), Y, A, R)
     Z2 = both.sparse(*_entries(csr_array(P)), Y, A2, R2)
     assert pytest.approx(Z, rel=1e-6) == Z2
     np.testing.assert_allclose(A2, A, rtol=1e-4, atol=1e-8)
@@ -76,16 +76,12 @@ def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
     plan[3, 20] = 1.0
     start = rng.normal(size=(n, dims)).astype(np.float32) * 0.1
     want = plain.descend(P, start, plan, largest_step=5.0, floor=floor)
-    m = padded(n)
-    wide = np.zeros((n, m), np.float32)
-    wide[:, :n] = P
-    Y = np.full((dims, m), FAR, np.float32)
-    Y[:, :n] = start.T
+    Y = widened(start.T, FAR)
     V, G = np.zeros(dims * n, np.float32), np.ones(dims * n, np.float32)
     one = np.zeros(1, np.int64)
     exact.descend_tasks(
-        wide.ravel(), one, np.array([n]), one, Y.ravel(), V, G, one, one, dims, plan[None], 0, steps,
-        True, np.float32(0.01), np.float32(5.0), floor,
+        widened(P, 0.0).ravel(), one, np.array([n]), one, Y.ravel(), V, G, one, one, dims, plan[None],
+        0, steps, True, np.float32(0.01), np.float32(5.0), floor,
     )  # fmt: skip
     assert (Y[:, n:] == np.float32(FAR)).all()
     got = Y[:, :n].T

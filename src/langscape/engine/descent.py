@@ -77,15 +77,15 @@ def tasks(
 ) -> list[list[Landing]]:
     """Descend every start of every dense problem; starts[b] are (n_b, dims) arrays."""
     from langscape.kernels import exact
-    from langscape.kernels.pairs import FAR, padded
+    from langscape.kernels.pairs import FAR, padded, widened
 
     dims = len(floor)
     sizes = np.array([len(P) for P in problems], np.int64)
     widths = np.array([padded(len(P)) for P in problems], np.int64)
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in starts])
-    P = np.concatenate([_widened(P, padded(len(P)), 0.0).ravel() for P in problems])
+    P = np.concatenate([widened(P, 0.0).ravel() for P in problems])
     P_start = _starts(sizes * widths)
-    Y = np.concatenate([_widened(Y.T, padded(len(Y)), FAR).ravel() for group in starts for Y in group])
+    Y = np.concatenate([widened(Y.T, FAR).ravel() for group in starts for Y in group])
     Y_start, V_start = _starts(dims * widths[problem]), _starts(dims * sizes[problem])
     V, G = np.zeros((2, dims * int(sizes[problem].sum())), np.float32)
     G += 1
@@ -128,13 +128,6 @@ def tasks(
     return landings()
 
 
-def _widened(matrix: np.ndarray, width: int, filling: float) -> np.ndarray:
-    """The matrix in float32 with columns of `filling` added up to `width`."""
-    wide = np.full((len(matrix), width), filling, np.float32)
-    wide[:, : matrix.shape[1]] = matrix
-    return wide
-
-
 def _starts(lengths: np.ndarray) -> np.ndarray:
     """Where each of so many long pieces begins when they stand one after the other."""
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
@@ -143,15 +136,17 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
     """Descend one exact problem, P dense or sparse, its rows split over threads."""
     from langscape.kernels import exact as kernels
+    from langscape.kernels.pairs import FAR, widened
 
     exact: Any = kernels  # compiled: their signatures are not what pyright reads
-    n = len(start)
+    n, dims = start.shape
     sparse = not isinstance(P, np.ndarray)
-    entries = _entries(P) if sparse else (np.ascontiguousarray(P, np.float32),)
-    both = exact.Forces(n, start.shape[1])
+    entries = _entries(P) if sparse else (widened(P, 0.0),)
+    both = exact.Forces(n, dims)
     forces = both.sparse if sparse else both
-    Y = np.ascontiguousarray(start.T, np.float32)
-    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
+    Y = widened(start.T, FAR)
+    A, R = np.zeros_like(Y), np.zeros_like(Y)
+    V, G = np.zeros((dims, n), np.float32), np.ones((dims, n), np.float32)
     plan = schedule.plan(n)
     history: list[tuple[float, float]] = []
     before = watch.done
@@ -172,9 +167,9 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
                 history.append((step + 1, kl()))
             watch.at(before + step + 1, history[-1][1] if history else math.nan)
     except KeyboardInterrupt:
-        raise Stopped([Landing(Y.T.copy(), kl(), np.array(history).reshape(-1, 2))], step) from None
+        raise Stopped([Landing(Y[:, :n].T.copy(), kl(), np.array(history).reshape(-1, 2))], step) from None
     final = kl()
-    return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
+    return Landing(Y[:, :n].T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
 
 
 def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, watch: Watch) -> Landing:
@@ -279,8 +274,10 @@ class _Reordered:
         place[order] = np.arange(len(order), dtype=np.uint32)
         starts = kernel.grouped_starts(self._lengths[order])
         columns, values = np.empty(int(starts[-1]), np.uint32), np.empty(int(starts[-1]), np.float32)
-        before, *entries = self.csr
-        kernel.permute_rows(before, self._lengths, *entries, order, place, starts, columns, values)
+        old_starts, old_columns, old_values = self.csr
+        kernel.permute_rows(
+            old_starts, self._lengths, old_columns, old_values, order, place, starts, columns, values
+        )
         self.csr = (starts, columns, values)
         self._lengths = self._lengths[order]
         self.order = self.order[order]

@@ -17,10 +17,9 @@ from numba import float32 as f32
 from numba import njit, prange
 
 from langscape.kernels.maths import FAST, log
-from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded, push_halves, shares
+from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded, push_halves
 
 _padded = njit(padded)
-_shares = njit(shares)
 
 STRIPE = 1024
 """Columns a thread adds up at a time when one problem is split."""
@@ -103,7 +102,6 @@ def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_s
     n = V.shape[1]
     dims = Y.shape[0]
     few = dims == 2 and n < FEW
-    count = _shares(Y.shape[1])
     for step in range(first, last):
         if plan[3, step] > 0:
             V[:] = f32(0)
@@ -111,7 +109,7 @@ def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_s
         if few:
             Z = forces_few(P, Y, A, R)
         else:
-            Z = halves(P, Y, A, R, C, count, 0, n)
+            Z = halves(P, Y, A, R, C, 0, n)
             A += C[:dims]
             R += C[dims:]
         update(
@@ -187,17 +185,17 @@ def descend_tasks(
 
 
 class Forces:
-    """The step of one large problem with its rows split over threads."""
+    """The step of one large problem with its rows split over threads; all arrays have the padded width."""
 
     def __init__(self, n: int, dims: int) -> None:
         self.cuts = cuts(n)
-        self.shares = shares(n)
         self.parts = np.empty(len(self.cuts) - 1)
-        self.scratch = np.empty((len(self.parts), 2 * dims, n), np.float32)
+        self.scratch = np.empty((len(self.parts), 2 * dims, padded(n)), np.float32)
 
     def __call__(self, P: np.ndarray, Y: np.ndarray, A: np.ndarray, R: np.ndarray) -> float:
         """Fill A and R from a dense P; return Z."""
-        return _forces_rows(P, Y, A, R, self.scratch, self.shares, self.cuts, self.parts)
+        assert P.shape[1] == Y.shape[1] == self.scratch.shape[2]
+        return _forces_rows(P, Y, A, R, self.scratch, self.cuts, self.parts)
 
     def sparse(
         self,
@@ -209,24 +207,25 @@ class Forces:
         R: np.ndarray,
     ) -> float:
         """The same with a sparse P: repulsion over all pairs, attraction over the entries."""
+        assert Y.shape[1] == self.scratch.shape[2]
         _attraction_rows(starts, columns, values, Y, A)
-        return _repulsion_rows(Y, R, self.scratch, self.shares, self.cuts, self.parts)
+        return _repulsion_rows(Y, R, self.scratch, self.cuts, self.parts)
 
 
 @njit(parallel=True, **FAST)
-def _forces_rows(P, Y, A, R, C, shares, cuts, parts):
+def _forces_rows(P, Y, A, R, C, cuts, parts):
     dims = Y.shape[0]
     for b in prange(parts.size):
-        parts[b] = halves(P, Y, A, R, C[b], shares, cuts[b], cuts[b + 1])
+        parts[b] = halves(P, Y, A, R, C[b], cuts[b], cuts[b + 1])
     _add_columns(A, C[:, :dims], cuts)
     _add_columns(R, C[:, dims:], cuts)
     return _in_order(parts)
 
 
 @njit(parallel=True, **FAST)
-def _repulsion_rows(Y, R, C, shares, cuts, parts):
+def _repulsion_rows(Y, R, C, cuts, parts):
     for b in prange(parts.size):
-        parts[b] = push_halves(Y, R, C[b], shares, cuts[b], cuts[b + 1])
+        parts[b] = push_halves(Y, R, C[b], cuts[b], cuts[b + 1])
     _add_columns(R, C, cuts)
     return _in_order(parts)
 
@@ -245,7 +244,7 @@ def _add_columns(F, C, cuts):
 
 @njit(parallel=True, **FAST)
 def _attraction_rows(starts, columns, values, Y, A):
-    n = Y.shape[1]
+    n = starts.size - 1
     for stripe in prange((n + 63) // 64):
         attraction(starts, columns, values, Y, A, stripe * 64, min(n, (stripe + 1) * 64))
 
@@ -313,7 +312,7 @@ def kl_tasks(P, P_start, sizes, problem, Y, Y_start, dims, out):
 @njit(parallel=True, **FAST)
 def kl_rows(P, Y, totals, shares):
     """KL terms of one large dense problem, rows split over threads: Σ totals + log Σ shares is the KL."""
-    n = Y.shape[1]
+    n = totals.size
     for i in prange(n):
         t, _, z = _kl_row(P[i], Y, i, np.empty(n))
         totals[i] = t
@@ -323,7 +322,7 @@ def kl_rows(P, Y, totals, shares):
 @njit(parallel=True, **FAST)
 def kl_rows_sparse(starts, columns, values, Y, totals, shares):
     """The same with a sparse P; Z is still summed over all pairs."""
-    n = Y.shape[1]
+    n = totals.size
     for i in prange(n):
         s = np.empty(n)
         _, _, z = _kl_row(s, Y, i, s)  # no P here: s stands in for it, only z is used

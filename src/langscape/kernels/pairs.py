@@ -1,28 +1,31 @@
 """Attraction and repulsion of an exact t-SNE step: all pairs, float32, 2, 3 or 4 dimensions.
 
 Coordinates are dimension-major, (dims, m), so that the inner loop reads every coordinate with unit
-stride. The width m may exceed the number of points: see `padded`.
+stride. The width m is a multiple of 16: see `padded`.
 
 What i does to j is the opposite of what j does to i, so `halves` looks at each pair once: rows two at
 a time against the columns from their own block of 16 on, sums for the rows in registers and for the
 columns in arrays, which saves a quarter of the time and half of the reading of P. Within a block pairs
 are met twice and count half each. Below `FEW` points in 2-D the closing of the row sums costs more than
 that saves: `forces_few` meets every pair twice, four sources at a time, and has no row sums.
-
-Written out per dimension: Numba does not cache functions that a factory makes.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numba import float32 as f32
-from numba import njit
-from numba import uint64 as u64
+from typing import Any
 
+import numpy as np
+from llvmlite import ir
+from numba import float32 as f32
+from numba import njit, types
+from numba import uint64 as u64
+from numba.extending import intrinsic
+
+from langscape.kernels.lanes import FLOAT, INDEX, WIDE, Lanes
 from langscape.kernels.maths import APART, FAST
 
 BLOCK = 16
-"""Columns that the inner loop takes at a time; a power of two."""
+"""Columns of a block; a power of two."""
 
 FAR = 1e15
 """Where the points of a padded width lie: so far that q² and with it every force is 0 in float32."""
@@ -41,11 +44,11 @@ def padded(n: int) -> int:
     return -(-n // BLOCK) * BLOCK
 
 
-def shares(m: int) -> np.ndarray:
-    """How much a pair counts by the distance of its column from its block's start, for `halves`."""
-    out = np.ones(max(m, BLOCK), np.float32)
-    out[:BLOCK] = 0.5
-    return out
+def widened(matrix: np.ndarray, filling: float) -> np.ndarray:
+    """The matrix in float32, its columns filled up to the padded width."""
+    wide = np.full((len(matrix), padded(matrix.shape[1])), filling, np.float32)
+    wide[:, : matrix.shape[1]] = matrix
+    return wide
 
 
 def cuts(n: int) -> np.ndarray:
@@ -58,31 +61,12 @@ def cuts(n: int) -> np.ndarray:
 
 
 @njit(**FAST)
-def _both_2(p, share, u0, u1):
+def _both_2(p, u0, u1):
     """A pair's part of Z, its attraction and its repulsion, from p and the differences."""
     q = f32(1) / (f32(1) + u0 * u0 + u1 * u1)
-    w = q * share
-    a = p * w
-    r = q * w
-    return w, a * u0, a * u1, r * u0, r * u1
-
-
-@njit(**FAST)
-def _both_3(p, share, u0, u1, u2):
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2)
-    w = q * share
-    a = p * w
-    r = q * w
-    return w, a * u0, a * u1, a * u2, r * u0, r * u1, r * u2
-
-
-@njit(**FAST)
-def _both_4(p, share, u0, u1, u2, u3):
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2 + u3 * u3)
-    w = q * share
-    a = p * w
-    r = q * w
-    return w, a * u0, a * u1, a * u2, a * u3, r * u0, r * u1, r * u2, r * u3
+    a = p * q
+    r = q * q
+    return q, a * u0, a * u1, r * u0, r * u1
 
 
 @njit(**APART)
@@ -90,7 +74,6 @@ def _few_2(P, y0, y1, A0, A1, R0, R1):
     Z = 0.0
     n, m = u64(P.shape[0]), u64(y0.size)
     A0[:] = A1[:] = R0[:] = R1[:] = f32(0)
-    one = f32(1)
     for i in range(u64(0), n, u64(4)):
         # rows beyond the last lie away from everything
         k = i + u64(1) if i + u64(1) < n else i
@@ -103,13 +86,13 @@ def _few_2(P, y0, y1, A0, A1, R0, R1):
         z = f32(0)
         for j in range(m):
             x0, x1 = y0[j], y1[j]
-            q, a0, a1, r0, r1 = _both_2(P[i, j], one, x0 - b0, x1 - b1)
-            t, f0, f1, s0, s1 = _both_2(P[k, j], one, x0 - c0, x1 - c1)
+            q, a0, a1, r0, r1 = _both_2(P[i, j], x0 - b0, x1 - b1)
+            t, f0, f1, s0, s1 = _both_2(P[k, j], x0 - c0, x1 - c1)
             z += q + t
             a0, a1, r0, r1 = a0 + f0, a1 + f1, r0 + s0, r1 + s1
-            q, f0, f1, s0, s1 = _both_2(P[g, j], one, x0 - d0, x1 - d1)
+            q, f0, f1, s0, s1 = _both_2(P[g, j], x0 - d0, x1 - d1)
             a0, a1, r0, r1 = a0 + f0, a1 + f1, r0 + s0, r1 + s1
-            t, f0, f1, s0, s1 = _both_2(P[o, j], one, x0 - e0, x1 - e1)
+            t, f0, f1, s0, s1 = _both_2(P[o, j], x0 - e0, x1 - e1)
             z += q + t
             A0[j] += a0 + f0
             A1[j] += a1 + f1
@@ -125,115 +108,94 @@ def forces_few(P, Y, A, R):
     return _few_2(P, Y[0], Y[1], A[0], A[1], R[0], R[1])
 
 
-@njit(**APART)
-def _halves_2(P, y0, y1, A, R, A0, A1, R0, R1, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1 = y0[i], y1[i]
-        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(0))
-        z = f32(0)
-        a0 = a1 = r0 = r1 = f32(0)
-        e0 = e1 = s0 = s1 = f32(0)
-        for j in range(start, m):
-            x0, x1 = y0[j], y1[j]
-            share = shares[j - start]
-            w, f0, f1, g0, g1 = _both_2(P[i, j], share, b0 - x0, b1 - x1)
-            v, h0, h1, o0, o1 = _both_2(P[k, j], share, c0 - x0, c1 - x1)
-            z += w + v
-            a0, a1, r0, r1 = a0 + f0, a1 + f1, r0 + g0, r1 + g1
-            e0, e1, s0, s1 = e0 + h0, e1 + h1, s0 + o0, s1 + o1
-            A0[j] -= f0 + h0
-            A1[j] -= f1 + h1
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-        Z += z
-        if k > i:
-            A[0, k], A[1, k] = e0, e1
-            R[0, k], R[1, k] = s0, s1
-        A[0, i], A[1, i] = a0, a1
-        R[0, i], R[1, i] = r0, r1
-    return Z
+def _two_rows(dims: int, pulls: bool) -> Any:
+    """The inner loop of `halves`, or without attraction of `push_halves`, as code for so many dimensions."""
+    width = BLOCK if WIDE else BLOCK // 2
+    kinds = 2 if pulls else 1
+
+    @intrinsic
+    def rows(typingctx, P, Y, A, R, C, i, k):
+        """Sums of rows i and k, over the columns from their block on, into A and R and against C; their Z.
+
+        k = i says that there is no second row. P and A are None without attraction.
+        """
+        signature = f32(P, Y, A, R, C, types.uint64, types.uint64)
+
+        def code(context, build, signature, args):
+            lanes = Lanes(build, width)
+
+            def data(at: int) -> Any:
+                return context.make_array(signature.args[at])(context, build, args[at]).data
+
+            y, columns = data(1), data(4)
+            into = [data(2), data(3)] if pulls else [data(3)]
+            m = build.extract_value(context.make_array(signature.args[1])(context, build, args[1]).shape, 1)
+            across = [build.mul(INDEX(d), m) for d in range(kinds * dims)]
+            i, k = args[5], args[6]
+            p = [build.gep(data(0), [build.mul(row, m)]) for row in (i, k)] if pulls else []
+            missing = build.icmp_unsigned("==", i, k)
+            coordinates = [[_entry(build, y, across[d], row) for d in range(dims)] for row in (i, k)]
+            beyond = [ir.Constant(FLOAT, AWAY if d == 0 else 0.0) for d in range(dims)]
+            coordinates[1] = [
+                build.select(missing, far, value) for far, value in zip(beyond, coordinates[1], strict=True)
+            ]
+            here = [[lanes.everywhere(value) for value in row] for row in coordinates]
+
+            def body(share: float) -> Any:
+                def block(j: Any, sums: list[Any]) -> list[Any]:
+                    z, *sums = sums
+                    there = [lanes.load(y, build.add(at, j)) for at in across[:dims]]
+                    changed = [lanes.load(columns, build.add(at, j)) for at in across]
+                    for row in (0, 1):
+                        apart = [build.fsub(a, b) for a, b in zip(here[row], there, strict=True)]
+                        squares = lanes.number(1.0)
+                        for u in apart:
+                            squares = lanes.times_plus(u, u, squares)
+                        q = build.fdiv(lanes.number(1.0), squares)
+                        counted = q if share == 1.0 else build.fmul(q, lanes.number(share))
+                        z = build.fadd(z, counted)
+                        forces = [build.fmul(q, counted)]
+                        if pulls:
+                            forces.insert(0, build.fmul(lanes.load(p[row], j), counted))
+                            lanes.ask_for(p[row], j)
+                        for c in range(kinds * dims):
+                            force, u = forces[c // dims], apart[c % dims]
+                            at = row * kinds * dims + c
+                            sums[at] = lanes.times_plus(force, u, sums[at])
+                            changed[c] = lanes.times_plus(build.fneg(force), u, changed[c])
+                    for at, value in zip(across, changed, strict=True):
+                        lanes.store(value, columns, build.add(at, j))
+                    return [z, *sums]
+
+                return block
+
+            start = build.and_(i, INDEX(~(BLOCK - 1) & (2**64 - 1)))
+            own = build.add(start, INDEX(BLOCK))
+            sums = [lanes.number(0.0)] * (1 + 2 * kinds * dims)
+            sums = lanes.loop(start, own, width, sums, body(0.5))
+            z, *sums = lanes.loop(own, m, width, sums, body(1.0))
+            # the second row first: where there is none, the first one overwrites it
+            for row, number in ((1, k), (0, i)):
+                for c in range(kinds * dims):
+                    place = build.gep(into[c // dims], [build.add(across[c % dims], number)])
+                    build.store(lanes.sum(sums[row * kinds * dims + c]), place)
+            return lanes.sum(z)
+
+        return signature, code
+
+    return rows
 
 
-@njit(**APART)
-def _halves_3(P, y0, y1, y2, A, R, A0, A1, A2, R0, R1, R2, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1, b2 = y0[i], y1[i], y2[i]
-        c0, c1, c2 = (y0[k], y1[k], y2[k]) if k > i else (f32(AWAY), f32(0), f32(0))
-        z = f32(0)
-        a0 = a1 = a2 = r0 = r1 = r2 = f32(0)
-        e0 = e1 = e2 = s0 = s1 = s2 = f32(0)
-        for j in range(start, m):
-            x0, x1, x2 = y0[j], y1[j], y2[j]
-            share = shares[j - start]
-            w, f0, f1, f2, g0, g1, g2 = _both_3(P[i, j], share, b0 - x0, b1 - x1, b2 - x2)
-            v, h0, h1, h2, o0, o1, o2 = _both_3(P[k, j], share, c0 - x0, c1 - x1, c2 - x2)
-            z += w + v
-            a0, a1, a2, r0, r1, r2 = a0 + f0, a1 + f1, a2 + f2, r0 + g0, r1 + g1, r2 + g2
-            e0, e1, e2, s0, s1, s2 = e0 + h0, e1 + h1, e2 + h2, s0 + o0, s1 + o1, s2 + o2
-            A0[j] -= f0 + h0
-            A1[j] -= f1 + h1
-            A2[j] -= f2 + h2
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-            R2[j] -= g2 + o2
-        Z += z
-        if k > i:
-            A[0, k], A[1, k], A[2, k] = e0, e1, e2
-            R[0, k], R[1, k], R[2, k] = s0, s1, s2
-        A[0, i], A[1, i], A[2, i] = a0, a1, a2
-        R[0, i], R[1, i], R[2, i] = r0, r1, r2
-    return Z
+def _entry(build: Any, pointer: Any, row: Any, column: Any) -> Any:
+    return build.load(build.gep(pointer, [build.add(row, column)]))
 
 
-@njit(**APART)
-def _halves_4(P, y0, y1, y2, y3, A, R, A0, A1, A2, A3, R0, R1, R2, R3, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1, b2, b3 = y0[i], y1[i], y2[i], y3[i]
-        c0, c1, c2, c3 = (y0[k], y1[k], y2[k], y3[k]) if k > i else (f32(AWAY), f32(0), f32(0), f32(0))
-        z = f32(0)
-        a0 = a1 = a2 = a3 = r0 = r1 = r2 = r3 = f32(0)
-        e0 = e1 = e2 = e3 = s0 = s1 = s2 = s3 = f32(0)
-        for j in range(start, m):
-            x0, x1, x2, x3 = y0[j], y1[j], y2[j], y3[j]
-            share = shares[j - start]
-            w, f0, f1, f2, f3, g0, g1, g2, g3 = _both_4(P[i, j], share, b0 - x0, b1 - x1, b2 - x2, b3 - x3)
-            v, h0, h1, h2, h3, o0, o1, o2, o3 = _both_4(P[k, j], share, c0 - x0, c1 - x1, c2 - x2, c3 - x3)
-            z += w + v
-            a0, a1, a2, a3 = a0 + f0, a1 + f1, a2 + f2, a3 + f3
-            r0, r1, r2, r3 = r0 + g0, r1 + g1, r2 + g2, r3 + g3
-            e0, e1, e2, e3 = e0 + h0, e1 + h1, e2 + h2, e3 + h3
-            s0, s1, s2, s3 = s0 + o0, s1 + o1, s2 + o2, s3 + o3
-            A0[j] -= f0 + h0
-            A1[j] -= f1 + h1
-            A2[j] -= f2 + h2
-            A3[j] -= f3 + h3
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-            R2[j] -= g2 + o2
-            R3[j] -= g3 + o3
-        Z += z
-        if k > i:
-            A[0, k], A[1, k], A[2, k], A[3, k] = e0, e1, e2, e3
-            R[0, k], R[1, k], R[2, k], R[3, k] = s0, s1, s2, s3
-        A[0, i], A[1, i], A[2, i], A[3, i] = a0, a1, a2, a3
-        R[0, i], R[1, i], R[2, i], R[3, i] = r0, r1, r2, r3
-    return Z
+_rows_2, _rows_3, _rows_4 = (_two_rows(dims, pulls=True) for dims in (2, 3, 4))
+_pushed_2, _pushed_3, _pushed_4 = (_two_rows(dims, pulls=False) for dims in (2, 3, 4))
 
 
 @njit(**FAST)
-def halves(P, Y, A, R, C, shares, first, last):
+def halves(P, Y, A, R, C, first, last):
     """Sums of rows first..last into A and R, what they do to the columns into C; their part of Z.
 
     `first` is a multiple of the block. C is (2·dims, m), attraction first, and is overwritten from
@@ -241,147 +203,32 @@ def halves(P, Y, A, R, C, shares, first, last):
     """
     dims = Y.shape[0]
     C[: 2 * dims, first:] = f32(0)
-    if dims == 2:
-        z = _halves_2(P, Y[0], Y[1], A, R, C[0], C[1], C[2], C[3], shares, first, last)
-    elif dims == 3:
-        z = _halves_3(P, Y[0], Y[1], Y[2], A, R, C[0], C[1], C[2], C[3], C[4], C[5], shares, first, last)
-    else:
-        z = _halves_4(
-            P, Y[0], Y[1], Y[2], Y[3], A, R,
-            C[0], C[1], C[2], C[3], C[4], C[5], C[6], C[7], shares, first, last,
-        )  # fmt: skip
+    z = 0.0
+    for i in range(first, last, 2):
+        k = min(i + 1, last - 1)
+        if dims == 2:
+            z += _rows_2(P, Y, A, R, C, i, k)
+        elif dims == 3:
+            z += _rows_3(P, Y, A, R, C, i, k)
+        else:
+            z += _rows_4(P, Y, A, R, C, i, k)
     return 2.0 * z - (last - first)
 
 
 @njit(**FAST)
-def _push_2(share, u0, u1):
-    """The same without attraction."""
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1)
-    w = q * share
-    r = q * w
-    return w, r * u0, r * u1
-
-
-@njit(**FAST)
-def _push_3(share, u0, u1, u2):
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2)
-    w = q * share
-    r = q * w
-    return w, r * u0, r * u1, r * u2
-
-
-@njit(**FAST)
-def _push_4(share, u0, u1, u2, u3):
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1 + u2 * u2 + u3 * u3)
-    w = q * share
-    r = q * w
-    return w, r * u0, r * u1, r * u2, r * u3
-
-
-@njit(**APART)
-def _push_halves_2(y0, y1, R, R0, R1, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    away = f32(AWAY)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1 = y0[i], y1[i]
-        c0, c1 = (y0[k], y1[k]) if k > i else (away, away)
-        z = f32(0)
-        r0 = r1 = f32(0)
-        s0 = s1 = f32(0)
-        for j in range(start, m):
-            x0, x1 = y0[j], y1[j]
-            share = shares[j - start]
-            w, g0, g1 = _push_2(share, b0 - x0, b1 - x1)
-            v, o0, o1 = _push_2(share, c0 - x0, c1 - x1)
-            z += w + v
-            r0, r1 = r0 + g0, r1 + g1
-            s0, s1 = s0 + o0, s1 + o1
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-        Z += z
-        if k > i:
-            R[0, k], R[1, k] = s0, s1
-        R[0, i], R[1, i] = r0, r1
-    return Z
-
-
-@njit(**APART)
-def _push_halves_3(y0, y1, y2, R, R0, R1, R2, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    away = f32(AWAY)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1, b2 = y0[i], y1[i], y2[i]
-        c0, c1, c2 = (y0[k], y1[k], y2[k]) if k > i else (away, away, away)
-        z = f32(0)
-        r0 = r1 = r2 = f32(0)
-        s0 = s1 = s2 = f32(0)
-        for j in range(start, m):
-            x0, x1, x2 = y0[j], y1[j], y2[j]
-            share = shares[j - start]
-            w, g0, g1, g2 = _push_3(share, b0 - x0, b1 - x1, b2 - x2)
-            v, o0, o1, o2 = _push_3(share, c0 - x0, c1 - x1, c2 - x2)
-            z += w + v
-            r0, r1, r2 = r0 + g0, r1 + g1, r2 + g2
-            s0, s1, s2 = s0 + o0, s1 + o1, s2 + o2
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-            R2[j] -= g2 + o2
-        Z += z
-        if k > i:
-            R[0, k], R[1, k], R[2, k] = s0, s1, s2
-        R[0, i], R[1, i], R[2, i] = r0, r1, r2
-    return Z
-
-
-@njit(**APART)
-def _push_halves_4(y0, y1, y2, y3, R, R0, R1, R2, R3, shares, first, last):
-    Z = 0.0
-    m = u64(y0.size)
-    away = f32(AWAY)
-    for i in range(u64(first), u64(last), u64(2)):
-        start = i & ~u64(BLOCK - 1)
-        k = i + u64(1) if i + u64(1) < u64(last) else i
-        b0, b1, b2, b3 = y0[i], y1[i], y2[i], y3[i]
-        c0, c1, c2, c3 = (y0[k], y1[k], y2[k], y3[k]) if k > i else (away, away, away, away)
-        z = f32(0)
-        r0 = r1 = r2 = r3 = f32(0)
-        s0 = s1 = s2 = s3 = f32(0)
-        for j in range(start, m):
-            x0, x1, x2, x3 = y0[j], y1[j], y2[j], y3[j]
-            share = shares[j - start]
-            w, g0, g1, g2, g3 = _push_4(share, b0 - x0, b1 - x1, b2 - x2, b3 - x3)
-            v, o0, o1, o2, o3 = _push_4(share, c0 - x0, c1 - x1, c2 - x2, c3 - x3)
-            z += w + v
-            r0, r1, r2, r3 = r0 + g0, r1 + g1, r2 + g2, r3 + g3
-            s0, s1, s2, s3 = s0 + o0, s1 + o1, s2 + o2, s3 + o3
-            R0[j] -= g0 + o0
-            R1[j] -= g1 + o1
-            R2[j] -= g2 + o2
-            R3[j] -= g3 + o3
-        Z += z
-        if k > i:
-            R[0, k], R[1, k], R[2, k], R[3, k] = s0, s1, s2, s3
-        R[0, i], R[1, i], R[2, i], R[3, i] = r0, r1, r2, r3
-    return Z
-
-
-@njit(**FAST)
-def push_halves(Y, R, C, shares, first, last):
+def push_halves(Y, R, C, first, last):
     """`halves` without attraction, for when P is sparse; C is (dims, m)."""
     dims = Y.shape[0]
     C[:dims, first:] = f32(0)
-    if dims == 2:
-        z = _push_halves_2(Y[0], Y[1], R, C[0], C[1], shares, first, last)
-    elif dims == 3:
-        z = _push_halves_3(Y[0], Y[1], Y[2], R, C[0], C[1], C[2], shares, first, last)
-    else:
-        z = _push_halves_4(Y[0], Y[1], Y[2], Y[3], R, C[0], C[1], C[2], C[3], shares, first, last)
+    z = 0.0
+    for i in range(first, last, 2):
+        k = min(i + 1, last - 1)
+        if dims == 2:
+            z += _pushed_2(None, Y, None, R, C, i, k)
+        elif dims == 3:
+            z += _pushed_3(None, Y, None, R, C, i, k)
+        else:
+            z += _pushed_4(None, Y, None, R, C, i, k)
     return 2.0 * z - (last - first)
 
 

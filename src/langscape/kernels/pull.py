@@ -10,81 +10,38 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import float32 as f32
 from numba import njit, prange, types
-from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
+from langscape.kernels.lanes import INDEX, Lanes
 from langscape.kernels.maths import FAST, QUICK, log
 
 GROUP = 16
 """Entries taken at once: rows start and end at multiples of it."""
 
-_AHEAD = 512
-"""So many entries ahead P is asked for: the processor's own guess stops at the end of each page."""
 
-_INDEX, _FLOAT = ir.IntType(64), ir.FloatType()
-_LANES = ir.VectorType(_FLOAT, GROUP)
-_NUMBERED = ir.VectorType(ir.IntType(32), GROUP)
-
-
-def _constant(value: float) -> ir.Constant:
-    return ir.Constant(_LANES, [value] * GROUP)
-
-
-def _all_lanes(build: Any, value: Any) -> Any:
-    """One number in every lane."""
-    nothing = ir.Constant(_LANES, ir.Undefined)
-    first = build.insert_element(nothing, value, ir.IntType(32)(0))
-    return build.shuffle_vector(first, nothing, ir.Constant(_NUMBERED, [0] * GROUP))
-
-
-def _scattered(build: Any, places: Any, columns: Any, k: Any) -> tuple[Any, Any]:
+def _scattered(lanes: Lanes, places: Any, columns: Any, k: Any) -> list[Any]:
     """x and y of the points that entries k, k+1, … of `columns` name.
 
     Within four points, the first two go to one vector and the others to a second: from there a single
     shuffle of each 128 bits brings all x into order, and one all y.
     """
+    build = lanes.build
     pairs = []
     for lane in range(GROUP):
-        j = build.load(build.gep(columns, [build.add(k, _INDEX(lane))]))
-        pairs.append(build.load(build.gep(places, [build.zext(j, _INDEX)])))
-    half = ir.VectorType(_INDEX, GROUP // 2)
+        j = build.load(build.gep(columns, [build.add(k, INDEX(lane))]))
+        pairs.append(build.load(build.gep(places, [build.zext(j, INDEX)])))
     halves = []
     for first in (0, 2):
-        wanted = [pair for at in range(first, GROUP, 4) for pair in pairs[at : at + 2]]
-        vector = ir.Constant(half, ir.Undefined)
-        for lane, pair in enumerate(wanted):
-            vector = build.insert_element(vector, pair, ir.IntType(32)(lane))
-        halves.append(build.bitcast(vector, _LANES))
-
-    def coordinate(d: int) -> Any:
-        order = [i for at in range(d, GROUP, 4) for i in (at, at + 2, GROUP + at, GROUP + at + 2)]
-        return build.shuffle_vector(*halves, ir.Constant(_NUMBERED, order))
-
-    return coordinate(0), coordinate(1)
-
-
-def _ask_for(build: Any, pointer: Any) -> None:
-    """Have the line of memory at `pointer` brought near; harmless beyond an array's end."""
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-    prefetch = get_or_insert_function(build.module, kind, "llvm.prefetch.p0i8")
-    build.call(prefetch, [build.bitcast(pointer, byte), number(0), number(3), number(1)])
-
-
-def _sum(build: Any, vector: Any) -> Any:
-    """All lanes added, always in the same order."""
-    width = GROUP
-    while width > 1:
-        width //= 2
-        nothing = ir.Constant(vector.type, ir.Undefined)
-        numbers = ir.VectorType(ir.IntType(32), width)
-        low = build.shuffle_vector(vector, nothing, ir.Constant(numbers, list(range(width))))
-        high = build.shuffle_vector(vector, nothing, ir.Constant(numbers, list(range(width, 2 * width))))
-        vector = build.fadd(low, high)
-    return build.extract_element(vector, ir.IntType(32)(0))
+        of_fours = [pair for at in range(first, GROUP, 4) for pair in pairs[at : at + 2]]
+        halves.append(build.bitcast(lanes.side_by_side(of_fours), lanes.type))
+    return [
+        lanes.mixed(
+            *halves, [i for at in range(d, GROUP, 4) for i in (at, at + 2, GROUP + at, GROUP + at + 2)]
+        )
+        for d in (0, 1)
+    ]
 
 
 @intrinsic
@@ -95,38 +52,20 @@ def _row(typingctx, places, columns, values, start, stop, x, y):
 
     def code(context, build, signature, args):
         data = [context.make_array(t)(context, build, a).data for t, a in zip(arrays, args, strict=False)]
-        start, stop = args[3:5]
-        xs, ys = (_all_lanes(build, value) for value in args[5:7])
-        before = build.block
-        loop, after = build.append_basic_block(), build.append_basic_block()
-        build.cbranch(build.icmp_unsigned("<", start, stop), loop, after)
+        lanes = Lanes(build, GROUP)
+        here = [lanes.everywhere(value) for value in args[5:7]]
 
-        build.position_at_end(loop)
-        k, ax, ay = build.phi(_INDEX), build.phi(_LANES), build.phi(_LANES)
-        px, py = _scattered(build, data[0], data[1], k)
-        p = build.load(build.bitcast(build.gep(data[2], [k]), _LANES.as_pointer()))
-        p.align = 4
-        for entries in data[1:]:
-            _ask_for(build, build.gep(entries, [build.add(k, _INDEX(_AHEAD))]))
-        fast = {"flags": ("fast",)}
-        u, v = build.fsub(xs, px, **fast), build.fsub(ys, py, **fast)
-        squares = build.fadd(build.fmul(u, u, **fast), build.fmul(v, v, **fast), **fast)
-        q = build.fdiv(p, build.fadd(_constant(1.0), squares, **fast), **fast)
-        sums = [build.fadd(a, build.fmul(q, w, **fast), **fast) for a, w in ((ax, u), (ay, v))]
-        following = build.add(k, _INDEX(GROUP))
-        for phi, first, later in ((k, start, following), (ax, None, sums[0]), (ay, None, sums[1])):
-            phi.add_incoming(_constant(0.0) if first is None else first, before)
-            phi.add_incoming(later, loop)
-        build.cbranch(build.icmp_unsigned("<", following, stop), loop, after)
+        def body(k: Any, sums: list[Any]) -> list[Any]:
+            u, v = (build.fsub(a, b) for a, b in zip(here, _scattered(lanes, *data[:2], k), strict=True))
+            squares = lanes.times_plus(u, u, lanes.times_plus(v, v, lanes.number(1.0)))
+            for entries in data[1:]:
+                lanes.ask_for(entries, k)
+            # coordinates are finite (the grid's box has been looked at): an estimate and one step serve
+            q = build.fdiv(lanes.load(data[2], k), squares, flags=("fast",))
+            return [lanes.times_plus(q, w, sum_) for w, sum_ in zip((u, v), sums, strict=True)]
 
-        build.position_at_end(after)
-        totals = []
-        for later in sums:
-            total = build.phi(_LANES)
-            total.add_incoming(_constant(0.0), before)
-            total.add_incoming(later, loop)
-            totals.append(total)
-        return context.make_tuple(build, signature.return_type, [_sum(build, total) for total in totals])
+        sums = lanes.loop(args[3], args[4], GROUP, [lanes.number(0.0)] * 2, body)
+        return context.make_tuple(build, signature.return_type, [lanes.sum(total) for total in sums])
 
     return signature, code
 
