@@ -123,7 +123,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 base, rows = _lifted(known, X[new])
             else:
                 base, rows = np.asarray(known), X[new]
-            places[new] = place(self.map_.xy, base, rows, settings).xy
+            places[new] = place(self.map_.xy, base, rows, settings, quality=False).xy
         return places
 
     def _check_metric(self, X: np.ndarray) -> None:

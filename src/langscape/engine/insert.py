@@ -87,7 +87,16 @@ def insert(
     if len(names) != len(new):
         raise DataError(f"{len(names)} labels for {len(new)} vectors; give one label per vector")
     usual = _usual(base) if known is base.vectors else None
-    placed = place(base.xy, known, new, settings, threshold=usual, quality=quality, progress=progress)
+    placed = place(
+        base.xy,
+        known,
+        new,
+        settings,
+        threshold=usual,
+        quality=quality,
+        metric=base.metric,
+        progress=progress,
+    )
     return _grown(base, known if keep_vectors else None, new, names, placed, settings)
 
 
@@ -99,12 +108,13 @@ def place(
     *,
     threshold: float | None = None,
     quality: bool = True,
+    metric: str = "euclidean",
     progress: Progress | None = None,
 ) -> Placed:
     """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
 
     Callers that place rows part by part give `threshold`, found once by `least_similar`. Without
-    quality, how well each landed is left out.
+    quality, how well each landed is left out; it is judged by the map's own metric.
     """
     m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
@@ -128,7 +138,8 @@ def place(
     placed.dissimilar[:] = placed.similarity[:, 0] < threshold
     if not quality:
         return placed
-    local, global_ = judge(xy, known, placed.xy, new)
+    spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
+    local, global_ = judge(xy, spaces[0], placed.xy, spaces[1])
     return replace(placed, local=local, global_=global_)
 
 

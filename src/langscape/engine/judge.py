@@ -36,16 +36,22 @@ def judge(
     high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
     low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
-    items, points = known[against].astype(np.float64), xy[against].astype(np.float64)
+    # float32 distances lose digits far from the origin
+    centre, middle = known[against].mean(0), xy[against].mean(0)
+    items, points = _float32(known[against] - centre), _float32(xy[against] - middle)
     near = high(new, k)[1]
 
     def work(part: slice) -> None:
         on_map = np.reshape(low.query(placed[part], k)[1], (-1, k))
         local[part] = in_common(near[part], on_map) / k
         global_[part] = rank_correlations(
-            squared_distances(new[part].astype(np.float64), items),
-            squared_distances(placed[part].astype(np.float64), points),
+            squared_distances(_float32(new[part] - centre), items),
+            squared_distances(_float32(placed[part] - middle), points),
         )
 
     side_by_side(work, blocks(m, _CHUNK))
     return local, global_
+
+
+def _float32(X: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(X, np.float32)
