@@ -1,6 +1,7 @@
 """Insertion: many words at once against one at a time and against t-SNE again; landmarks against a full map.
 
-`python -m bench.insertion --peer` prints two tables for docs/words.md. CPU seconds, real GloVe vectors.
+`python -m bench.insertion --peer` prints two tables for docs/words.md. CPU seconds of one thread, real GloVe
+vectors.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from bench.data import word_vectors
 from langscape import Schedule, affinity, embed, insert, metrics
@@ -115,20 +118,22 @@ def landmarks(size: int, count: int) -> None:
     full, cpu, _ = timed(lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750), quality=False))
     print(f"| full map of {size:,} | {cpu:.0f} | {figures(full.xy)} |")
     for sample in ("frequency", "random"):
-        for method in ("median", "optimise"):
+        for method, theta in (("median", 0.3), ("median", 0.05), ("optimise", 0.3)):
             rng = np.random.default_rng(0)
             order = np.arange(size) if sample == "frequency" else rng.permutation(size)
             first, rest = np.sort(order[:count]), np.sort(order[count:])
 
-            def work(first: np.ndarray = first, rest: np.ndarray = rest, method: Any = method) -> np.ndarray:
+            def work(
+                first: np.ndarray = first, rest: np.ndarray = rest, method: Any = method, theta: float = theta
+            ) -> np.ndarray:
                 base = embed(affinity.points(X[first], 30), schedule=Schedule(steps=750), quality=False)
-                grown = insert(base, X[rest], method=method, keep_vectors=False)
+                grown = insert(base, X[rest], method=method, theta=theta, keep_vectors=False, quality=False)
                 xy = np.empty((size, 2), np.float32)
                 xy[np.concatenate([first, rest])] = grown.xy
                 return xy
 
             xy, cpu, _ = timed(work)
-            print(f"| {count:,} landmarks, {sample}, {method} | {cpu:.0f} | {figures(xy)} |")
+            print(f"| {count:,} landmarks, {sample}, {method}, θ = {theta} | {cpu:.0f} | {figures(xy)} |")
     print(f"\npeak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
@@ -138,8 +143,10 @@ def main() -> None:
     options.add_argument("--peer", action="store_true", help="openTSNE of everything too, minutes long")
     asked = options.parse_args()
     part = 10 if asked.quick else 1
-    many_at_once(20_000 // part, 100_000 // part, asked.peer)
-    landmarks(50_000 // part, 20_000 // part)
+    numba.set_num_threads(1)
+    with threadpool_limits(1):
+        many_at_once(20_000 // part, 100_000 // part, asked.peer)
+        landmarks(50_000 // part, 20_000 // part)
 
 
 if __name__ == "__main__":

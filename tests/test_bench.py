@@ -25,6 +25,7 @@ def contender(name, steps=5):
     return Contender(name, run)
 
 
+@pytest.mark.slow
 def test_contenders_alternate_and_medians_are_taken_over_their_turns():
     order = []
 
@@ -44,12 +45,14 @@ def test_contenders_alternate_and_medians_are_taken_over_their_turns():
     assert turns["x"].kl == 3.0
 
 
+@pytest.mark.slow
 def test_different_numbers_of_steps_are_refused():
     turns = alternate([contender("langscape", 5), contender("other", 6)], 1)
     with pytest.raises(AssertionError, match="different numbers of steps"):
         same_steps(turns)
 
 
+@pytest.mark.slow
 def test_results_of_other_workloads_stay_when_one_is_written(tmp_path):
     out = tmp_path / "results.md"
     turns = alternate([contender("langscape"), contender("other")], 2)

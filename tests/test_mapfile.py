@@ -56,6 +56,7 @@ def test_a_map_comes_back_equal(tmp_path):
     equal(read_map(m.save(tmp_path / "a 'b'.parquet")), m)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(

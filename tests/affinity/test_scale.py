@@ -77,6 +77,7 @@ def left_out(capture, head, sentences, percentile, least):
     return means - means[CONSTANTS.index(1.0)]
 
 
+@pytest.mark.slow
 def test_c_leaves_1_only_for_what_is_better_by_so_many_standard_errors():
     # twelve sentences are twelve blocks: each is left out once
     capture = collected(sentences=12, length=12)

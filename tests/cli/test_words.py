@@ -42,6 +42,7 @@ def _kernels():
     import langscape.kernels  # noqa: F401  sets NUMBA_CACHE_DIR, so that the commands compile nothing again
 
 
+@pytest.mark.slow
 def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     done = langscape(
         folder, "words", "words.npz", "--words", "list.csv", "--local", "-o", "m.parquet", "-o", "m.csv"
@@ -75,6 +76,7 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert f"{100 * m.quality['local']:.2f}" in done.stdout
 
 
+@pytest.mark.slow
 def test_asked_again_the_same_map_comes_from_the_store(folder):
     first = langscape(folder, "words", "words.npz", "--limit", "300", "-o", "a.parquet")
     again = langscape(folder, "words", "words.npz", "--limit", "300", "-o", "b.parquet")
@@ -82,6 +84,7 @@ def test_asked_again_the_same_map_comes_from_the_store(folder):
     assert np.array_equal(read_map(folder / "a.parquet").xy, read_map(folder / "b.parquet").xy)
 
 
+@pytest.mark.slow
 def test_an_earlier_map_can_be_the_start(folder):
     langscape(folder, "words", "words.npz", "--limit", "200", "-o", "old.parquet")
     done = langscape(

@@ -53,6 +53,7 @@ def by_the_book(base, x, weighting, p, neighbours, theta):
     return min([z, *Y], key=cost), cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weighting", "p", "neighbours"),
     [("power", 15.0, None), ("power", None, 10), ("power", 3.0, 25), ("exponential", 40.0, 10)],

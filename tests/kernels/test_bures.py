@@ -33,6 +33,7 @@ def gradient(P, Y):
     return 4 * (A - R / Z)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_the_finite_difference_in_every_coordinate():
     P, Y = some()
     found = gradient(P, Y)

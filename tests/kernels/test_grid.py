@@ -61,8 +61,9 @@ def test_a_far_outlier_does_not_take_all_the_memory():
     assert math.prod(repulsion._size) < 5e6
 
 
-def test_identical_points_feel_no_force():
-    Y = np.ones((50, 2), np.float32)
+@pytest.mark.parametrize("place", [0.0, 1.0, -1e4, 1e-30])
+def test_identical_points_feel_no_force(place):
+    Y = np.full((50, 2), place, np.float32)
     R = np.empty_like(Y)
     Z = grid.Repulsion(50)(Y, R)
     assert pytest.approx(50 * 49) == Z

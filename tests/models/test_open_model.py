@@ -220,6 +220,7 @@ def test_importing_models_loads_no_torch_and_its_absence_is_named(tmp_path: Path
     assert "MissingError models need torch; run `pip install 'langscape[models]'`" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_an_lstm_is_read_without_transformers_and_its_absence_is_named_elsewhere(tmp_path: Path) -> None:
     """Loading it takes longer than all the rest of a small LSTM's flow."""
     code = "import sys\nsys.modules['transformers'] = None\n"

@@ -28,7 +28,9 @@ def test_inserted_words_are_judged_as_insert_judges_them(small: np.ndarray) -> N
     grown = insert(base, new)
     found = steps.judged(X, base.xy, new, grown.xy[len(X) :])
     assert found["local"] == pytest.approx(100 * grown.per_point["local"][len(X) :])
-    assert found["global"] == pytest.approx(100 * grown.per_point["global"][len(X) :])
+    assert found["global"] == pytest.approx(
+        100 * grown.per_point["global"][len(X) :], abs=0.02
+    )  # no near ties
     # one of the 25 is then the word itself, and the 25th neighbour no longer counts
     shared = found["local"] * 25 / 100
     assert (found["counted"] * 25 / 100 <= shared + 1 + 1e-9).all()

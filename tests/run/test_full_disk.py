@@ -58,6 +58,7 @@ def small(tmp_path: Path) -> Iterator[SmallDisk]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_sweep_that_fills_the_disk_stops_clearly_and_goes_on_when_there_is_room(
     small: SmallDisk, workers: int, undisturbed: Callable
@@ -100,6 +101,7 @@ def test_a_store_cannot_be_opened_on_a_full_disk_without_saying_so(small: SmallD
         Store(small.path / "store")
 
 
+@pytest.mark.slow
 def test_a_limit_on_files_is_met_like_a_full_disk(store: Store, undisturbed: Callable) -> None:
     """Runs wherever mounting is refused: no file may pass 1 MB, and every tenth task wants 3.2 MB."""
     limited = start(store.root, 60, 0.0, 2, "--rows", "100000", "--limit", "1000000")

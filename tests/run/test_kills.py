@@ -20,6 +20,7 @@ from langscape.run.sweep import Sweep
 Log = Callable[[], Counter]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_task_not_the_sweep(store: Store, log: Log, undisturbed: Callable) -> None:
     sweep = Sweep(drive.tasks(60, 0.02), store=store)
 
@@ -37,6 +38,7 @@ def test_a_killed_worker_costs_its_task_not_the_sweep(store: Store, log: Log, un
     assert not list((store.root / "aside").iterdir())
 
 
+@pytest.mark.slow
 def test_a_killed_parent_takes_its_workers_along_and_the_sweep_goes_on_where_it_was(
     store: Store, log: Log, undisturbed: Callable
 ) -> None:
@@ -66,6 +68,7 @@ def test_a_worker_busy_in_a_long_task_dies_with_its_parent(store: Store, log: Lo
     wait_until(lambda: not any(alive(process) for process in orphans), 10)
 
 
+@pytest.mark.slow
 def test_two_processes_sweeping_the_same_share_the_work(
     store: Store, log: Log, undisturbed: Callable
 ) -> None:

@@ -309,6 +309,7 @@ def test_an_input_that_changes_under_the_work_is_noticed_and_nothing_is_kept(
     assert store.size() == (0, 0)
 
 
+@pytest.mark.slow
 def test_what_another_process_computes_is_busy_or_waited_for(store: Store, log: Log) -> None:
     recipe = Recipe("chores.patient", {"seconds": 1.5})
     code = (

@@ -54,6 +54,7 @@ def said(process: subprocess.Popen, code: int = 0) -> str:
     return out + err
 
 
+@pytest.mark.slow
 def test_the_store_is_listed_sized_checked_and_pruned(store: Store, langscape: Callable) -> None:
     for n in range(3):
         store.run(Recipe("chores.square", {"n": n}))
@@ -114,6 +115,7 @@ def test_a_sweep_is_seen_cancelled_and_resumed_from_other_terminals(
     assert "100 of 100 tasks done, 0 of them now" in said(langscape("sweep", "resume", id))
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_resume_says_how_to_go_on(store: Store, log: Log, langscape: Callable) -> None:
     sweep = Sweep(drive.tasks(100, 0.05), store=store)
     sweep._record({"workers": 2, "cluster": None})

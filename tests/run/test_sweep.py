@@ -46,6 +46,7 @@ def test_a_sweep_computes_every_task_once_and_again_only_what_is_missing(
     assert not list((store.root / "aside").iterdir())
 
 
+@pytest.mark.slow
 def test_progress_counts_up_with_rate_and_time_left_in_every_way(store: Store) -> None:
     for workers in (0, 2):
         steps: list[Step] = []
@@ -170,6 +171,7 @@ def test_cancel_from_another_process_stops_the_workers_and_says_how_to_go_on(sto
     assert not list((store.root / "aside").iterdir())
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(store: Store, log: Log) -> None:
     sweep = Sweep(squares(200, pause=0.01), store=store)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ numbers = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=8))
 def test_compiled_numbers_equal_pythons_bit_for_bit_where_it_takes_them(fields: list[str]) -> None:

@@ -259,6 +259,7 @@ def peak_growth(path: Path) -> float:
     return float(made.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".bin", ".npz", ".safetensors"])
 def test_chosen_words_do_not_bring_the_rest_into_memory(tmp_path: Path, suffix: str) -> None:
     matrix = np.zeros((60_000, 300), np.float32)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from langscape.models import open_model
 from langscape.run.flow import make_flow
 
 
+@pytest.mark.slow
 def test_a_prompt_becomes_the_librarys_flow(client):
     record = client.ask("flow", {"model": "lstm-tiny", "prompt": "the small dog barks ."})
     client.wait(record["id"])

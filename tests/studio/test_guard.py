@@ -154,6 +154,7 @@ def test_loopback_is_listened_to(host):
     assert f"{f'[{host}]' if ':' in host else host}:9" in Pass(host, 9).hosts
 
 
+@pytest.mark.slow
 def test_the_command_refuses_another_host_without_a_traceback(tmp_path):
     command = [sys.executable, "-m", "langscape.cli", "studio", "--host", "0.0.0.0", "--store", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)

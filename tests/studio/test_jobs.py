@@ -35,6 +35,7 @@ def sample():
     return {"vectors": samples()["sample-words"]}
 
 
+@pytest.mark.slow
 def test_a_map_made_by_a_job_is_the_librarys_own_bit_for_bit(client, vectors, few, tmp_path):
     record = client.ask("words", {**SHORT, "local": True, "seed": 3}, vectors=vectors)
     done = client.wait(record["id"])

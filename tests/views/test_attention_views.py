@@ -125,6 +125,7 @@ def test_every_layer_has_a_strip(show):
         np.testing.assert_array_equal(strip.images[0].get_array(), weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [1, 2, 512])
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_shortest_and_long_texts_are_drawn(tmp_path, tokens, suffix):

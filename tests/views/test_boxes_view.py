@@ -33,6 +33,7 @@ def test_pairs_stand_in_the_order_given_and_absent_ones_leave_room():
         boxes({})
 
 
+@pytest.mark.slow
 def test_the_figure_says_what_it_shows(tmp_path):
     view = boxes(
         {(str(i), name): rng.normal(i, 1, 40) for i in range(3) for name in ("hidden", "heads")},

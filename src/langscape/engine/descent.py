@@ -57,13 +57,6 @@ class Stopped(Exception):
         self.step = step
 
 
-def entropy_of(P: Any) -> float:
-    """Σ p log p, with P as float64."""
-    p = np.asarray(P if isinstance(P, np.ndarray) else P.data, np.float64).ravel()
-    p = p[p > 0]
-    return float((p * np.log(p)).sum())
-
-
 def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
     return schedule.gains, np.float32(schedule.least_gain), np.float32(schedule.largest_step)
 
@@ -215,13 +208,12 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     n = len(start)
     sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
     repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
-    Y = np.ascontiguousarray(start, np.float32)
+    Y = np.ascontiguousarray(start[sparse.order], np.float32)
     V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
     sums = np.empty(((n + kernel.CHUNK - 1) // kernel.CHUNK, 2))
     plan = schedule.plan(n)
-    entropy = entropy_of(P)
     early = schedule.early_steps
-    sorts = {0, early // 2, early, early + 50, early + 150}
+    sorts = {early // 2, early, early + 50, early + 150}
     history: list[tuple[float, float]] = []
     before = watch.done
     step = 0
@@ -229,8 +221,8 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     def kl() -> float:
         Z = repulsion(Y, R)
         totals = np.empty(len(sparse.cuts) - 1)
-        pull.log_terms(*sparse.csr, Y, totals, sparse.cuts)
-        return entropy + math.fsum(totals) + math.log(Z)
+        pull.divergences(*sparse.csr, Y, totals, sparse.cuts)
+        return math.fsum(totals) + math.log(Z)
 
     try:
         for step in range(schedule.steps):
@@ -265,11 +257,14 @@ class _Reordered:
         self.parts = parts
         self._lengths = np.diff(P.indptr).astype(np.int64)
         self.csr = _entries(P)
-        self._renamed(self.order)
+        self.sort(np.ascontiguousarray(start, np.float32))
 
-    def _renamed(self, order: np.ndarray) -> None:
+    def sort(self, Y: np.ndarray) -> np.ndarray:
+        """Rename rows and columns so that points near on the map Y are near in memory; what went where."""
         from langscape.kernels import pull as kernel
+        from langscape.kernels.grid import hilbert_order
 
+        order = hilbert_order(Y)
         place = np.empty(len(order), np.uint32)
         place[order] = np.arange(len(order), dtype=np.uint32)
         starts = kernel.grouped_starts(self._lengths[order])
@@ -284,12 +279,6 @@ class _Reordered:
         ends = np.linspace(0, int(starts[-1]), self.parts + 1)
         self.cuts = np.searchsorted(starts, ends).clip(0, len(order)).astype(np.int64)
         self.cuts[-1] = len(order)
-
-    def sort(self, Y: np.ndarray) -> np.ndarray:
-        from langscape.kernels.grid import hilbert_order
-
-        order = hilbert_order(Y)
-        self._renamed(order)
         return order
 
     def restored(self, Y: np.ndarray) -> np.ndarray:

@@ -19,12 +19,16 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.fft
+from llvmlite import ir
 from numba import float32 as f32
-from numba import njit, prange
+from numba import njit, prange, types
+from numba.extending import intrinsic
 
+from langscape.kernels.lanes import INDEX, Lanes
 from langscape.kernels.maths import FAST, QUICK
 
 SPACING, FINE = 0.45, 0.35
@@ -45,36 +49,78 @@ CHUNK = 2048
 _AT_0, _AT_1, _AT_2 = 115 / 192, 19 / 96, 1 / 384
 
 
-@njit(**FAST, inline="always")
-def _weights(u, w):
-    """Values of the quartic B-spline at the five nodes around a point u ∈ [−½, ½) off the middle one."""
-    lo = f32(0.5) - u
-    hi = f32(0.5) + u
-    lo2 = lo * lo
-    hi2 = hi * hi
-    u2 = u * u
-    w[0] = lo2 * lo2 * f32(1 / 24)
-    w[4] = hi2 * hi2 * f32(1 / 24)
-    even = f32(19 / 96) + u2 * (f32(1 / 4) - u2 * f32(1 / 6))
-    odd = u * (f32(11 / 24) - u2 * f32(1 / 6))
-    w[1] = even - odd
-    w[3] = even + odd
-    w[2] = f32(115 / 192) + u2 * (u2 * f32(1 / 4) - f32(5 / 8))
+# polynomials in u of the quartic B-spline at the five nodes around a point u ∈ [−½, ½) off the middle one:
+# a row for each node, the constant first
+_WEIGHTS = np.array(
+    [
+        [1 / 384, -1 / 48, 1 / 16, -1 / 12, 1 / 24],
+        [19 / 96, -11 / 24, 1 / 4, 1 / 6, -1 / 6],
+        [115 / 192, 0, -5 / 8, 0, 1 / 4],
+        [19 / 96, 11 / 24, 1 / 4, -1 / 6, -1 / 6],
+        [1 / 384, 1 / 48, 1 / 16, 1 / 12, 1 / 24],
+    ]
+)
+_SLOPES = _WEIGHTS[:, 1:] * np.arange(1, 5)
+_LANES = 8  # the five nodes and three that nothing is added to or taken from
 
 
-@njit(**FAST, inline="always")
-def _slopes(u, w):
-    """Derivatives of the same."""
-    lo = f32(0.5) - u
-    hi = f32(0.5) + u
-    u2 = u * u
-    w[0] = -lo * lo * lo * f32(1 / 6)
-    w[4] = hi * hi * hi * f32(1 / 6)
-    even = u * (f32(1 / 2) - u2 * f32(2 / 3))
-    odd = f32(11 / 24) - u2 * f32(1 / 2)
-    w[1] = even - odd
-    w[3] = even + odd
-    w[2] = u * (u2 - f32(5 / 4))
+def _polynomial(lanes: Lanes, coefficients: np.ndarray, u: Any) -> Any:
+    """One polynomial in each lane, at the same u."""
+    filled = np.pad(coefficients, ((0, _LANES - len(coefficients)), (0, 0))).T
+    powers = [ir.Constant(lanes.type, [float(np.float32(c)) for c in row]) for row in filled]
+    value = powers[-1]
+    for lower in powers[-2::-1]:
+        value = lanes.times_plus(value, u, lower)
+    return value
+
+
+def _nodes_of(lanes: Lanes, grid: Any, cx: Any, cy: Any) -> list[tuple[Any, Any]]:
+    """Pointer and index of the first node in each of the five rows around node (cx, cy)."""
+    build = lanes.build
+    width = build.extract_value(grid.shape, 1)
+    first = build.sub(build.mul(build.sub(cx, INDEX(2)), width), build.sub(INDEX(2), cy))
+    return [(grid.data, build.add(first, build.mul(INDEX(a), width))) for a in range(5)]
+
+
+def _lane(lanes: Lanes, vector: Any, lane: int) -> Any:
+    return lanes.mixed(vector, vector, [lane] * _LANES)
+
+
+@intrinsic
+def _spread_one(typingctx, grid, cx, cy, ux, uy):
+    """Add a unit charge near node (cx, cy) of a contiguous grid, (ux, uy) off it."""
+    signature = types.void(grid, types.int64, types.int64, f32, f32)
+
+    def code(context, build, signature, args):
+        lanes = Lanes(build, _LANES)
+        array = context.make_array(signature.args[0])(context, build, args[0])
+        w, v = (_polynomial(lanes, _WEIGHTS, lanes.everywhere(u)) for u in args[3:])
+        for a, node in enumerate(_nodes_of(lanes, array, args[1], args[2])):
+            lanes.store(lanes.times_plus(_lane(lanes, w, a), v, lanes.load(*node)), *node)
+        return context.get_dummy_value()
+
+    return signature, code
+
+
+@intrinsic
+def _gather_one(typingctx, grid, cx, cy, ux, uy):
+    """Value and both slopes, per cell, of a contiguous grid near node (cx, cy), (ux, uy) off it."""
+    signature = types.UniTuple(f32, 3)(grid, types.int64, types.int64, f32, f32)
+
+    def code(context, build, signature, args):
+        lanes = Lanes(build, _LANES)
+        array = context.make_array(signature.args[0])(context, build, args[0])
+        places = [lanes.everywhere(u) for u in args[3:]]
+        (w, v), (dw, dv) = ([_polynomial(lanes, c, u) for u in places] for c in (_WEIGHTS, _SLOPES))
+        along = sloped = lanes.number(0.0)
+        for a, node in enumerate(_nodes_of(lanes, array, args[1], args[2])):
+            row = lanes.load(*node)
+            along = lanes.times_plus(_lane(lanes, w, a), row, along)
+            sloped = lanes.times_plus(_lane(lanes, dw, a), row, sloped)
+        products = (build.fmul(along, v), build.fmul(sloped, v), build.fmul(along, dv))
+        return context.make_tuple(build, signature.return_type, [lanes.sum(p) for p in products])
+
+    return signature, code
 
 
 @njit(parallel=True, **FAST)
@@ -84,19 +130,12 @@ def _spread(Y, left, bottom, per_unit, grids):
     for t in prange(parts):
         grid = grids[t]
         grid[:] = f32(0)
-        w = np.empty(5, np.float32)
-        v = np.empty(5, np.float32)
         for i in range(t * n // parts, (t + 1) * n // parts):
             x = (Y[i, 0] - left) * per_unit
             y = (Y[i, 1] - bottom) * per_unit
             cx = int(x + f32(0.5))
             cy = int(y + f32(0.5))
-            _weights(x - f32(cx), w)
-            _weights(y - f32(cy), v)
-            for a in range(5):
-                row = grid[cx - 2 + a]
-                for b in range(5):
-                    row[cy - 2 + b] += w[a] * v[b]
+            _spread_one(grid, cx, cy, x - f32(cx), y - f32(cy))
 
 
 @njit(parallel=True, **FAST)
@@ -104,10 +143,6 @@ def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
     """Fill R = −½∇φ; shares[b] is the sum of φ over chunk b, both without each point's own part."""
     n = Y.shape[0]
     for chunk in prange(shares.size):
-        w = np.empty(5, np.float32)
-        v = np.empty(5, np.float32)
-        dw = np.empty(5, np.float32)
-        dv = np.empty(5, np.float32)
         share = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
             x = (Y[i, 0] - left) * per_unit
@@ -116,24 +151,7 @@ def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
             cy = int(y + f32(0.5))
             ux = x - f32(cx)
             uy = y - f32(cy)
-            _weights(ux, w)
-            _weights(uy, v)
-            _slopes(ux, dw)
-            _slopes(uy, dv)
-            value = f32(0)
-            gx = f32(0)
-            gy = f32(0)
-            for a in range(5):
-                row = phi[cx - 2 + a]
-                s = f32(0)
-                r = f32(0)
-                for b in range(5):
-                    g = row[cy - 2 + b]
-                    s += g * v[b]
-                    r += g * dv[b]
-                value += w[a] * s
-                gx += dw[a] * s
-                gy += w[a] * r
+            value, gx, gy = _gather_one(phi, cx, cy, ux, uy)
             at = own[min(int((ux + f32(0.5)) * _OWN), _OWN - 1), min(int((uy + f32(0.5)) * _OWN), _OWN - 1)]
             share += value - at[0]
             R[i, 0] = f32(-0.5) * (gx - at[1]) * per_unit
@@ -213,7 +231,8 @@ class Repulsion:
         """Make the grid cover every point; rebuild it only when the box has changed much."""
         x0, x1, y0, y1 = _box(Y)
         width, height = x1 - x0, y1 - y0
-        extent = max(width, height, 1e-20)
+        # a cell is never so small that float32 cannot tell a point's place in it
+        extent = max(width, height, 1e-4 * max(abs(x0), abs(x1), abs(y0), abs(y1)), 1e-20)
         spacing = max(min(self._finest, extent / CELLS), extent / _LARGEST)
         need = _nodes(width, height, spacing)
         self._age += 1
@@ -305,8 +324,7 @@ def _cosines(side: int) -> np.ndarray:
 def _pairs_of_nodes() -> tuple[np.ndarray, np.ndarray]:
     """C and D, (5, _OWN): sums of w_a·w_b and of w'_a·w_b over nodes p apart, by the place in a cell."""
     u = (np.arange(_OWN) + 0.5) / _OWN - 0.5
-    w, dw = np.empty((5, _OWN), np.float32), np.empty((5, _OWN), np.float32)
-    _weights_of(u.astype(np.float32), w, dw)
+    w, dw = (np.polynomial.polynomial.polyval(u, c.T) for c in (_WEIGHTS, _SLOPES))
     apart = [[(a, b) for a in range(5) for b in range(5) if abs(a - b) == p] for p in range(5)]
     C = np.array([sum(w[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
     D = np.array([sum(dw[a] * w[b] for a, b in pairs) for pairs in apart], np.float64)
@@ -321,13 +339,6 @@ def _own_field(response: np.ndarray) -> np.ndarray:
     """
     C, D = _pairs_of_nodes()
     return np.stack([C.T @ response @ C, D.T @ response @ C, C.T @ response @ D], -1).astype(np.float32)
-
-
-@njit(**FAST)
-def _weights_of(u, w, dw):
-    for i in range(u.size):
-        _weights(u[i], w[:, i])
-        _slopes(u[i], dw[:, i])
 
 
 def _spline_transform(frequency: np.ndarray) -> np.ndarray:

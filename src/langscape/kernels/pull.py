@@ -80,8 +80,8 @@ def attraction(starts, columns, values, Y, A, cuts):
 
 
 @njit(parallel=True, **QUICK)
-def log_terms(starts, columns, values, Y, totals, cuts):
-    """totals[t] = Σ p log(1+d²) over block t: with Z, all that the KL needs beside Σ p log p."""
+def divergences(starts, columns, values, Y, totals, cuts):
+    """totals[t] = Σ p log(p(1+d²)) over block t: all that the KL needs beside log Z."""
     for t in prange(cuts.size - 1):
         total = 0.0
         for i in range(cuts[t], cuts[t + 1]):
@@ -89,7 +89,9 @@ def log_terms(starts, columns, values, Y, totals, cuts):
                 j = columns[k]
                 u = float(Y[i, 0]) - float(Y[j, 0])
                 v = float(Y[i, 1]) - float(Y[j, 1])
-                total += values[k] * log(1.0 + u * u + v * v)
+                p = float(values[k])
+                # 0 log 0 = 0: the floor only keeps the logarithm finite
+                total += p * log(max(p, 1e-300) * (1.0 + u * u + v * v))
         totals[t] = total
 
 
