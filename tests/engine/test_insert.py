@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from langscape import Schedule, affinity, embed, insert
+from langscape.data import Items
 from langscape.engine.weighting import base_for, power_for
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import plain
@@ -221,6 +222,16 @@ def test_without_quality_words_land_in_the_same_places_unjudged(base, new):
     assert np.isfinite(judged.per_point["local"][len(base) :]).all()
     assert "inserted_local" not in plainly.quality
     assert plainly.quality["inserted"] == len(new)
+
+
+def test_columns_of_the_old_items_are_empty_for_the_new(base, new):
+    n = len(base)
+    columns = {"score": np.arange(n), "share": np.ones(n, np.float32), "group": np.array(["x"] * n, object)}
+    grown = insert(replace(base, items=Items(base.labels, columns)), new.matrix).items.columns
+    assert np.array_equal(grown["score"][:n], np.arange(n))
+    assert np.isnan(grown["score"][n:]).all()
+    assert np.isnan(grown["share"][n:]).all()
+    assert set(grown["group"][n:]) == {""}
 
 
 def test_nothing_to_insert_gives_the_map_back(base):

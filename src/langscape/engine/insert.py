@@ -376,7 +376,9 @@ def _some(names: list[str]) -> str:
 
 
 def _extended(values: np.ndarray, m: int) -> np.ndarray:
-    """A column with m empty entries added: NaN, "", False or 0 by its kind."""
+    """A column with m empty entries added: NaN (whole numbers become floats), "" or False by its kind."""
+    if values.dtype.kind in "iu":
+        values = values.astype(np.float64)
     if values.dtype.kind == "f":
         tail: Any = np.full(m, np.nan, values.dtype)
     elif values.dtype == object:

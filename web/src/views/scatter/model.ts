@@ -132,9 +132,7 @@ export function said(column: NumberColumn, value: number, format: (value: number
 export function cellText(column: Column, row: number, format: (value: number) => string): string {
   if (column.type === 'category') return column.categories[column.codes[row]] ?? ''
   const value = column.values[row]
-  // A score is 1 at least; words that were placed on a finished map have none, and 0 stands for that.
-  const isNone = Number.isNaN(value) || (column.name === 'score' && value === 0)
-  return isNone ? '' : said(column, value, format)
+  return Number.isNaN(value) ? '' : said(column, value, format)
 }
 
 function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {
