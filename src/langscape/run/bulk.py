@@ -29,7 +29,7 @@ def insertion(
     """The sweep that places every word of `vectors` on the map `base`; run it, then take its `dataset`.
 
     The vectors are first packed (once) so that a task reads only its own rows. `settings` are those of
-    `insert`: weighting, p, theta, neighbours, method. The first part holds the map's own words.
+    `insert`: weighting, p, theta (0.05 here), neighbours, method. The first part holds the map's own words.
     """
     if not isinstance(chunk, int) or chunk < 1:
         raise SettingsError(f"chunk is {chunk!r}; expected how many words a task places, 1 or more")

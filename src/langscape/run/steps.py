@@ -26,6 +26,8 @@ from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 
 INSERTION = {"weighting": "power", "p": None, "theta": 0.3, "neighbours": 10, "method": "median"}
+# many new words are each other's neighbours too: then it is better to lie nearer to the most similar one
+MANY = {**INSERTION, "theta": 0.05}
 
 
 @step(
@@ -85,7 +87,7 @@ def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress:
     return made.but(notes=(*vectors.notes, *made.notes))
 
 
-@step("words.insert", version=3, defaults={**INSERTION, "words": None})
+@step("words.insert", version=4, defaults={**INSERTION, "words": None})
 def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`.
 
@@ -130,7 +132,7 @@ def words_usual(
     return {"threshold": least_similar(_vectors(_base(*_named(inputs["map"]))))}
 
 
-@step("words.place", version=2, defaults={**INSERTION, "first": 0, "count": 20_000})
+@step("words.place", version=3, defaults={**MANY, "first": 0, "count": 20_000})
 def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Inputs `map`, `vectors` (packed), `usual`: places for `count` rows from `first`, as a table.
 
@@ -150,7 +152,8 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
     new = [i for i, word in enumerate(words) if word not in on_map and i not in left_out]
     threshold = json.loads(inputs["usual"].read_text())["value"]["threshold"]
     how = Insertion(**{name: settings[name] for name in INSERTION})
-    placed = place(base.xy, _vectors(base), matrix[new], how, threshold=threshold, progress=progress)
+    given = {"threshold": threshold, "metric": base.metric, "progress": progress}
+    placed = place(base.xy, _vectors(base), matrix[new], how, **given)
     labels, nearest = np.array(base.labels, dtype=object), placed.nearest.astype(np.intp)
     return Table(
         {
@@ -196,7 +199,7 @@ def gather(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     return {"parts": sorted(inputs)}
 
 
-@step("words.rest", version=2, defaults={**INSERTION, "chunk": 20_000})
+@step("words.rest", version=3, defaults={**MANY, "chunk": 20_000})
 def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map`, `vectors` (packed), `usual`: the map with every other word of the vectors placed on it.
 
