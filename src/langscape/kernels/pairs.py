@@ -12,6 +12,7 @@ that saves: `forces_few` meets every pair twice, four sources at a time, and has
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,25 @@ def forces_few(P, Y, A, R):
     return _few_2(P, Y[0], Y[1], A[0], A[1], R[0], R[1])
 
 
+def _weights(lanes: Lanes, apart: Sequence[Any], share: float, p: Any) -> tuple[Any, list[Any]]:
+    """Of sixteen pairs their part of Z, and what the differences are multiplied by in each force.
+
+    That is attraction, unless p is None, and repulsion. The share is ½ where a pair is met twice.
+    """
+    build = lanes.build
+    squares = lanes.number(1.0)
+    for u in apart:
+        squares = lanes.times_plus(u, u, squares)
+    q = build.fdiv(lanes.number(1.0), squares)
+    counted = q if share == 1.0 else build.fmul(q, lanes.number(share))
+    forces = [] if p is None else [build.fmul(p, counted)]
+    return counted, [*forces, build.fmul(q, counted)]
+
+
 def _two_rows(dims: int, pulls: bool) -> Any:
     """The inner loop of `halves`, or without attraction of `push_halves`, as code for so many dimensions."""
     width = BLOCK if WIDE else BLOCK // 2
-    kinds = 2 if pulls else 1
+    sums_of_a_row = dims * (2 if pulls else 1)
 
     @intrinsic
     def rows(typingctx, P, Y, A, R, C, i, k):
@@ -123,71 +139,65 @@ def _two_rows(dims: int, pulls: bool) -> Any:
 
         def code(context, build, signature, args):
             lanes = Lanes(build, width)
-
-            def data(at: int) -> Any:
-                return context.make_array(signature.args[at])(context, build, args[at]).data
-
-            y, columns = data(1), data(4)
-            into = [data(2), data(3)] if pulls else [data(3)]
-            m = build.extract_value(context.make_array(signature.args[1])(context, build, args[1]).shape, 1)
-            across = [build.mul(INDEX(d), m) for d in range(kinds * dims)]
-            i, k = args[5], args[6]
-            p = [build.gep(data(0), [build.mul(row, m)]) for row in (i, k)] if pulls else []
-            missing = build.icmp_unsigned("==", i, k)
-            coordinates = [[_entry(build, y, across[d], row) for d in range(dims)] for row in (i, k)]
-            beyond = [ir.Constant(FLOAT, AWAY if d == 0 else 0.0) for d in range(dims)]
-            coordinates[1] = [
-                build.select(missing, far, value) for far, value in zip(beyond, coordinates[1], strict=True)
+            kinds = enumerate(signature.args[:5])
+            arrays = [
+                None if t is types.none else context.make_array(t)(context, build, args[at])
+                for at, t in kinds
             ]
-            here = [[lanes.everywhere(value) for value in row] for row in coordinates]
+            p, y, *into, columns = (None if array is None else array.data for array in arrays)
+            m = build.extract_value(arrays[1].shape, 1)
+            line = [build.mul(INDEX(d), m) for d in range(sums_of_a_row)]
+            numbers = args[5:7]
+            missing = build.icmp_unsigned("==", *numbers)
+            here = []
+            for number in numbers:
+                places = [build.load(build.gep(y, [build.add(line[d], number)])) for d in range(dims)]
+                if number is numbers[1]:
+                    beyond = [ir.Constant(FLOAT, AWAY)] + [ir.Constant(FLOAT, 0.0)] * (dims - 1)
+                    places = [build.select(missing, *both) for both in zip(beyond, places, strict=True)]
+                here.append([lanes.everywhere(place) for place in places])
 
-            def body(share: float) -> Any:
+            def against(share: float) -> Any:
                 def block(j: Any, sums: list[Any]) -> list[Any]:
                     z, *sums = sums
-                    there = [lanes.load(y, build.add(at, j)) for at in across[:dims]]
-                    changed = [lanes.load(columns, build.add(at, j)) for at in across]
-                    for row in (0, 1):
-                        apart = [build.fsub(a, b) for a, b in zip(here[row], there, strict=True)]
-                        squares = lanes.number(1.0)
-                        for u in apart:
-                            squares = lanes.times_plus(u, u, squares)
-                        q = build.fdiv(lanes.number(1.0), squares)
-                        counted = q if share == 1.0 else build.fmul(q, lanes.number(share))
-                        z = build.fadd(z, counted)
-                        forces = [build.fmul(q, counted)]
+                    at_j = [build.add(start, j) for start in line]
+                    there = [lanes.load(y, at) for at in at_j[:dims]]
+                    changed = [lanes.load(columns, at) for at in at_j]
+                    for row, number in enumerate(numbers):
+                        entries = None
                         if pulls:
-                            forces.insert(0, build.fmul(lanes.load(p[row], j), counted))
-                            lanes.ask_for(p[row], j)
-                        for c in range(kinds * dims):
-                            force, u = forces[c // dims], apart[c % dims]
-                            at = row * kinds * dims + c
-                            sums[at] = lanes.times_plus(force, u, sums[at])
+                            at = build.add(build.mul(number, m), j)
+                            entries = lanes.load(p, at)
+                            lanes.ask_for(p, at)
+                        apart = [build.fsub(a, b) for a, b in zip(here[row], there, strict=True)]
+                        part, forces = _weights(lanes, apart, share, entries)
+                        z = build.fadd(z, part)
+                        for c in range(sums_of_a_row):
+                            force, u, own = forces[c // dims], apart[c % dims], row * sums_of_a_row + c
+                            sums[own] = lanes.times_plus(force, u, sums[own])
                             changed[c] = lanes.times_plus(build.fneg(force), u, changed[c])
-                    for at, value in zip(across, changed, strict=True):
-                        lanes.store(value, columns, build.add(at, j))
+                    for value, at in zip(changed, at_j, strict=True):
+                        lanes.store(value, columns, at)
                     return [z, *sums]
 
                 return block
 
-            start = build.and_(i, INDEX(~(BLOCK - 1) & (2**64 - 1)))
+            start = build.and_(numbers[0], INDEX(-BLOCK))
             own = build.add(start, INDEX(BLOCK))
-            sums = [lanes.number(0.0)] * (1 + 2 * kinds * dims)
-            sums = lanes.loop(start, own, width, sums, body(0.5))
-            z, *sums = lanes.loop(own, m, width, sums, body(1.0))
+            sums = [lanes.number(0.0)] * (1 + 2 * sums_of_a_row)
+            sums = lanes.loop(start, own, width, sums, against(0.5))
+            z, *sums = lanes.loop(own, m, width, sums, against(1.0))
+            into = [pointer for pointer in into if pointer is not None]
             # the second row first: where there is none, the first one overwrites it
-            for row, number in ((1, k), (0, i)):
-                for c in range(kinds * dims):
-                    place = build.gep(into[c // dims], [build.add(across[c % dims], number)])
-                    build.store(lanes.sum(sums[row * kinds * dims + c]), place)
+            for row in (1, 0):
+                for c in range(sums_of_a_row):
+                    place = build.gep(into[c // dims], [build.add(line[c % dims], numbers[row])])
+                    build.store(lanes.sum(sums[row * sums_of_a_row + c]), place)
             return lanes.sum(z)
 
         return signature, code
 
     return rows
-
-
-def _entry(build: Any, pointer: Any, row: Any, column: Any) -> Any:
-    return build.load(build.gep(pointer, [build.add(row, column)]))
 
 
 _rows_2, _rows_3, _rows_4 = (_two_rows(dims, pulls=True) for dims in (2, 3, 4))
