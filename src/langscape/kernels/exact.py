@@ -101,7 +101,7 @@ def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_s
     """
     n = V.shape[1]
     dims = Y.shape[0]
-    few = dims == 2 and n < FEW
+    few = n < FEW
     for step in range(first, last):
         if plan[3, step] > 0:
             V[:] = f32(0)

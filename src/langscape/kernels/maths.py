@@ -10,7 +10,6 @@ import math
 
 from llvmlite import ir
 from numba import float64, int64, njit, types
-from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 FAST = {
@@ -24,18 +23,6 @@ FAST = {
 
 QUICK = {**FAST, "fastmath": True}
 """For numbers known to be finite: divisions get faster, and smallest and largest vectorise."""
-
-
-class _Apart(Compiler):
-    """Compiles as usual, with the promise that the arrays a function is given do not overlap."""
-
-    def __init__(self, typing, target, library, args, result, flags, variables):
-        flags.noalias = True
-        super().__init__(typing, target, library, args, result, flags, variables)
-
-
-APART = {**FAST, "pipeline_class": _Apart}
-"""For loops that write more arrays than LLVM cares to compare the places of: with this they vectorise."""
 
 
 @intrinsic

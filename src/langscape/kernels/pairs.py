@@ -6,8 +6,8 @@ stride. The width m is a multiple of 16: see `padded`.
 What i does to j is the opposite of what j does to i, so `halves` looks at each pair once: rows two at
 a time against the columns from their own block of 16 on, sums for the rows in registers and for the
 columns in arrays, which saves a quarter of the time and half of the reading of P. Within a block pairs
-are met twice and count half each. Below `FEW` points in 2-D the closing of the row sums costs more than
-that saves: `forces_few` meets every pair twice, four sources at a time, and has no row sums.
+are met twice and count half each. Below `FEW` points the closing of the row sums costs more than that
+saves: `forces_few` meets every pair twice, a block of columns against all rows, and has no row sums.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import numpy as np
 from llvmlite import ir
 from numba import float32 as f32
 from numba import njit, types
-from numba import uint64 as u64
 from numba.extending import intrinsic
 
 from langscape.kernels.lanes import FLOAT, INDEX, WIDE, Lanes
-from langscape.kernels.maths import APART, FAST
+from langscape.kernels.maths import FAST
 
 BLOCK = 16
 """Columns of a block; a power of two."""
@@ -61,54 +60,6 @@ def cuts(n: int) -> np.ndarray:
     return np.unique(at)
 
 
-@njit(**FAST)
-def _both_2(p, u0, u1):
-    """A pair's part of Z, its attraction and its repulsion, from p and the differences."""
-    q = f32(1) / (f32(1) + u0 * u0 + u1 * u1)
-    a = p * q
-    r = q * q
-    return q, a * u0, a * u1, r * u0, r * u1
-
-
-@njit(**APART)
-def _few_2(P, y0, y1, A0, A1, R0, R1):
-    Z = 0.0
-    n, m = u64(P.shape[0]), u64(y0.size)
-    A0[:] = A1[:] = R0[:] = R1[:] = f32(0)
-    for i in range(u64(0), n, u64(4)):
-        # rows beyond the last lie away from everything
-        k = i + u64(1) if i + u64(1) < n else i
-        g = i + u64(2) if i + u64(2) < n else i
-        o = i + u64(3) if i + u64(3) < n else i
-        b0, b1 = y0[i], y1[i]
-        c0, c1 = (y0[k], y1[k]) if k > i else (f32(AWAY), f32(0))
-        d0, d1 = (y0[g], y1[g]) if g > i else (f32(AWAY), f32(0))
-        e0, e1 = (y0[o], y1[o]) if o > i else (f32(AWAY), f32(0))
-        z = f32(0)
-        for j in range(m):
-            x0, x1 = y0[j], y1[j]
-            q, a0, a1, r0, r1 = _both_2(P[i, j], x0 - b0, x1 - b1)
-            t, f0, f1, s0, s1 = _both_2(P[k, j], x0 - c0, x1 - c1)
-            z += q + t
-            a0, a1, r0, r1 = a0 + f0, a1 + f1, r0 + s0, r1 + s1
-            q, f0, f1, s0, s1 = _both_2(P[g, j], x0 - d0, x1 - d1)
-            a0, a1, r0, r1 = a0 + f0, a1 + f1, r0 + s0, r1 + s1
-            t, f0, f1, s0, s1 = _both_2(P[o, j], x0 - e0, x1 - e1)
-            z += q + t
-            A0[j] += a0 + f0
-            A1[j] += a1 + f1
-            R0[j] += r0 + s0
-            R1[j] += r1 + s1
-        Z += z
-    return Z - n
-
-
-@njit(**FAST)
-def forces_few(P, Y, A, R):
-    """Fill A and R, as wide as Y, in 2-D; return Z."""
-    return _few_2(P, Y[0], Y[1], A[0], A[1], R[0], R[1])
-
-
 def _weights(lanes: Lanes, apart: Sequence[Any], share: float, p: Any) -> tuple[Any, list[Any]]:
     """Of sixteen pairs their part of Z, and what the differences are multiplied by in each force.
 
@@ -122,6 +73,69 @@ def _weights(lanes: Lanes, apart: Sequence[Any], share: float, p: Any) -> tuple[
     counted = q if share == 1.0 else build.fmul(q, lanes.number(share))
     forces = [] if p is None else [build.fmul(p, counted)]
     return counted, [*forces, build.fmul(q, counted)]
+
+
+def _pointers(context: Any, build: Any, types_: Sequence[Any], args: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Where the data of contiguous arrays begin, None for what is None; and the width of the second, Y."""
+    arrays = [
+        None if t is types.none else context.make_array(t)(context, build, arg)
+        for t, arg in zip(types_, args, strict=True)
+    ]
+    width = build.extract_value(arrays[1].shape, 1)  # type: ignore[union-attr]
+    return [None if array is None else array.data for array in arrays], width
+
+
+def _all_rows(dims: int) -> Any:
+    """The inner loop of `forces_few` as code for so many dimensions."""
+
+    @intrinsic
+    def columns(typingctx, P, Y, A, R, n, j):
+        """What all n rows do to the block of columns from j on, into A and R; their part of Z."""
+        signature = f32(P, Y, A, R, types.uint64, types.uint64)
+
+        def code(context, build, signature, args):
+            lanes = Lanes(build, BLOCK)
+            (p, y, *into), m = _pointers(context, build, signature.args[:4], args[:4])
+            n, j = args[4:6]
+            line = [build.mul(INDEX(d), m) for d in range(dims)]
+            here = [lanes.load(y, build.add(start, j)) for start in line]
+
+            def against(i: Any, sums: list[Any]) -> list[Any]:
+                z, *sums = sums
+                places = [build.load(build.gep(y, [build.add(start, i)])) for start in line]
+                apart = [build.fsub(a, lanes.everywhere(b)) for a, b in zip(here, places, strict=True)]
+                part, forces = _weights(lanes, apart, 1.0, lanes.load(p, build.add(build.mul(i, m), j)))
+                products = [(force, u) for force in forces for u in apart]
+                added = [lanes.times_plus(*both, sum_) for both, sum_ in zip(products, sums, strict=True)]
+                return [build.fadd(z, part), *added]
+
+            z, *sums = lanes.loop(INDEX(0), n, 1, [lanes.number(0.0)] * (1 + 2 * dims), against)
+            for c, sum_ in enumerate(sums):
+                lanes.store(sum_, into[c // dims], build.add(line[c % dims], j))
+            return lanes.sum(z)
+
+        return signature, code
+
+    return columns
+
+
+_columns_2, _columns_3, _columns_4 = (_all_rows(dims) for dims in (2, 3, 4))
+
+
+@njit(**FAST)
+def forces_few(P, Y, A, R):
+    """Fill A and R, as wide as Y; return Z."""
+    dims, m = Y.shape
+    n = P.shape[0]
+    z = 0.0
+    for j in range(0, m, BLOCK):
+        if dims == 2:
+            z += _columns_2(P, Y, A, R, n, j)
+        elif dims == 3:
+            z += _columns_3(P, Y, A, R, n, j)
+        else:
+            z += _columns_4(P, Y, A, R, n, j)
+    return z - n
 
 
 def _two_rows(dims: int, pulls: bool) -> Any:
@@ -139,13 +153,7 @@ def _two_rows(dims: int, pulls: bool) -> Any:
 
         def code(context, build, signature, args):
             lanes = Lanes(build, width)
-            kinds = enumerate(signature.args[:5])
-            arrays = [
-                None if t is types.none else context.make_array(t)(context, build, args[at])
-                for at, t in kinds
-            ]
-            p, y, *into, columns = (None if array is None else array.data for array in arrays)
-            m = build.extract_value(arrays[1].shape, 1)
+            (p, y, *into, columns), m = _pointers(context, build, signature.args[:5], args[:5])
             line = [build.mul(INDEX(d), m) for d in range(sums_of_a_row)]
             numbers = args[5:7]
             missing = build.icmp_unsigned("==", *numbers)
