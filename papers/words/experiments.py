@@ -67,15 +67,19 @@ IRIS_PERPLEXITY, SHOWN_PERPLEXITY, INSERT_PERPLEXITY = 15, 25, 35
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run: ten perplexities, three seeds and two starts, or a first look."""
+    """How much is run: ten perplexities, three seeds and two starts, or a first look.
+
+    Insertion has more seeds: on sixty words, what it is behind t-SNE by differs by a point between seeds.
+    """
 
     perplexities: Sequence[int] = tuple(range(5, 51, 5))
     seeds: Sequence[int] = (0, 1, 2)
+    insertion_seeds: Sequence[int] = tuple(range(15))
     starts: Sequence[str] = ("pca", "random")
     schedules: Sequence[str] = tuple(SCHEDULES)
 
 
-QUICK = Plan(perplexities=(5, 25, 50), seeds=(0,), starts=("pca",))
+QUICK = Plan(perplexities=(5, 25, 50), seeds=(0,), insertion_seeds=(0,), starts=("pca",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,7 @@ class Results:
 
     def new_words(self, *key: Any) -> dict[str, float]:
         """Mean and deviation over the new words of each figure; the median of these over the seeds."""
-        tables: list[Table] = [self.found[*key, seed] for seed in self.plan.seeds]
+        tables: list[Table] = [self.found[*key, seed] for seed in self.plan.insertion_seeds]
         said: dict[str, float] = {}
         for name in ("local", "counted", "global"):
             said[name] = float(np.median([table[name].mean() for table in tables]))
@@ -169,7 +173,7 @@ def _schedules(plan: Plan, X: str, iris: str) -> dict[Key, Recipe]:
 
 def _insertions(plan: Plan, X: str, new: str, kind: str, methods: Sequence[str]) -> dict[Key, Recipe]:
     tasks: dict[Key, Recipe] = {}
-    for method, start, seed in product(methods, plan.starts, plan.seeds):
+    for method, start, seed in product(methods, plan.starts, plan.insertion_seeds):
         same = {**METHODS[method], "perplexity": INSERT_PERPLEXITY, "initial": start, "seed": seed}
         for name, settings in INSERTIONS.items():
             inputs = {"X": X, "map": _map(X, **same), "new": new}

@@ -199,7 +199,12 @@ def _second_part(
 
 def _lead(results: Results, stuff: Material) -> str:
     count = len(results.plan.seeds)
-    seeds = "Figures are of one seed." if count == 1 else f"Figures are medians of {count} seeds."
+    more = len(results.plan.insertion_seeds)
+    seeds = (
+        "Figures are of one seed."
+        if count == 1
+        else f"Figures are medians of {count} seeds, those of insertion of {more}."
+    )
     return (
         "The tables and figures of document 002 (C. Claassen, Improving t-SNE for applications on word "
         f"embedding data in text mining, 2020), made again on Iris and on {stuff.said}. {seeds}"

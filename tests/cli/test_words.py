@@ -107,10 +107,13 @@ def test_landmarks_carry_all_other_words(folder):
             sample,
             "--workers",
             "0",
+            "--theta",
+            "0.05",
             "-o",
             "big.parquet",
         )
         big = read_map(folder / "big.parquet")
+        assert big.settings["insertion"]["theta"] == 0.05
         assert len(big) == 5000
         assert big.quality["rows"] == 1000
         assert any("of the 600 landmarks" in note for note in big.notes)

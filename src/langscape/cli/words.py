@@ -61,6 +61,10 @@ def words(
         None, min=0, help="With --landmarks: worker processes; one per core if left out."
     ),
     cluster: str = typer.Option(None, help="With --landmarks: a Dask scheduler (tcp://…), or local."),
+    theta: float = typer.Option(
+        0.3,
+        help="With --landmarks: what the least similar of ten neighbours weighs, the most similar being 1.",
+    ),
     color: str = typer.Option(None, help="Colour by this column; group if there is one."),
     out: list[Path] = OUT,
 ) -> None:
@@ -88,7 +92,7 @@ def words(
             raise SettingsError("--landmarks maps a whole file; it does not go with --words or --limit")
         inputs["vectors"] = Recipe("vectors.pack", {}, {"vectors": vectors})
         base = Recipe("words.map", {**settings, "landmarks": landmarks, "sample": sample}, inputs)
-        made = _with_everything(base, vectors, workers, cluster)
+        made = _with_everything(base, vectors, theta, workers, cluster)
     else:
         if list_ is not None:
             inputs["list"] = list_
@@ -200,14 +204,16 @@ def _free(path: Path) -> Path:
     return path.with_name(f"{path.stem}.stopped{path.suffix}") if path.exists() else path
 
 
-def _with_everything(base: Recipe, vectors: Path, workers: int | None, cluster: str | None) -> Map:
+def _with_everything(
+    base: Recipe, vectors: Path, theta: float, workers: int | None, cluster: str | None
+) -> Map:
     """The landmarks' map with every other word placed on it, by a sweep that can be gone on with."""
     from langscape.run import Store
     from langscape.run.bulk import as_map, insertion
 
     store = Store()
     with bar("landmarks") as progress:
-        sweep = insertion(base, vectors, store=store, progress=progress)
+        sweep = insertion(base, vectors, store=store, progress=progress, theta=theta)
     with bar("insert words") as progress:
         report = sweep.run(workers=workers, cluster=cluster, progress=progress)
     if report.failed:
