@@ -212,6 +212,13 @@ def read_until(terminal, words):
     return said
 
 
+def test_the_demo_inserts_words_that_its_map_does_not_have():
+    from langscape.cli.demo import INSERTED
+
+    assert not set(INSERTED) & set(samples.groups().words)
+    assert set(INSERTED) <= set(samples.words().words)
+
+
 def test_notes_that_a_map_had_before_are_not_said_again(capsys):
     from langscape.cli.outputs import summary
     from langscape.data import Items, Map
