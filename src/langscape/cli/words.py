@@ -50,7 +50,7 @@ def words(
     init: str = typer.Option(
         "pca", help="pca, random, mds, mds-angular, spectral, or an earlier map (.parquet)."
     ),
-    dims: int = typer.Option(2, help="2, 3 or 4; pictures and pages show 2 or 3."),
+    dims: int = typer.Option(2, help="2, 3 or 4; of 4 axes, a picture shows two."),
     steps: int = typer.Option(1000, help="Steps in all, 250 of them exaggerated."),
     late: float = typer.Option(
         1.0, help="Late exaggeration over the last 250 steps; 1 is none, 12 destroys a map."
