@@ -105,9 +105,7 @@ def test_bulk_insertion_places_every_word_where_one_call_does(
     folder = sweep.dataset(tmp_path / "placed")
     rows = duckdb.sql(f"select * from '{folder}/*.parquet'").fetchnumpy()
     everything = read_vectors(vectors)
-    expected = insert(
-        store.run(base), everything.matrix[400:], everything.words[400:], neighbours=8, theta=0.05
-    )
+    expected = insert(store.run(base), everything.matrix[400:], everything.words[400:], neighbours=8)
     assert list(rows["label"]) == list(expected.labels)
     np.testing.assert_array_equal(rows["x"], expected.xy[:, 0])
     np.testing.assert_array_equal(rows["y"], expected.xy[:, 1])

@@ -114,7 +114,8 @@ def summary(made: Map, known: Sequence[str] = ()) -> None:
     if len(made.kls) > 1:
         said.append(f"best of {len(made.kls)}, {made.kls.min():z.4f} to {made.kls.max():z.4f}")
     if "local" in figures:
-        said.append(f"local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
+        before = "before insertion " if "before" in figures else ""
+        said.append(f"{before}local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
         said.append(f"global {figures['global']:z.3f}")
     if figures.get("inserted"):
         said.append(

@@ -187,7 +187,10 @@ def measure(
 
 
 def _run(recipe: Recipe, title: str, out: list[Path]) -> Map:
-    """The recipe's result, from the store if it is there; what stood at Ctrl-C is written all the same."""
+    """The recipe's result, from the store if it is there; what stood at Ctrl-C is written all the same.
+
+    Files that are there already stay as they are: a finished map is worth more than one that was stopped.
+    """
     from langscape.run import Store
 
     try:
@@ -196,8 +199,13 @@ def _run(recipe: Recipe, title: str, out: list[Path]) -> Map:
     except Cancelled as stopped:
         if stopped.partial is None or not out:
             raise Cancelled(f"{stopped}; nothing was kept") from None
-        deliver(stopped.partial, out, title=title)
+        deliver(stopped.partial, [_free(path) for path in out], title=title)
         raise Cancelled(f"{stopped}; the map as it stood is in the files above") from None
+
+
+def _free(path: Path) -> Path:
+    """The path itself, or where a file is there a name beside it that says the map was stopped."""
+    return path.with_name(f"{path.stem}.stopped{path.suffix}") if path.exists() else path
 
 
 def _with_everything(base: Recipe, vectors: Path, workers: int | None, cluster: str | None) -> Map:
@@ -212,7 +220,7 @@ def _with_everything(base: Recipe, vectors: Path, workers: int | None, cluster: 
         report = sweep.run(workers=workers, cluster=cluster, progress=progress)
     if report.failed:
         show(report)  # says what failed, and ends with exit code 1
-    return as_map(sweep, store.run(base))
+    return as_map(sweep, store.run(base), vectors, store)
 
 
 def _check_start(init: str) -> None:

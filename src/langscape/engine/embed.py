@@ -27,6 +27,10 @@ Engine = Literal["auto", "exact", "grid"]
 Shape = Literal["contexts", "diagonal", "full"]
 
 
+COLLAPSED = 1e-3
+"""A map that is no wider than this shows nothing: a neighbour's force changes over a width of 1."""
+
+
 def embed(
     affinities: Affinities,
     dims: int = 2,
@@ -181,7 +185,7 @@ def _starts(
 
 
 def _check(one: Affinities) -> None:
-    """A joint P is square, finite, sums to 1: what every engine relies on, checked once."""
+    """A joint P is square, finite, symmetric, sums to 1: what every engine relies on, checked once."""
     P = one.P
     n = len(one)
     if P.shape != (n, n):
@@ -195,6 +199,18 @@ def _check(one: Affinities) -> None:
         raise DataError("P holds NaN or infinity")
     if abs(total - 1.0) > 1e-3:
         raise DataError(f"P sums to {total:.6g}, not 1; make it with affinity.precomputed, which normalises")
+    entries = P if isinstance(P, np.ndarray) else P.data
+    if entries.min(initial=0.0) < 0:
+        raise DataError(f"P holds a negative entry, {entries.min():.4g}; probabilities are 0 or more")
+    if (own := float(np.abs(P.diagonal()).max())) > 1e-6 / n:
+        raise DataError(
+            f"P holds {own:.4g} on its diagonal; an item is not its own neighbour, so 0 is expected"
+        )
+    rows, columns = (np.asarray(P.sum(axis=axis, dtype=np.float64)).ravel() for axis in (1, 0))
+    if np.abs(rows - columns).max() > 1e-4 * rows.max():
+        raise DataError(
+            "P is not symmetric; make it with affinity.precomputed, which joins P and its transpose"
+        )
 
 
 def _diverged(schedule: Schedule) -> SettingsError:
@@ -238,6 +254,8 @@ def _map(
     }
     if at_least is not None:
         settings["at_least"] = list(at_least)
+    if np.ptp(best.xy, axis=0).max() < COLLAPSED:
+        notes = (*notes, "all items lie on one place: they are alike, are neighbours of all alike, or started there")
     return Map(
         best.xy,
         one.items,
@@ -264,6 +282,8 @@ def _cancelled(
     said = f"stopped after {stopped.step} of {schedule.steps} steps"
     if len(problems) > 1:
         return Cancelled(f"{said} of {len(problems)} maps; nothing was kept")
+    if not stopped.step:
+        return Cancelled(said)
     landings = [*landed[running], *stopped.landings]
     best = min(landings, key=lambda landing: landing.kl)
     partial = Map(
@@ -271,7 +291,9 @@ def _cancelled(
         problems[0].items,
         kl=best.kl,
         history=best.history,
-        settings={**problems[0].made},
+        settings={**problems[0].made, "schedule": schedule.settings(), "stopped": stopped.step},
+        vectors=problems[0].vectors,
+        metric=problems[0].metric,
         notes=(said,),
     )
     return Cancelled(f"{said} at KL {best.kl:.4f}", partial=partial)

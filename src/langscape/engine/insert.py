@@ -19,6 +19,7 @@ from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder
+from langscape.metrics.figure import known_mean
 
 CHUNK = 4096
 """New items placed at a time: memory stays bounded however many there are."""
@@ -331,11 +332,12 @@ def _grown(
     columns["nearest"] = np.array(nearest, dtype=object)
     per_point = {name: _extended(values, m) for name, values in base.per_point.items()}
     blank = np.full(n, np.nan)
-    figures: dict[str, float] = {"inserted": float(m)}
+    # the other figures stay those of the map before
+    figures: dict[str, float] = {"inserted": float(m), "before": base.quality.get("before", float(n))}
     for name, values in (("local", placed.local), ("global", placed.global_)):
         if len(values):
             per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
-            figures[f"inserted_{name}"] = float(np.nanmean(values))
+            figures[f"inserted_{name}"] = known_mean(values)
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),

@@ -20,7 +20,8 @@ def judge(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Local and global quality of each placed point (document 002, section 4.3), as two (m,) arrays.
 
-    Local: the share of its 25 nearest items that are nearest on the map too; where there are very many
+    Local: the share of its 25 nearest items that are nearest on the map too (of a quarter of the items, where
+    they are fewer than a hundred: most would be near by chance); where there are very many
     points, these are looked for in nearby cells and 95 % of them found. Global: the rank correlation of
     its distances to at most a thousand items, spread evenly over the map's rows.
     """
@@ -30,9 +31,9 @@ def judge(
 
     m, n = len(new), len(xy)
     local, global_ = np.full(m, np.nan), np.full(m, np.nan)
-    k = min(_LOCAL_K, n - 1)
-    if k < 1 or not m:
+    if n < 2 or not m:
         return local, global_
+    k = min(_LOCAL_K, max(n // 4, 1))
     high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
     low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))

@@ -115,3 +115,9 @@ class Stability:
     def __str__(self) -> str:
         maps, n = self.aligned.shape[:2]
         return f"stability: spread {self.mean:.3f} ± {self.sd:.3f} of the radius ({maps} maps, {n:,} points)"
+
+
+def known_mean(values: np.ndarray) -> float:
+    """The mean of what is not NaN; NaN, and no warning, where there is nothing."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -10,6 +10,8 @@ import numpy as np
 
 from langscape.data import Items, Map, Progress
 from langscape.errors import SettingsError
+from langscape.metrics.figure import known_mean
+from langscape.run.large_quality import large_quality
 from langscape.run.packing import packed_rows
 from langscape.run.recipe import Recipe
 from langscape.run.results import Table
@@ -29,7 +31,7 @@ def insertion(
     """The sweep that places every word of `vectors` on the map `base`; run it, then take its `dataset`.
 
     The vectors are first packed (once) so that a task reads only its own rows. `settings` are those of
-    `insert`: weighting, p, theta (0.05 here), neighbours, method. The first part holds the map's own words.
+    `insert`: weighting, p, theta, neighbours, method. The first part holds the map's own words.
     """
     if not isinstance(chunk, int) or chunk < 1:
         raise SettingsError(f"chunk is {chunk!r}; expected how many words a task places, 1 or more")
@@ -45,36 +47,52 @@ def insertion(
     return Sweep(tasks, store=store, title="insert words")
 
 
-def as_map(sweep: Sweep, base: Map) -> Map:
+def as_map(sweep: Sweep, base: Map, vectors: str | Path, store: Store | None = None) -> Map:
     """The places of a finished insertion as one map: the base's own words first, then the others.
 
-    Vectors are left out, so that a million words stay small.
+    Vectors are left out, so that a million words stay small. Its figures are of a thousand words among all.
     """
-    return joined([table for _, table in sweep.results()], base)
+    store = store or Store()
+    packed = store.make(store.name(Recipe("vectors.pack", {}, {"vectors": Path(vectors)})))
+    assert packed.path is not None
+    return joined([table for _, table in sweep.results()], base, packed.path)
 
 
-def joined(parts: Sequence[Table], base: Map) -> Map:
-    """Parts of `words.places` and `words.place` as one map; the first part is the base's own words."""
+def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
+    """Parts of `words.places` and `words.place` as one map; the first part is the base's own words.
+
+    `packed` holds the vectors of all of them.
+    """
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
-    return Map(
+    odd = int(columns["dissimilar"].sum())
+    made = Map(
         np.column_stack([columns["x"], columns["y"]]).astype(np.float32),
         Items(columns["label"].tolist(), items),
         kl=base.kl,
         kls=base.kls,
         history=base.history,
         settings={**base.settings, "insertion": parts[-1].facts.get("settings", {})},
-        quality={
-            **base.quality,
-            "inserted": float(inserted.sum()),
-            "inserted_local": float(np.nanmean(columns["local"][inserted])),
-            "inserted_global": float(np.nanmean(columns["global"][inserted])),
-        },
         per_point={name: columns[name] for name in ("local", "global")},
         metric=base.metric,
         notes=(
             *base.notes,
-            f"{int(columns['dissimilar'].sum()):,} inserted words are unlike everything on the map",
+            *([f"{odd:,} inserted words are unlike everything on the map"] if odd else []),
+            f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
         ),
     )
+    figures = {
+        "inserted": float(inserted.sum()),
+        "inserted_local": known_mean(columns["local"][inserted]),
+        "inserted_global": known_mean(columns["global"][inserted]),
+    }
+    return made.but(quality={**large_quality(made, packed), **figures})
+
+
+def _of_landmarks(base: Map) -> str:
+    said = f"the KL is of the {len(base):,} landmarks"
+    if "local" not in base.quality:
+        return said
+    local, order = base.quality["local"], base.quality["global"]
+    return f"{said}, whose own map had local {100 * local:.1f} % and global {order:z.3f}"

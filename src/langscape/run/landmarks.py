@@ -8,7 +8,7 @@ import numpy as np
 
 from langscape.data import Progress
 from langscape.errors import SettingsError
-from langscape.run.packing import packed_rows, read_packed
+from langscape.run.packing import packed_notes, packed_rows, read_packed
 from langscape.sources import Vectors
 
 SAMPLES = ("frequency", "random", "kmeans")
@@ -29,6 +29,11 @@ def landmarks(path: Path, count: int, sample: str, seed: int, progress: Progress
         raise SettingsError(
             f"{count:,} landmarks were asked for, but there are {rows:,} words; ask for fewer"
         )
+    chosen = _chosen(path, count, sample, seed, rows)
+    return Vectors(chosen.words, chosen.matrix, notes=packed_notes(path))
+
+
+def _chosen(path: Path, count: int, sample: str, seed: int, rows: int) -> Vectors:
     if sample == "frequency":
         return Vectors(*read_packed(path, 0, count))
     rng = np.random.default_rng(seed)

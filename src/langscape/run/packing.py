@@ -40,7 +40,7 @@ def pack(source: Path, target: Path, progress: Progress | None = None) -> None:
         while piece := words.read(1 << 22):
             file.write(piece)
         file.seek(0)
-        file.write(_header(len(gather.ends), gather.dim, gather.ends[-1]))
+        file.write(_header(len(gather.ends), gather.dim, gather.ends[-1], gather.reports()))
 
 
 def packed_rows(path: Path) -> int:
@@ -49,6 +49,14 @@ def packed_rows(path: Path) -> int:
 
     with safe_open(path, framework="numpy") as file:
         return file.get_slice("vectors").get_shape()[0]
+
+
+def packed_notes(path: Path) -> tuple[str, ...]:
+    """What was said of the vectors when they were packed: rows left out, words repeated."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        return tuple(json.loads((file.metadata() or {}).get("notes", "[]")))
 
 
 def read_packed(path: Path, first: int, count: int) -> tuple[list[str], np.ndarray]:
@@ -95,7 +103,11 @@ class _ToFile(Gather):
         usable: list[bool] = np.isfinite(rows).all(axis=1).tolist()  # type: ignore[assignment]
         keep: list[int] = []
         for i, word in enumerate(words):
-            if usable[i] and word not in self._seen:
+            if word in self._seen:
+                self.repeated.add(word)
+            elif not usable[i]:
+                self.unfinished.add(word)
+            else:
                 self._seen.add(word)
                 keep.append(i)
         if not keep:
@@ -109,12 +121,13 @@ class _ToFile(Gather):
             self.ends.append(self._end)
 
 
-def _header(rows: int, dim: int, text: int) -> bytes:
+def _header(rows: int, dim: int, text: int, notes: Sequence[str]) -> bytes:
     size = rows * dim * 4
     after = size + 8 * rows
     header = {
         "vectors": {"dtype": "F32", "shape": [rows, dim], "data_offsets": [0, size]},
         "ends": {"dtype": "I64", "shape": [rows], "data_offsets": [size, after]},
         "words": {"dtype": "U8", "shape": [text], "data_offsets": [after, after + text]},
+        "__metadata__": {"notes": json.dumps([note[:300] for note in notes[:4]])},
     }
     return (_HEADER - 8).to_bytes(8, "little") + json.dumps(header).encode().ljust(_HEADER - 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from langscape.run import (  # noqa: F401  register their steps
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
 
+if TYPE_CHECKING:
+    from langscape.sources import Vectors
+
 INSERTION = {"weighting": "power", "p": None, "theta": 0.3, "neighbours": 10, "method": "median"}
-# many new words are each other's neighbours too: then it is better to lie nearer to the most similar one
-MANY = {**INSERTION, "theta": 0.05}
 
 
 @step(
@@ -102,6 +103,9 @@ def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
     if not chosen:
         raise DataError("no words are named for insertion; give words, or a list of them")
     base = read_map(inputs["map"])
+    known = base.vectors
+    if known is None:
+        known = _vectors_of(base, read_vectors(inputs["vectors"], base.labels, progress=progress))
     vectors, notes = read_vectors(inputs["vectors"], chosen, progress=progress), []
     on_map = set(base.labels)
     if there := [word for word in vectors.words if word in on_map]:
@@ -110,11 +114,23 @@ def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
             raise DataError(f"{notes[0]}, so there is nothing to insert; name other words")
         vectors = vectors.rows(i for i, word in enumerate(vectors.words) if word not in on_map)
     how = {name: settings[name] for name in INSERTION}
-    made = insert(base, vectors.matrix, vectors.words, progress=progress, **how)
+    made = insert(base, vectors.matrix, vectors.words, base_vectors=known, progress=progress, **how)
     return made.but(notes=(*notes, *made.notes, *vectors.notes))
 
 
-@step("vectors.pack", version=1, defaults={})
+def _vectors_of(base: Map, read: Vectors) -> np.ndarray:
+    """The vectors of a map that was saved without, in its order."""
+    row = {word: i for i, word in enumerate(read.words)}
+    missing = [word for word in base.labels if word not in row]
+    if missing:
+        raise DataError(
+            f"the map was saved without its vectors, and {len(missing):,} of its {len(base):,} words are "
+            f"not in the file given ({', '.join(missing[:5])}); give the vectors it was made from"
+        )
+    return read.matrix[[row[word] for word in base.labels]]
+
+
+@step("vectors.pack", version=2, defaults={})
 def vectors_pack(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Writes:
     """Input `vectors`: the same rows in a file of which any part can be read alone."""
     from langscape.run.packing import pack
@@ -132,7 +148,7 @@ def words_usual(
     return {"threshold": least_similar(_vectors(_base(*_named(inputs["map"]))))}
 
 
-@step("words.place", version=3, defaults={**MANY, "first": 0, "count": 20_000})
+@step("words.place", version=3, defaults={**INSERTION, "first": 0, "count": 20_000})
 def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Inputs `map`, `vectors` (packed), `usual`: places for `count` rows from `first`, as a table.
 
@@ -199,7 +215,7 @@ def gather(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     return {"parts": sorted(inputs)}
 
 
-@step("words.rest", version=3, defaults={**MANY, "chunk": 20_000})
+@step("words.rest", version=3, defaults={**INSERTION, "chunk": 20_000})
 def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map`, `vectors` (packed), `usual`: the map with every other word of the vectors placed on it.
 
@@ -215,7 +231,7 @@ def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress
         part = {**how, "first": first, "count": settings["chunk"]}
         parts.append(words_place(part, inputs, _ignore))
         progress(Step(min(first + settings["chunk"], rows), rows, "insert words"))
-    return joined(parts, base)
+    return joined(parts, base, inputs["vectors"])
 
 
 def _ignore(step: Step) -> None:

@@ -45,8 +45,8 @@ class Gather:
         self._chosen, self._groups, self._progress = words, groups, progress
         self._row: dict[str, int] = {}
         self._matrix = np.empty((0, 0), np.float32)
-        self._repeated = _Counted()
-        self._unfinished = _Counted()
+        self.repeated = _Counted()
+        self.unfinished = _Counted()
         self._undecoded = _Counted()
 
     def expect(self, rows: int, dim: int) -> None:
@@ -79,9 +79,9 @@ class Gather:
         start, index, keep = len(self._row), self._row, []
         for i, (word, usable) in enumerate(zip(words, finite, strict=True)):
             if word in index:
-                self._repeated.add(word)
+                self.repeated.add(word)
             elif not usable:
-                self._unfinished.add(word)
+                self.unfinished.add(word)
             else:
                 index[word] = start + len(keep)
                 keep.append(i)
@@ -95,27 +95,32 @@ class Gather:
 
     def finish(self) -> Vectors:
         """What was read, as `Vectors`, with the counted reports in its notes."""
-        if not self._row and self._unfinished.count:
+        if not self._row and self.unfinished.count:
             raise FileError(
                 f"{self.path}: every row that was read holds NaN or infinity; "
                 "the file is damaged or of another format"
             )
         if not self._row and self._chosen is None:
             raise FileError(f"{self.path} holds no words")
-        notes = list(self.notes)
-        for counted, said in (
-            (self._repeated, "repeated words: the first row of each was kept"),
-            (self._unfinished, "rows with NaN or infinity were left out"),
-            (self._undecoded, "words are not valid UTF-8: the bad bytes are shown as \\x.."),
-        ):
-            if counted.count:
-                notes.append(f"{counted.count} {said} ({counted})")
+        notes = self.reports()
         self._matrix.resize((len(self._row), self._matrix.shape[1]), refcheck=False)
         matrix = self._matrix
         matrix.flags.writeable = False
         if self._chosen is None:
             return Vectors(tuple(self._row), matrix, notes=tuple(notes))
         return self._choose(self._chosen, matrix, notes)
+
+    def reports(self) -> list[str]:
+        """The notes, and what was counted on the way."""
+        notes = list(self.notes)
+        for counted, said in (
+            (self.repeated, "repeated words: the first row of each was kept"),
+            (self.unfinished, "rows with NaN or infinity were left out"),
+            (self._undecoded, "words are not valid UTF-8: the bad bytes are shown as \\x.."),
+        ):
+            if counted.count:
+                notes.append(f"{counted.count} {said} ({counted})")
+        return notes
 
     def _choose(self, chosen: Sequence[str], matrix: np.ndarray, notes: list[str]) -> Vectors:
         matches = match_words(chosen, self._row)

@@ -17,7 +17,7 @@ FEW = 10
 """Items below which t-SNE finds no neighbourhoods worth the name."""
 
 # Entries of Map.quality that say how the others were measured.
-_HOW = {"k", "rows", "kl"}
+_HOW = {"k", "rows", "kl", "before"}
 
 
 # Three entries of which one figure is made.
@@ -83,8 +83,11 @@ def _figure(name: str, value: float, quality: Mapping[str, Any], n: int) -> Trus
         shown += f" ± {100 * sd:.1f}" if share else f" ± {sd:.3f}"
     label, meaning = _MEANINGS.get(name, (name.replace("_", " "), ""))
     meaning = meaning.format(k=k)
-    rows = quality.get("rows", n)
-    if meaning and name in _SAMPLED and rows < n:
+    whole = quality.get("before", n)
+    rows = quality.get("rows", whole)
+    if meaning and name in _SAMPLED and "before" in quality:
+        meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
+    elif meaning and name in _SAMPLED and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
     return {"name": name, "label": label, "brief": brief, "shown": shown, "meaning": meaning}
 
