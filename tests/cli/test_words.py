@@ -118,6 +118,8 @@ def test_landmarks_carry_all_other_words(folder):
         )
         big = read_map(folder / "big.parquet")
         assert len(big) == 5000
+        assert big.quality["rows"] == 1000
+        assert any("of the 600 landmarks" in note for note in big.notes)
         assert big.items.columns["inserted"].sum() == 4400
         assert sorted(big.labels) == sorted(samples.words().words)
 
@@ -196,6 +198,16 @@ def test_control_c_keeps_the_map_as_it_stood(folder):
         os.close(ours)
     assert "as it stood" in " ".join(said.decode().split())
     assert read_map(folder / "part.parquet").xy.shape == (600, 2)
+    assert read_map(folder / "part.parquet").vectors is not None
+
+
+def test_a_stopped_map_does_not_take_the_place_of_a_finished_one(tmp_path):
+    from langscape.cli.words import _free
+
+    there = tmp_path / "map.parquet"
+    assert _free(there) == there
+    there.write_text("finished")
+    assert _free(there) == tmp_path / "map.stopped.parquet"
 
 
 def read_until(terminal, words):

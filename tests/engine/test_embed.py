@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
 from langscape.engine.initial import start
@@ -127,6 +128,10 @@ def test_wide_magnitudes_have_a_map_without_nan():
         (np.full((4, 4), 0.1), "sums to 1.6"),
         (np.full((4, 5), 0.05), "square"),
         (np.full((4, 4), np.nan), "NaN"),
+        (np.full((4, 4), 1 / 16), "diagonal"),
+        (np.triu(np.full((4, 4), 1 / 6), 1), "not symmetric"),
+        ((np.ones((4, 4)) - np.eye(4) - 7 * np.eye(4)[::-1]) / -16, "negative"),
+        (csr_array(np.triu(np.full((4, 4), 1 / 6), 1)), "not symmetric"),
     ],
 )
 def test_a_p_that_is_no_joint_distribution_is_refused(P, said):

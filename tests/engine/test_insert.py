@@ -234,6 +234,24 @@ def test_columns_of_the_old_items_are_empty_for_the_new(base, new):
     assert set(grown["group"][n:]) == {""}
 
 
+def test_of_a_small_map_a_quarter_of_the_items_counts_as_near():
+    X = rng.normal(size=(40, 6))
+    small = embed(affinity.points(X, 8), schedule=Schedule(steps=300))
+    grown = insert(small, X[:1] + 0.1)
+    far = ((X - X[0] - 0.1) ** 2).sum(1)
+    near = ((small.xy - grown.xy[-1]) ** 2).sum(1)
+    both = np.intersect1d(np.argsort(far)[:10], np.argsort(near)[:10])
+    assert grown.per_point["local"][-1] == pytest.approx(len(both) / 10)
+    assert grown.quality["before"] == 40
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_map_of_one_place_has_no_order_to_keep():
+    alike = embed(affinity.points(np.ones((30, 4)), 5))
+    assert any("one place" in note for note in alike.notes)
+    assert np.isnan(insert(alike, np.ones((1, 4))).quality["inserted_global"])
+
+
 def test_nothing_to_insert_gives_the_map_back(base):
     assert np.array_equal(insert(base, np.empty((0, 100))).xy, base.xy)
 

@@ -8,9 +8,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from langscape import affinity, insert
+from langscape import affinity, insert, metrics
+from langscape.data import Items, Map
 from langscape.engine import Schedule, embed
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.run import large_quality
 from langscape.run.bulk import insertion
 from langscape.run.packing import pack, packed_rows, read_packed
 from langscape.run.recipe import Recipe
@@ -130,6 +132,55 @@ def test_only_tables_and_maps_make_a_dataset_and_failure_leaves_no_folder(
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
     with pytest.raises(SettingsError, match="chunk is 0"):
         insertion(tmp_path / "map.parquet", tmp_path / "v.bin", store=store, chunk=0)
+
+
+def test_figures_read_part_by_part_are_those_of_the_metrics(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_quality, "_PART", 300)
+    monkeypatch.setattr(large_quality, "_ROWS", 10_000)  # more than there are: all
+    pack(vectors, tmp_path / "packed")
+    read = read_vectors(vectors)
+    order = np.random.default_rng(0).permutation(len(read))[:1200]  # a map in another order, of some words
+    X = read.matrix[order]
+    for metric in ("euclidean", "cosine"):
+        made = Map(X[:, :2].copy(), Items([read.words[i] for i in order]), metric=metric)
+        found = large_quality.large_quality(made, tmp_path / "packed")
+        wanted, _ = metrics.quality(X, made.xy, metric=metric)
+        assert found["rows"] == wanted["rows"] == 1200
+        for name in ("local", "local_sd", "global", "global_sd"):
+            assert found[name] == pytest.approx(wanted[name], abs=2e-4), (metric, name)
+
+
+def test_rows_that_were_left_out_in_packing_are_named_on_the_map(store: Store, tmp_path: Path) -> None:
+    sample = samples.words().rows(range(60))
+    lines = [
+        f"{word} {' '.join(map(str, row))}" for word, row in zip(sample.words, sample.matrix, strict=True)
+    ]
+    again = lines[3].replace(lines[3].split()[1], "nan")
+    path = tmp_path / "v.txt"
+    path.write_text("\n".join([*lines, lines[5], "odd" + again[again.index(" ") :]]))
+    packed = Recipe("vectors.pack", {}, {"vectors": path})
+    settings = {"landmarks": 20, "perplexity": 5, "schedule": QUICK}
+    made = store.run(Recipe("words.map", settings, {"vectors": packed}))
+    assert [note.split(" (")[0] for note in made.notes[:2]] == [
+        "1 repeated words: the first row of each was kept",
+        "1 rows with NaN or infinity were left out",
+    ]
+
+
+def test_a_map_saved_without_vectors_takes_them_from_the_file(
+    store: Store, vectors: Path, base: Recipe, tmp_path: Path
+) -> None:
+    made = store.run(base)
+    bare = made.save(tmp_path / "bare.parquet", vectors=False)
+    words = read_vectors(vectors).words[500:503]
+    grown = store.run(Recipe("words.insert", {"words": list(words)}, {"map": bare, "vectors": vectors}))
+    plainly = insert(made, read_vectors(vectors, words).matrix, words)
+    np.testing.assert_array_equal(grown.xy, plainly.xy)
+    other = write_vectors(tmp_path / "other.bin", samples.words().rows(range(300, 600)))
+    with pytest.raises(DataError, match="300 of its 400 words are not in the file"):
+        store.run(Recipe("words.insert", {"words": list(words)}, {"map": bare, "vectors": other}))
 
 
 def test_a_map_saved_without_vectors_says_what_is_missing(

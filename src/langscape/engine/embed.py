@@ -255,7 +255,10 @@ def _map(
     if at_least is not None:
         settings["at_least"] = list(at_least)
     if np.ptp(best.xy, axis=0).max() < COLLAPSED:
-        notes = (*notes, "all items lie on one place: they are alike, are neighbours of all alike, or started there")
+        notes = (
+            *notes,
+            "all items lie on one place: they are alike, are neighbours of all alike, or started there",
+        )
     return Map(
         best.xy,
         one.items,
