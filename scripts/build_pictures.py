@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from langscape import affinity, embed, insert, sources, views
+from langscape.cli.demo import INSERTED, TITLE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,12 +37,12 @@ ROOMS = {
 
 
 def words() -> None:
-    """The map of the README: sample words, five of them inserted."""
+    """The map of the README: the sample words of `langscape demo`, and the words it inserts."""
     listed = sources.samples.words(groups_only=True)
-    more = sources.samples.words().take(["money", "music", "king", "river", "winter"])
+    more = sources.samples.words().take(INSERTED)
     mapped = embed(affinity.local(listed.matrix, 25, items=listed.items()))
     grown = insert(mapped, more.matrix, more.words)
-    views.write(views.scatter(grown, color="group", title="Sample words"), PICTURES / "words.png")
+    views.write(views.scatter(grown, color="group", title=TITLE), PICTURES / "words.png")
 
 
 def studio() -> None:

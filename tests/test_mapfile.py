@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langscape import Items, Map, Schedule, affinity, embed, read_map
-from langscape.errors import FileError, StoreError
+from langscape.errors import FileError, SettingsError, StoreError
 
 rng = np.random.default_rng(0)
 
@@ -127,6 +127,15 @@ def test_damaged_missing_and_foreign_files_are_named(tmp_path):
     )
     with pytest.raises(FileError, match="newer langscape"):
         read_map(path)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m", "m.parquet.gz"])
+def test_a_map_is_saved_under_no_other_ending(tmp_path, name):
+    with pytest.raises(
+        SettingsError, match=rf"not as {name}; name a file that ends in \.parquet.*views\.write"
+    ):
+        full_map().save(tmp_path / name)
+    assert not os.listdir(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.errors import DataError
+from langscape.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scipy.sparse import csr_array
 
 Progress = Callable[["Step"], None]
@@ -372,9 +371,15 @@ class Map(_Copied):
         return replace(self, **changes)
 
     def save(self, path: str | Path, *, vectors: bool = True) -> Path:
-        """Write the map as Parquet, whole or not at all; `vectors=False` makes it small."""
+        """Write the map as Parquet (.parquet), whole or not at all; `vectors=False` makes it small."""
         from langscape.mapfile import save_map
 
+        if Path(path).suffix.lower() != ".parquet":
+            raise SettingsError(
+                f"a map is saved as Parquet, not as {Path(path).name}; name a file that ends in .parquet. "
+                "Pages and pictures are written by views.write(views.scatter(map), …), CSV by the "
+                "command line (`langscape words … --out map.csv`)"
+            )
         return save_map(self, path, vectors=vectors)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from langscape import affinity
 from langscape.errors import DataError, SettingsError
@@ -81,6 +82,8 @@ def test_duplicates_and_constant_columns_still_give_a_proper_p(seed, n, dim, kin
         (np.zeros(5), {}, "shape"),
         (np.zeros((4, 0)), {}, "at least 2 items with 1 dimension"),
         ([["a", "b"], ["c", "d"]], {}, "not numbers"),
+        (csr_array(np.eye(5)), {"perplexity": 1}, r"sparse csr_array; .*X\.toarray\(\)"),
+        (np.eye(5) * 1j, {"perplexity": 1}, r"complex numbers.*give X\.real"),
         (np.zeros((5, 2)), {"perplexity": 1, "labels": ["a"]}, "1 labels for 5 rows"),
         (np.zeros((5, 2)), {"perplexity": 1, "metric": "cosine"}, "all zeros"),
     ],
@@ -96,6 +99,8 @@ def test_data_that_cannot_be_used_is_named(X, kwargs, said):
         ({"perplexity": 30}, "only 9"),
         ({"perplexity": 0.5}, "at least 1"),
         ({"perplexity": float("nan")}, "at least 1"),
+        ({"perplexity": None}, "perplexity None is not possible; it must be a number of at least 1"),
+        ({"perplexity": "many"}, "perplexity 'many'"),
         ({"perplexity": [3.0, 4.0]}, "one per item"),
         ({"perplexity": 3, "metric": "manhattan"}, "manhattan"),
         ({"perplexity": 3, "method": "fast"}, "fast"),

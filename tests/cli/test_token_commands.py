@@ -102,6 +102,10 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
         (("max-attention", "./tiny", "-o", "most.parquet"), "most.parquet"),
         (("max-attention", "./tiny", "-t", "text.txt", "--show", "sum"), "--show sum"),
         (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
+        (
+            ("texts", "./tiny", "--words", "text.txt", "--color", "group"),
+            "--color group is not known; use loc",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said(words: tuple[str, ...], said: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from langscape import read_map
+from langscape.cli.outputs import FIGURES
 from langscape.sources import samples, write_vectors
 
 
@@ -22,6 +23,7 @@ def folder(tmp_path_factory):
         csv.writer(file).writerows(
             [("word", "group"), *zip(listed.words[::3], listed.groups[::3], strict=True)]
         )
+    (folder / "plain.txt").write_text("tea\noslo\n")
     return folder
 
 
@@ -50,20 +52,21 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert done.stdout.split() == ["m.parquet", "m.csv"]
     assert "local" in done.stderr
     m = read_map(folder / "m.parquet")
-    assert set(m.items.columns) >= {"group", "score"}
+    assert [*m.items.columns, *m.per_point] == ["group", "score", *FIGURES]
     with (folder / "m.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == list(m.labels)
     assert float(rows[0]["x"]) == m.xy[0, 0]
 
     done = langscape(
-        folder, "insert", "m.parquet", "music", "nonsuchword", m.labels[0], "--vectors", "words.npz",
+        folder, "insert", "m.parquet", "music", "music", "nonsuchword", m.labels[0], "--vectors", "words.npz",
         "-o", "n.parquet",
     )  # fmt: skip
     assert f"{m.labels[0]} is already on the map" in done.stderr
     assert f"{m.labels[0]}: near" not in done.stderr
     assert "nonsuchword" in done.stderr
-    assert "music: near" in done.stderr
+    assert done.stderr.count("music: near") == 1
+    assert "music is named more than once" in done.stderr
     n = read_map(folder / "n.parquet")
     assert len(n) == len(m) + 1
     assert np.array_equal(n.xy[:-1], m.xy)
@@ -74,6 +77,9 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
 
     done = langscape(folder, "measure", "m.parquet", "--k", "10")
     assert f"{100 * m.quality['local']:.2f}" in done.stdout
+    for k in (0, len(m)):
+        done = langscape(folder, "measure", "m.parquet", "--k", k, check=False)
+        assert (done.returncode, f"k = {k} neighbours were asked for" in done.stderr) == (1, True)
 
 
 @pytest.mark.slow
@@ -129,9 +135,12 @@ def test_landmarks_carry_all_other_words(folder):
         # what cannot be written or drawn is told before the vectors are looked at
         (["words", "nowhere.txt", "-o", "words.npz/m.png"], "cannot write words.npz/m.png"),
         (
-            ["words", "nowhere.txt", "--color", "grop"],
-            "--color grop is not known; use group, local or global",
+            ["words", "nowhere.txt", "--words", "list.csv", "--color", "grop"],
+            "--color grop is not known; use group, local, global, ndcg or trustworthiness",
         ),
+        (["words", "nowhere.txt", "--color", "group"], "--color group is not known; use local, global"),
+        (["words", "nowhere.txt", "--words", "plain.txt", "--local", "--color", "group"], "use score, local"),
+        (["words", "nowhere.txt", "--sample", "foo"], "--sample foo is not known; use frequency, random or"),
         (["words", "words.npz", "--words", "nolist.csv"], "nolist.csv"),
         (["words", "words.npz", "--limit", "20", "--perplexity", "90"], "perplexity 90"),
         (["words", "words.npz", "--limit", "50", "--init", "sideways"], "--init sideways"),
@@ -216,6 +225,13 @@ def read_until(terminal, words):
             break
         said += new
     return said
+
+
+def test_the_demo_inserts_words_that_its_map_does_not_have():
+    from langscape.cli.demo import INSERTED
+
+    assert not set(INSERTED) & set(samples.groups().words)
+    assert set(INSERTED) <= set(samples.words().words)
 
 
 def test_notes_that_a_map_had_before_are_not_said_again(capsys):

@@ -143,6 +143,7 @@ def test_a_p_that_is_no_joint_distribution_is_refused(P, said):
     ("kwargs", "said"),
     [
         ({"dims": 5}, "dims 5"),
+        ({"dims": 2.0}, r"dims 2\.0 is not possible; maps have 2, 3 or 4 dimensions, a whole number"),
         ({"restarts": 0}, "restarts 0"),
         ({"seed": -1}, "seed -1"),
         ({"seed": "x"}, "seed 'x'"),

@@ -5,7 +5,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, squareform
 from sklearn.manifold._t_sne import _joint_probabilities, _kl_divergence
 
-from langscape import metrics
+from langscape import Affinities, Items, metrics
 from langscape.errors import DataError
 
 
@@ -33,6 +33,12 @@ def test_kl_is_the_sum_over_all_pairs(dims, spread):
     assert metrics.kl(P, xy) == pytest.approx(expected, rel=1e-12)
     assert metrics.kl(csr_array(P), xy) == pytest.approx(expected, rel=1e-12)
     assert metrics.kl(P.astype(np.float32), xy.astype(np.float32)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_affinities_stand_for_their_p():
+    a, xy = Affinities(joint(), Items.numbered(80)), np.random.default_rng(1).standard_normal((80, 2))
+    assert metrics.kl(a, xy) == metrics.kl(a.P, xy)
+    assert np.array_equal(metrics.kl_points(a, xy), metrics.kl_points(a.P, xy))
 
 
 def test_kl_equals_scikit_learns_on_its_own_p():

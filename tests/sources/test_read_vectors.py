@@ -74,8 +74,12 @@ def test_limit_means_the_first_rows_of_the_file(tmp_path: Path, vectors: Vectors
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_none_of_the_chosen_words_found_is_an_error(tmp_path: Path, vectors: Vectors, suffix: str) -> None:
     path = write_vectors(tmp_path / f"v{suffix}", vectors)
-    with pytest.raises(DataError, match="none of the 2 chosen words is in"):
+    with pytest.raises(DataError, match=rf"none of the 2 chosen words is in {path} .*the spelling"):
         read_vectors(path, ["zzz", "yyy"])
+    with pytest.raises(
+        DataError, match=rf"in the first 2 rows of {path} .*; raise the limit or leave it out"
+    ):
+        read_vectors(path, [vectors.words[3]], limit=2)
 
 
 @pytest.mark.parametrize("binary", [True, False])

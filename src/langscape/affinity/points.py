@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from langscape.affinity.joint import joint_from_dense, joint_from_neighbours
 from langscape.data import Affinities, Items
@@ -126,6 +126,12 @@ def _near(
 
 def checked_matrix(X: Any) -> np.ndarray:
     """X as a finite float matrix with at least two rows, or a DataError that says what is wrong."""
+    if issparse(X):
+        raise DataError(f"the vectors are a sparse {type(X).__name__}; give all numbers, with X.toarray()")
+    if np.iscomplexobj(X):
+        raise DataError(
+            "the vectors are complex numbers, but a map is made of real ones; give X.real or abs(X)"
+        )
     try:
         X = np.asarray(X)
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -152,12 +158,18 @@ def checked_matrix(X: Any) -> np.ndarray:
 
 def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
     """One perplexity per point, each at least 1 and at most the number of others."""
-    wanted = np.asarray(perplexity, np.float64)
+    try:
+        wanted = np.asarray(perplexity, np.float64)
+    except (TypeError, ValueError):
+        wanted = np.asarray(np.nan)
     if wanted.ndim not in (0, 1) or (wanted.ndim == 1 and len(wanted) != n):
         raise SettingsError(f"perplexity has shape {wanted.shape}; give one number, or one per item ({n})")
-    wanted = np.broadcast_to(wanted, (n,))
     if not np.isfinite(wanted).all() or wanted.min() < 1:
-        raise SettingsError(f"perplexity {wanted.min():g} is not possible; it must be at least 1")
+        said = repr(perplexity) if wanted.ndim == 0 else f"{wanted.min():g}"
+        raise SettingsError(
+            f"perplexity {said} is not possible; it must be a number of at least 1, such as 30"
+        )
+    wanted = np.broadcast_to(wanted, (n,))
     if wanted.max() > n - 1:
         raise SettingsError(
             f"perplexity {wanted.max():g} needs at least {int(np.ceil(wanted.max()))} neighbours, "

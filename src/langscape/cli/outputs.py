@@ -23,6 +23,9 @@ SUFFIXES = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 PAGE_UP_TO = 100_000
 """Points drawn on a page; of larger maps, the old items and an even sample of the inserted ones."""
 
+FIGURES = ("local", "global", "ndcg", "trustworthiness")
+"""What every item of a map made from vectors has; items that were inserted have the first two."""
+
 OUT = typer.Option(
     [],
     "--out",
@@ -44,9 +47,16 @@ def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: boo
         check_writable(out / "index.html" if in_it else out)
 
 
-def check_color(color: str | None, *columns: str) -> None:
-    """Refuse a colour that a map with these columns cannot have, before anything is computed."""
-    check_choice("color", color, None, *dict.fromkeys((*columns, "local", "global")))
+def check_color(color: str | None, *columns: str, figures: Sequence[str] = FIGURES) -> None:
+    """Refuse a colour that a map with these columns and figures cannot have, before anything is computed."""
+    check_choice("color", color, None, *dict.fromkeys((*columns, *figures)))
+
+
+def has_groups(list_: Path | None) -> bool:
+    """True if there is a word list, and it has a group column."""
+    from langscape.sources import read_word_list
+
+    return list_ is not None and read_word_list(list_).groups is not None
 
 
 def deliver(

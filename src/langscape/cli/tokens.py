@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli import choices
-from langscape.cli.outputs import OUT, check_color, check_outs, deliver, summary
+from langscape.cli.outputs import OUT, check_color, check_outs, deliver, has_groups, summary
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 from langscape.models.titles import model_title
@@ -56,7 +56,7 @@ def head(
 ) -> None:
     """Look at one attention head: its map, its matrix, and the sentence with lines between tokens."""
     check_outs(out)
-    check_color(color, "position", "special", "text")
+    check_color(color, "position", "special", "text", figures=())
     _check(special, side)
     choices.check_choice("show", show, "map", "matrix")
     choices.check_numbers(model, layers=[layer], heads=[number], side=side)
@@ -180,7 +180,8 @@ def texts(
 ) -> None:
     """Map words or whole texts by what a layer makes of each: its [CLS] state, or the mean of its tokens."""
     check_outs(out)
-    check_color(color, "group")
+    if color is not None:
+        check_color(color, *(["group"] if has_groups(list_) else []))
     choices.check_numbers(model, hidden=[layer])
     from langscape.run import Recipe, Store
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from langscape.cli.outputs import OUT, check_color, check_outs, deliver, summary
+from langscape.cli.choices import check_choice
+from langscape.cli.outputs import FIGURES, OUT, check_color, check_outs, deliver, has_groups, summary
 from langscape.cli.sweep import show
 from langscape.cli.terminal import bar, say
 from langscape.errors import Cancelled, SettingsError
@@ -21,6 +22,7 @@ PLACED = ("inserted", "dissimilar", "nearest")
 """Columns that insertion adds."""
 
 _NAMED = 50
+_NEIGHBOURS = (3, 5, 10, 30)
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +50,7 @@ def words(
     init: str = typer.Option(
         "pca", help="pca, random, mds, mds-angular, spectral, or an earlier map (.parquet)."
     ),
-    dims: int = typer.Option(2, help="2 or 3."),
+    dims: int = typer.Option(2, help="2, 3 or 4; of 4 axes, a picture shows two."),
     steps: int = typer.Option(1000, help="Steps in all, 250 of them exaggerated."),
     late: float = typer.Option(
         1.0, help="Late exaggeration over the last 250 steps; 1 is none, 12 destroys a map."
@@ -71,8 +73,12 @@ def words(
     """Map word vectors: what is similar lies together, with figures of how far to trust it."""
     check_outs(out)
     _check_start(init)
-    added = {"group": True, "score": local, **dict.fromkeys(PLACED, landmarks is not None)}
-    check_color(color, *(name for name, there in added.items() if there))
+    _check_sample(sample)
+    if color is not None:
+        added = {"group": landmarks is None and has_groups(list_), "score": landmarks is None and local}
+        added |= dict.fromkeys(PLACED, landmarks is not None)
+        figures = FIGURES if landmarks is None else FIGURES[:2]
+        check_color(color, *(name for name, there in added.items() if there), figures=figures)
     schedule: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
     if late != 1.0:
         schedule |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
@@ -123,13 +129,14 @@ def insert(
     check_outs(out)
     if bool(names) == bool(list_):
         raise SettingsError("name the words to insert, or give a list of them with --words")
+    names = _once(names or [])
     settings: dict[str, Any] = {
         "weighting": weighting, "p": p, "theta": theta, "neighbours": _count(neighbours), "method": method,
         "words": names or None,
     }  # fmt: skip
     inputs: dict[str, Any] = {"map": map, "vectors": vectors, **({"list": list_} if list_ else {})}
     base = read_map(map)
-    check_color(color, *base.items.columns, *base.per_point, *PLACED)
+    check_color(color, *base.items.columns, *PLACED, *base.per_point, figures=FIGURES[:2])
     made = _run(Recipe("words.insert", settings, inputs), "insert", out)
     summary(made, known=base.notes)
     for i in range(len(base), min(len(made), len(base) + _NAMED)):
@@ -145,7 +152,9 @@ def measure(
     map: Path = typer.Argument(help="A map file (.parquet)."),
     vectors: Path = typer.Option(None, help="The vectors it was made from, if the file was saved without."),
     k: list[int] = typer.Option(
-        [3, 5, 10, 30], help="Neighbours for local quality; may be given several times."
+        None,
+        help="Neighbours for local quality; may be given several times. 3, 5, 10 and 30 if left out, "
+        "as far as the map has so many.",
     ),
     count_self: bool = typer.Option(
         False, help="Count a point among its own neighbours, as document 002's program did."
@@ -168,10 +177,9 @@ def measure(
             f"{vectors} has {len(X):,} of the map's {len(made):,} words; give the file it was made from"
         )
     high = metrics.vectors(X, made.metric)  # type: ignore[arg-type]
-    for count in k:
-        if count < len(made):
-            got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
-            typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
+    for count in k or [one for one in _NEIGHBOURS if one < len(made)]:
+        got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
+        typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
     ranks = metrics.global_(high, made.xy, most_rows=5000)
     typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
     typer.echo(
@@ -228,6 +236,22 @@ def _check_start(init: str) -> None:
         raise SettingsError(
             f"--init {init} is not known; use {', '.join(NAMES)}, or an earlier map (a .parquet file)"
         )
+
+
+def _check_sample(sample: str) -> None:
+    from langscape.run.landmarks import SAMPLES
+
+    check_choice("sample", sample, *SAMPLES)
+
+
+def _once(names: list[str]) -> list[str]:
+    """The words to insert, each once; says which were named again."""
+    from langscape.sources.matching import some
+
+    again = dict.fromkeys(name for at, name in enumerate(names) if name in names[:at])
+    if again:
+        say(f"{some(again)} {'is' if len(again) == 1 else 'are'} named more than once, and inserted once")
+    return list(dict.fromkeys(names))
 
 
 def _count(text: str) -> int | str | None:

@@ -148,8 +148,8 @@ def _affinities(given: object) -> None:
 
 
 def _floor(at_least: Sequence[float | None] | None, dims: int) -> np.ndarray:
-    if dims not in (2, 3, 4):
-        raise SettingsError(f"dims {dims!r} is not possible; maps have 2, 3 or 4 dimensions")
+    if not isinstance(dims, int | np.integer) or dims not in (2, 3, 4):
+        raise SettingsError(f"dims {dims!r} is not possible; maps have 2, 3 or 4 dimensions, a whole number")
     given = [None] * dims if at_least is None else list(at_least)
     if len(given) != dims:
         raise SettingsError(

@@ -6,30 +6,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from langscape.data import Affinities
 from langscape.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def kl(P: np.ndarray | csr_array, xy: Any) -> float:
+def kl(P: np.ndarray | csr_array | Affinities, xy: Any) -> float:
     """KL(P‖Q) in nats, exact, whatever made the map: Σ p log(p/q) with q ∝ 1/(1 + ‖y_i − y_j‖²).
 
-    P is the unexaggerated joint P, (n, n), dense or CSR, zero on the diagonal, summing to 1;
-    xy is (n, dims). Time grows with n², memory does not: the normaliser is summed row by row.
+    P is the unexaggerated joint P, (n, n), dense or CSR, zero on the diagonal, summing to 1, or the
+    Affinities that hold it; xy is (n, dims). Time grows with n², memory does not: the normaliser is
+    summed row by row.
     """
-    costs, total, normaliser = _parts(P, xy)
+    costs, total, normaliser = _parts(_joint(P), xy)
     # log Z enters once per unit of P: Σ p (log p + log(1 + d²) + log Z).
     return float(costs.sum() + total * normaliser)
 
 
-def kl_points(P: np.ndarray | csr_array, xy: Any) -> np.ndarray:
+def kl_points(P: np.ndarray | csr_array | Affinities, xy: Any) -> np.ndarray:
     """What each point has of the map's KL, (n,): Σ_j p_ij log(p_ij/q_ij). Large is badly placed; sums to KL.
 
     A point that is farther from its neighbours than it should be has more; one may be below 0.
     """
+    P = _joint(P)
     costs, _, normaliser = _parts(P, xy)
     return costs + np.asarray(P.sum(axis=1), np.float64).ravel() * normaliser
+
+
+def _joint(given: np.ndarray | csr_array | Affinities) -> np.ndarray | csr_array:
+    return given.P if isinstance(given, Affinities) else given
 
 
 def _parts(P: np.ndarray | csr_array, xy: Any) -> tuple[np.ndarray, float, float]:

@@ -151,7 +151,9 @@ class Run:
             self._pace.took(outcome["seconds"])
         if not counts:
             if state != "done":
-                raise DataError(f"an input of the sweep cannot be made: {outcome['error']}")
+                # an error raised on purpose names the thing and the next step by itself
+                said = "" if outcome.get("told") else "an input of the sweep cannot be made: "
+                raise DataError(said + outcome["error"])
             return
         if state == "done":
             self._done += 1

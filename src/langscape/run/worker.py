@@ -77,7 +77,7 @@ def perform(store: Store, task: Mapping[str, Any], progress: Progress) -> dict[s
         # A disk that is full for one task is full for all: the sweep stops, to be resumed.
         outcome |= {"state": "full", "error": str(error)}
     except LangscapeError as error:
-        outcome |= {"state": "failed", "error": str(error)}
+        outcome |= {"state": "failed", "error": str(error), "told": True}
     except Exception as error:
         outcome |= {"state": "failed", "error": f"{type(error).__name__}: {error}"}
     outcome["seconds"] = time.perf_counter() - started

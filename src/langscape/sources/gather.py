@@ -125,9 +125,14 @@ class Gather:
     def _choose(self, chosen: Sequence[str], matrix: np.ndarray, notes: list[str]) -> Vectors:
         matches = match_words(chosen, self._row)
         if not matches.rows:
+            where, next_step = f"{self.path}", "is the list in the language and the spelling of the vectors?"
+            if self.limit is not None:
+                where, next_step = (
+                    f"the first {self.limit:,} rows of {where}",
+                    "raise the limit or leave it out",
+                )
             raise DataError(
-                f"none of the {len(chosen)} chosen words is in {self.path} ({some(chosen, 5)}); "
-                "is the list in the language and the spelling of the vectors?"
+                f"none of the {len(chosen)} chosen words is in {where} ({some(chosen, 5)}); {next_step}"
             )
         matrix = matrix[list(matches.rows)]
         matrix.flags.writeable = False
