@@ -32,7 +32,7 @@ def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
 
 @pytest.mark.parametrize("dims", [2, 3, 4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 30.0])
-@pytest.mark.parametrize("n", [2, 7, 130, 601])
+@pytest.mark.parametrize("n", [2, 7, 130, 601, 1100])
 def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
     P = joint(n)
     Y = rng.normal(size=(n, dims)) * scale

@@ -14,8 +14,6 @@ WIDE = bool(llvm.get_host_cpu_features().get("avx512f"))
 
 INDEX, FLOAT = ir.IntType(64), ir.FloatType()
 _NUMBER = ir.IntType(32)
-_AHEAD = 512
-"""So many entries ahead memory is asked for: the processor's own guess stops at the end of each page."""
 
 
 class Lanes:
@@ -77,11 +75,11 @@ class Lanes:
         return self.build.extract_element(vector, _NUMBER(0))
 
     def ask_for(self, pointer: Any, at: Any) -> None:
-        """Have the memory some way behind an entry brought near; harmless beyond an array's end."""
+        """Have the memory of an entry brought near; harmless beyond an array's end."""
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, _NUMBER, _NUMBER, _NUMBER])
         prefetch = get_or_insert_function(self.build.module, kind, "llvm.prefetch.p0i8")
-        place = self.build.gep(pointer, [self.build.add(at, INDEX(_AHEAD))])
+        place = self.build.gep(pointer, [at])
         self.build.call(prefetch, [self.build.bitcast(place, byte), _NUMBER(0), _NUMBER(3), _NUMBER(1)])
 
     def loop(

@@ -35,6 +35,9 @@ AWAY = 1e16
 
 On the others it lies at 0, so that it moves no point of a line off that line by a bit."""
 
+TILE = 1024
+"""Columns whose places and sums stay in a near cache while all rows pass by; a multiple of the block."""
+
 FEW = 240
 """Points below which `forces_few` is faster."""
 
@@ -144,18 +147,19 @@ def _two_rows(dims: int, pulls: bool) -> Any:
     sums_of_a_row = dims * (2 if pulls else 1)
 
     @intrinsic
-    def rows(typingctx, P, Y, A, R, C, i, k):
-        """Sums of rows i and k, over the columns from their block on, into A and R and against C; their Z.
+    def rows(typingctx, P, Y, A, R, C, i, k, start, stop):
+        """Add sums of rows i and k over the columns start to stop to A and R, and take them from C; their Z.
 
         k = i says that there is no second row. P and A are None without attraction.
         """
-        signature = f32(P, Y, A, R, C, types.uint64, types.uint64)
+        signature = f32(P, Y, A, R, C, *[types.uint64] * 4)
 
         def code(context, build, signature, args):
             lanes = Lanes(build, width)
             (p, y, *into, columns), m = _pointers(context, build, signature.args[:5], args[:5])
             line = [build.mul(INDEX(d), m) for d in range(sums_of_a_row)]
-            numbers = args[5:7]
+            two_rows = build.mul(INDEX(2), m)  # the next two pass the same columns
+            numbers, (start, stop) = args[5:7], args[7:9]
             missing = build.icmp_unsigned("==", *numbers)
             here = []
             for number in numbers:
@@ -176,7 +180,7 @@ def _two_rows(dims: int, pulls: bool) -> Any:
                         if pulls:
                             at = build.add(build.mul(number, m), j)
                             entries = lanes.load(p, at)
-                            lanes.ask_for(p, at)
+                            lanes.ask_for(p, build.add(at, two_rows))
                         apart = [build.fsub(a, b) for a, b in zip(here[row], there, strict=True)]
                         part, forces = _weights(lanes, apart, share, entries)
                         z = build.fadd(z, part)
@@ -190,17 +194,19 @@ def _two_rows(dims: int, pulls: bool) -> Any:
 
                 return block
 
-            start = build.and_(numbers[0], INDEX(-BLOCK))
-            own = build.add(start, INDEX(BLOCK))
+            own = build.icmp_unsigned("==", start, build.and_(numbers[0], INDEX(-BLOCK)))
+            beside = build.select(own, build.add(start, INDEX(BLOCK)), start)
             sums = [lanes.number(0.0)] * (1 + 2 * sums_of_a_row)
-            sums = lanes.loop(start, own, width, sums, against(0.5))
-            z, *sums = lanes.loop(own, m, width, sums, against(1.0))
+            sums = lanes.loop(start, beside, width, sums, against(0.5))
+            z, *sums = lanes.loop(beside, stop, width, sums, against(1.0))
             into = [pointer for pointer in into if pointer is not None]
-            # the second row first: where there is none, the first one overwrites it
-            for row in (1, 0):
+            for row in (0, 1):
                 for c in range(sums_of_a_row):
                     place = build.gep(into[c // dims], [build.add(line[c % dims], numbers[row])])
-                    build.store(lanes.sum(sums[row * sums_of_a_row + c]), place)
+                    added = lanes.sum(sums[row * sums_of_a_row + c])
+                    if row == 1:
+                        added = build.select(missing, ir.Constant(FLOAT, 0.0), added)
+                    build.store(build.fadd(build.load(place), added), place)
             return lanes.sum(z)
 
         return signature, code
@@ -219,34 +225,40 @@ def halves(P, Y, A, R, C, first, last):
     `first` is a multiple of the block. C is (2·dims, m), attraction first, and is overwritten from
     column `first` on; adding every C to A and R completes them.
     """
-    dims = Y.shape[0]
+    dims, m = Y.shape
+    A[:, first:last] = R[:, first:last] = f32(0)
     C[: 2 * dims, first:] = f32(0)
     z = 0.0
-    for i in range(first, last, 2):
-        k = min(i + 1, last - 1)
-        if dims == 2:
-            z += _rows_2(P, Y, A, R, C, i, k)
-        elif dims == 3:
-            z += _rows_3(P, Y, A, R, C, i, k)
-        else:
-            z += _rows_4(P, Y, A, R, C, i, k)
+    for tile in range(first // TILE * TILE, m, TILE):
+        stop = min(tile + TILE, m)
+        for i in range(first, min(last, stop), 2):
+            k, start = min(i + 1, last - 1), max(i // BLOCK * BLOCK, tile)
+            if dims == 2:
+                z += _rows_2(P, Y, A, R, C, i, k, start, stop)
+            elif dims == 3:
+                z += _rows_3(P, Y, A, R, C, i, k, start, stop)
+            else:
+                z += _rows_4(P, Y, A, R, C, i, k, start, stop)
     return 2.0 * z - (last - first)
 
 
 @njit(**FAST)
 def push_halves(Y, R, C, first, last):
     """`halves` without attraction, for when P is sparse; C is (dims, m)."""
-    dims = Y.shape[0]
+    dims, m = Y.shape
+    R[:, first:last] = f32(0)
     C[:dims, first:] = f32(0)
     z = 0.0
-    for i in range(first, last, 2):
-        k = min(i + 1, last - 1)
-        if dims == 2:
-            z += _pushed_2(None, Y, None, R, C, i, k)
-        elif dims == 3:
-            z += _pushed_3(None, Y, None, R, C, i, k)
-        else:
-            z += _pushed_4(None, Y, None, R, C, i, k)
+    for tile in range(first // TILE * TILE, m, TILE):
+        stop = min(tile + TILE, m)
+        for i in range(first, min(last, stop), 2):
+            k, start = min(i + 1, last - 1), max(i // BLOCK * BLOCK, tile)
+            if dims == 2:
+                z += _pushed_2(None, Y, None, R, C, i, k, start, stop)
+            elif dims == 3:
+                z += _pushed_3(None, Y, None, R, C, i, k, start, stop)
+            else:
+                z += _pushed_4(None, Y, None, R, C, i, k, start, stop)
     return 2.0 * z - (last - first)
 
 

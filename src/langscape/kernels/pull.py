@@ -20,6 +20,9 @@ from langscape.kernels.maths import FAST, QUICK, log
 GROUP = 16
 """Entries taken at once: rows start and end at multiples of it."""
 
+_AHEAD = 512
+"""So many entries ahead P is asked for: the processor's own guess stops at the end of each page."""
+
 
 def _scattered(lanes: Lanes, places: Any, columns: Any, k: Any) -> list[Any]:
     """x and y of the points that entries k, k+1, … of `columns` name.
@@ -59,7 +62,7 @@ def _row(typingctx, places, columns, values, start, stop, x, y):
             u, v = (build.fsub(a, b) for a, b in zip(here, _scattered(lanes, *data[:2], k), strict=True))
             squares = lanes.times_plus(u, u, lanes.times_plus(v, v, lanes.number(1.0)))
             for entries in data[1:]:
-                lanes.ask_for(entries, k)
+                lanes.ask_for(entries, build.add(k, INDEX(_AHEAD)))
             # coordinates are finite (the grid's box has been looked at): an estimate and one step serve
             q = build.fdiv(lanes.load(data[2], k), squares, flags=("fast",))
             return [lanes.times_plus(q, w, sum_) for w, sum_ in zip((u, v), sums, strict=True)]
