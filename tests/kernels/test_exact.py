@@ -9,7 +9,7 @@ from langscape.kernels.pairs import FAR, widened
 rng = np.random.default_rng(4)
 
 
-def joint(n: int, concentration: float = 0.2) -> np.ndarray:
+def joint(n: int, concentration: float = 0.2, rng: np.random.Generator = rng) -> np.ndarray:
     A = rng.dirichlet(np.full(n, concentration), size=n)
     P = A + A.T
     np.fill_diagonal(P, 0)
@@ -66,8 +66,10 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
 @pytest.mark.parametrize("n", [32, 41, 42, 43, 257])
 @pytest.mark.parametrize("dims", [2, 3, 4])
 def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
+    # a draw of its own: in one of forty a gain changes at a rounding, and the two part
+    rng = np.random.default_rng(0)
     steps = 60
-    P = joint(n)
+    P = joint(n, rng=rng)
     floor = np.full(dims, -np.inf, np.float32)
     if dims == 4:
         floor[2:] = 0.001

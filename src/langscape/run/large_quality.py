@@ -50,7 +50,7 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
         index = np.concatenate([near, np.broadcast_to(there, squared.shape)], 1)
         best = np.argpartition(both, k - 1, axis=1)[:, :k]
         near, far = np.take_along_axis(index, best, 1), np.take_along_axis(both, best, 1)
-    found = KDTree(made.xy).query(made.xy[rows], k + 1)[1]
+    found = np.asarray(KDTree(made.xy).query(made.xy[rows], k + 1)[1])
     own = found == rows[:, None]
     own[~own.any(1), -1] = True  # where words lie on one place the word itself may be left out
     local = in_common(near, found[~own].reshape(len(rows), k)) / k
