@@ -242,3 +242,11 @@ def test_notes_that_a_map_had_before_are_not_said_again(capsys):
     said = capsys.readouterr().err
     assert "new" in said
     assert "old" not in said
+
+
+def test_cells_without_a_value_are_empty_in_a_csv(tmp_path):
+    from langscape.cli.outputs import write_columns
+
+    columns = {"label": ["a", "b"], "score": np.array([10.0, np.nan]), "inserted": np.array([False, True])}
+    write_columns(columns, tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").read_text().split() == ["label,score,inserted", "a,10,False", "b,,True"]

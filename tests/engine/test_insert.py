@@ -224,6 +224,14 @@ def test_without_quality_words_land_in_the_same_places_unjudged(base, new):
     assert plainly.quality["inserted"] == len(new)
 
 
+def test_figures_of_a_second_insertion_are_of_all_inserted_items(base, new):
+    once = insert(base, new.matrix[:3])
+    twice = insert(once, new.matrix[3:5])
+    assert twice.quality["inserted"] == 5
+    assert twice.quality["before"] == len(base)
+    assert twice.quality["inserted_local"] == pytest.approx(twice.per_point["local"][len(base) :].mean())
+
+
 def test_columns_of_the_old_items_are_empty_for_the_new(base, new):
     n = len(base)
     columns = {"score": np.arange(n), "share": np.ones(n, np.float32), "group": np.array(["x"] * n, object)}

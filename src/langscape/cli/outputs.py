@@ -80,7 +80,7 @@ def deliver(
 def write_csv(made: Map, out: Path) -> None:
     """label, coordinates, the items' columns and the figures per point, as CSV."""
     axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
-    places = {axis: made.xy[:, at].tolist() for at, axis in enumerate(axes)}
+    places = {axis: made.xy[:, at] for at, axis in enumerate(axes)}
     columns = {"label": made.labels, **places, **made.items.columns, **made.per_point}
     if made.shapes is not None:
         xx, xy, yy = made.shapes[:, 0, 0], made.shapes[:, 0, 1], made.shapes[:, 1, 1]
@@ -90,17 +90,19 @@ def write_csv(made: Map, out: Path) -> None:
 
 def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) -> None:
     """Columns of one length as CSV, with their names above."""
-    import csv
-    import io
-
+    from langscape.views.table import csv_text
     from langscape.whole import whole
 
-    text = io.StringIO()
-    table = csv.writer(text)
-    table.writerow(columns)
-    table.writerows(zip(*columns.values(), strict=True))
+    text = csv_text({name: _as_column(values) for name, values in columns.items()})
     with whole(out) as aside:
-        aside.write_text(text.getvalue(), encoding="utf-8", newline="")
+        aside.write_text(text, encoding="utf-8", newline="")
+
+
+def _as_column(values: Sequence[Any] | np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    column = np.asarray(values)
+    return column.astype(object) if column.dtype.kind in "US" else column
 
 
 def summary(made: Map, known: Sequence[str] = ()) -> None:

@@ -333,11 +333,13 @@ def _grown(
     per_point = {name: _extended(values, m) for name, values in base.per_point.items()}
     blank = np.full(n, np.nan)
     # the other figures stay those of the map before
-    figures: dict[str, float] = {"inserted": float(m), "before": base.quality.get("before", float(n))}
+    new_ones = columns["inserted"]
+    before = base.quality.get("before", float(n))
+    figures: dict[str, float] = {"inserted": float(new_ones.sum()), "before": before}
     for name, values in (("local", placed.local), ("global", placed.global_)):
         if len(values):
             per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
-            figures[f"inserted_{name}"] = known_mean(values)
+            figures[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),

@@ -67,13 +67,15 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
     odd = int(columns["dissimilar"].sum())
+    asked = parts[-1].facts.get("settings", {})
+    how = {name: value for name, value in asked.items() if name not in ("first", "count")}
     made = Map(
         np.column_stack([columns["x"], columns["y"]]).astype(np.float32),
         Items(columns["label"].tolist(), items),
         kl=base.kl,
         kls=base.kls,
         history=base.history,
-        settings={**base.settings, "insertion": parts[-1].facts.get("settings", {})},
+        settings={**base.settings, "insertion": how},
         per_point={name: columns[name] for name in ("local", "global")},
         metric=base.metric,
         notes=(

@@ -37,7 +37,7 @@ def write_table(view: View, path: str | Path) -> Path:
     path, columns = Path(path), table(view)
     with whole(path) as aside:
         if path.suffix.lower() == ".csv":
-            aside.write_text(_csv(columns), encoding="utf-8", newline="")
+            aside.write_text(csv_text(columns), encoding="utf-8", newline="")
         else:
             _write_parquet(columns, aside)
     return path
@@ -210,7 +210,8 @@ def _texts(texts: Sequence[str]) -> np.ndarray:
     return out
 
 
-def _csv(columns: Columns) -> str:
+def csv_text(columns: Columns) -> str:
+    """Columns of one length as CSV, with their names above."""
     text = io.StringIO()
     lines = csv.writer(text)
     lines.writerow(columns)
