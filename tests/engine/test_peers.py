@@ -57,19 +57,20 @@ def opentsne(P, Y, rate, steps, early):
 @pytest.mark.parametrize("name", ["iris", "digits", "words"])
 @pytest.mark.parametrize("peer", [scikit_learn, opentsne])
 def test_median_kl_is_no_worse_than_a_peers(name, peer):
-    # the descent is chaotic: on Iris single runs scatter by 3 %, so more of them are taken
-    steps, early, seeds = (1000, 250, 15) if name == "iris" else (500, 250, 5)
+    # the descent is chaotic: on Iris single runs scatter by 3 %, so the median of fifteen does by 1 %
+    steps, early, seeds = (1000, 250, 30) if name == "iris" else (500, 250, 5)
     X = data(name)
     a = affinity.points(X, 25)
     P = a.P.astype(np.float64)
     n = len(X)
     rate = (n / 48, n / 4)
     schedule = Schedule(steps=steps, early_steps=early, learning_rate=rate)
-    ours, theirs = [], []
-    for seed in range(seeds):
-        Y = np.random.default_rng(seed).normal(0, 1e-4, (n, 2))
-        ours.append(embed(a, initial=Y, schedule=schedule, quality=False).kl)
-        theirs.append(plain.kl(P, peer(P, Y, rate, steps, early)))
+    starts = [np.random.default_rng(seed).normal(0, 1e-4, (n, 2)) for seed in range(4 * seeds)]
+    few = starts[:seeds]  # the peers take seconds where we take hundredths
+    ours = [
+        embed(a, initial=Y, schedule=schedule, quality=False).kl for Y in (starts if name == "iris" else few)
+    ]
+    theirs = [plain.kl(P, peer(P, Y, rate, steps, early)) for Y in few]
     assert np.median(ours) <= 1.01 * np.median(theirs), (ours, theirs)
 
 

@@ -56,7 +56,7 @@ def test_medians_are_over_seeds_and_deviations_over_words() -> None:
 
     found = {("a", 0): {"kl": 1.0}, ("a", 1): {"kl": 5.0}, ("a", 2): {"kl": 2.0}}
     found |= {("b", seed): table(values) for seed, values in enumerate([[0, 2], [3, 5], [1, 9]])}
-    results = Results(Plan(), found, {}, 0)
+    results = Results(Plan(insertion_seeds=(0, 1, 2)), found, {}, 0)
     assert results.median("a") == {"kl": 2.0}
     assert results.new_words("b")["local"] == 4.0
     assert results.new_words("b")["local_sd"] == 1.0
