@@ -17,7 +17,7 @@ from numba import float32 as f32
 from numba import njit, prange
 
 from langscape.kernels.maths import FAST, log
-from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded, push_halves
+from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded
 
 _padded = njit(padded)
 
@@ -225,7 +225,7 @@ def _forces_rows(P, Y, A, R, C, cuts, parts):
 @njit(parallel=True, **FAST)
 def _repulsion_rows(Y, R, C, cuts, parts):
     for b in prange(parts.size):
-        parts[b] = push_halves(Y, R, C[b], cuts[b], cuts[b + 1])
+        parts[b] = halves(None, Y, None, R, C[b, : Y.shape[0]], cuts[b], cuts[b + 1])
     _add_columns(R, C, cuts)
     return _in_order(parts)
 

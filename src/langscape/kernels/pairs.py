@@ -141,10 +141,9 @@ def forces_few(P, Y, A, R):
     return z - n
 
 
-def _two_rows(dims: int, pulls: bool) -> Any:
-    """The inner loop of `halves`, or without attraction of `push_halves`, as code for so many dimensions."""
+def _two_rows(dims: int) -> Any:
+    """The inner loop of `halves` as code for so many dimensions."""
     width = BLOCK if WIDE else BLOCK // 2
-    sums_of_a_row = dims * (2 if pulls else 1)
 
     @intrinsic
     def rows(typingctx, P, Y, A, R, C, i, k, start, stop):
@@ -153,6 +152,8 @@ def _two_rows(dims: int, pulls: bool) -> Any:
         k = i says that there is no second row. P and A are None without attraction.
         """
         signature = f32(P, Y, A, R, C, *[types.uint64] * 4)
+        pulls = P is not types.none
+        sums_of_a_row = dims * (2 if pulls else 1)
 
         def code(context, build, signature, args):
             lanes = Lanes(build, width)
@@ -214,8 +215,7 @@ def _two_rows(dims: int, pulls: bool) -> Any:
     return rows
 
 
-_rows_2, _rows_3, _rows_4 = (_two_rows(dims, pulls=True) for dims in (2, 3, 4))
-_pushed_2, _pushed_3, _pushed_4 = (_two_rows(dims, pulls=False) for dims in (2, 3, 4))
+_rows_2, _rows_3, _rows_4 = (_two_rows(dims) for dims in (2, 3, 4))
 
 
 @njit(**FAST)
@@ -223,11 +223,14 @@ def halves(P, Y, A, R, C, first, last):
     """Sums of rows first..last into A and R, what they do to the columns into C; their part of Z.
 
     `first` is a multiple of the block. C is (2·dims, m), attraction first, and is overwritten from
-    column `first` on; adding every C to A and R completes them.
+    column `first` on; adding every C to A and R completes them. Where P is sparse, P and A are None: then
+    repulsion alone is summed, and C is (dims, m).
     """
     dims, m = Y.shape
-    A[:, first:last] = R[:, first:last] = f32(0)
-    C[: 2 * dims, first:] = f32(0)
+    if A is not None:
+        A[:, first:last] = f32(0)
+    R[:, first:last] = f32(0)
+    C[:, first:] = f32(0)
     z = 0.0
     for tile in range(first // TILE * TILE, m, TILE):
         stop = min(tile + TILE, m)
@@ -239,26 +242,6 @@ def halves(P, Y, A, R, C, first, last):
                 z += _rows_3(P, Y, A, R, C, i, k, start, stop)
             else:
                 z += _rows_4(P, Y, A, R, C, i, k, start, stop)
-    return 2.0 * z - (last - first)
-
-
-@njit(**FAST)
-def push_halves(Y, R, C, first, last):
-    """`halves` without attraction, for when P is sparse; C is (dims, m)."""
-    dims, m = Y.shape
-    R[:, first:last] = f32(0)
-    C[:dims, first:] = f32(0)
-    z = 0.0
-    for tile in range(first // TILE * TILE, m, TILE):
-        stop = min(tile + TILE, m)
-        for i in range(first, min(last, stop), 2):
-            k, start = min(i + 1, last - 1), max(i // BLOCK * BLOCK, tile)
-            if dims == 2:
-                z += _pushed_2(None, Y, None, R, C, i, k, start, stop)
-            elif dims == 3:
-                z += _pushed_3(None, Y, None, R, C, i, k, start, stop)
-            else:
-                z += _pushed_4(None, Y, None, R, C, i, k, start, stop)
     return 2.0 * z - (last - first)
 
 
