@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Progress = Callable[["Step"], None]
-"""What every long call may be given; it is called with a `Step` now and then."""
-
 
 @dataclass(frozen=True)
 class Step:
@@ -33,6 +29,10 @@ class Step:
     total: int
     doing: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
+
+
+Progress = Callable[[Step], None]
+"""What every long call may be given; it is called with a `Step` now and then."""
 
 
 def frozen(array: Any, dtype: Any = None) -> np.ndarray:
@@ -370,17 +370,27 @@ class Map(_Copied):
         """A copy with some fields replaced."""
         return replace(self, **changes)
 
-    def save(self, path: str | Path, *, vectors: bool = True) -> Path:
-        """Write the map as Parquet (.parquet), whole or not at all; `vectors=False` makes it small."""
-        from langscape.mapfile import save_map
+    def save(
+        self,
+        path: str | Path,
+        *,
+        vectors: bool = True,
+        title: str | None = None,
+        color: str | None = None,
+        quantiles: int | None = None,
+    ) -> Path:
+        """Write the map, whole or not at all; the ending says as what.
 
-        if Path(path).suffix.lower() != ".parquet":
-            raise SettingsError(
-                f"a map is saved as Parquet, not as {Path(path).name}; name a file that ends in .parquet. "
-                "Pages and pictures are written by views.write(views.scatter(map), …), CSV by the "
-                "command line (`langscape words … --out map.csv`)"
-            )
-        return save_map(self, path, vectors=vectors)
+        .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a table;
+        .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
+        """
+        if Path(path).suffix.lower() == ".parquet":
+            from langscape.mapfile import save_map
+
+            return save_map(self, path, vectors=vectors)
+        from langscape.views.mapfiles import write_map
+
+        return write_map(self, path, title=title, color=color, quantiles=quantiles)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import typer
 
 from langscape import __version__
 from langscape.cli import (
-    atlas,
     demo,
     experiments,
     flow,
@@ -16,12 +15,12 @@ from langscape.cli import (
     store,
     studio,
     sweep,
-    tokens,
     train_lstm,
     upkeep,
     view,
     words,
 )
+from langscape.faces.command import add_commands
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
@@ -53,8 +52,6 @@ for part in (
     demo,
     words,
     view,
-    atlas,
-    tokens,
     experiments,
     qk,
     gaussians,
@@ -66,3 +63,4 @@ for part in (
     upkeep,
 ):
     part.register(app)
+add_commands(app)

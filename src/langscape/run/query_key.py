@@ -236,8 +236,8 @@ def two_ways(
     that are among its five nearest on the other.
     """
     from langscape import affinity
+    from langscape.analyses.atlas import embed_restarts, head_schedules
     from langscape.metrics import agreement
-    from langscape.run.atlas import embed_restarts, head_schedules
 
     special = settings.get("special", MAP["special"])
     problem = affinity.attention(capture, layer, head, special)

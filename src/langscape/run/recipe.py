@@ -20,7 +20,7 @@ from langscape.errors import FileError, SettingsError
 Input: TypeAlias = "str | Recipe"
 """A path, `sha256:…` of bytes kept in the store, or the recipe whose result is wanted."""
 
-DIGEST_FORMAT = 1
+DIGEST_FORMAT = 2
 """Raised when the meaning of a digest changes; every result is then computed again."""
 
 
@@ -177,13 +177,7 @@ def _input_digest(value: Input | Path, of_file: Callable[[Path], str]) -> Any:
     path = Path(value)
     if stat.S_ISDIR(_stat(path).st_mode):
         return {str(p.relative_to(path)): of_file(p) for p in _files(path)}
-    # Readers choose the format by the ending, so the same bytes named otherwise are another input.
-    return [_ending(path.name), of_file(path)]
-
-
-def _ending(name: str) -> str:
-    parts = name.lower().split(".")[1:]
-    return ".".join(parts[-2:] if parts and parts[-1] in ("gz", "bz2", "xz", "zip") else parts[-1:])
+    return f"sha256:{of_file(path)}"  # readers look at what a file holds, not at its name
 
 
 def _files(path: Path) -> list[Path]:

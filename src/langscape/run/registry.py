@@ -25,7 +25,7 @@ class StepCode:
     """A registered step: its name, version, defaults, and the function that runs."""
 
     name: str
-    version: int
+    version: Any
     run: Run
     defaults: Mapping[str, Any] | None
     revision: Callable[[Mapping[str, Any]], str] | None
@@ -50,6 +50,7 @@ class StepCode:
 
 
 _STEPS: dict[str, StepCode] = {}
+_FINDERS: list[Callable[[str], StepCode | None]] = []
 
 
 def step(
@@ -77,11 +78,20 @@ def step(
 def find_step(name: str) -> StepCode:
     """The step of that name: one of langscape's own, or of a module that was imported."""
     importlib.import_module("langscape.run.steps")
-    try:
+    importlib.import_module("langscape.declarations.running")
+    if name in _STEPS:
         return _STEPS[name]
-    except KeyError:
-        known = ", ".join(sorted(_STEPS)) or "none"
-        raise SettingsError(f"there is no step {name!r}; known steps: {known}") from None
+    for find in _FINDERS:
+        if (found := find(name)) is not None:
+            return found
+    known = ", ".join(sorted(_STEPS)) or "none"
+    raise SettingsError(f"there is no step {name!r}; known steps: {known}")
+
+
+def add_finder(find: Callable[[str], StepCode | None]) -> None:
+    """Let a function find steps that are declared elsewhere: the analyses."""
+    if find not in _FINDERS:
+        _FINDERS.append(find)
 
 
 def import_steps(modules: list[str]) -> None:

@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from langscape.codec import is_noun, read_noun, write_noun
 from langscape.data import Map, frozen
 from langscape.errors import DataError
 from langscape.io.parquet import metadata_of, open_parquet, read_columns, write_parquet
 from langscape.run.recipe import canonical, plain
 from langscape.tensorfile import write_tensors
 
-ENDINGS = {"map": ".parquet", "table": ".parquet", "arrays": ".safetensors", "bytes": ".bin", "figures": ""}
+ENDINGS = {
+    "map": ".parquet",
+    "table": ".parquet",
+    "arrays": ".safetensors",
+    "noun": ".safetensors",
+    "bytes": ".bin",
+    "figures": "",
+}
 """The kinds of results, and the ending of the file of each; figures stand in the label itself."""
 
 
@@ -73,6 +81,8 @@ def kind_of(result: Any, step: str) -> str:
     for kind, type_ in (("map", Map), ("arrays", Arrays), ("table", Table), ("figures", Mapping)):
         if isinstance(result, type_):
             return kind
+    if is_noun(result):
+        return "noun"
     wrong = type(result).__name__
     raise DataError(f"step {step} returned a {wrong}; expected Map, Arrays, Table or a mapping")
 
@@ -89,6 +99,8 @@ def write(result: Any, path: Path) -> None:
         result.write(path)
     elif isinstance(result, Arrays):
         _write_arrays(result, path)
+    elif is_noun(result):
+        write_noun(result, path)
     else:
         raise DataError(f"a {type(result).__name__} has no file of its own")
 
@@ -103,6 +115,8 @@ def read(kind: str, path: Path) -> Any:
         return _read_table(path)
     if kind == "arrays":
         return _read_arrays(path)
+    if kind == "noun":
+        return read_noun(path)
     return path.read_bytes()
 
 

@@ -112,8 +112,8 @@ def layer_problems(capture: Capture, settings: Mapping[str, Any]) -> dict[tuple[
 
 def run_schedules(name: str, n: int, steps: int) -> list[Any]:
     """The schedules that runs take in turn: those of `head_schedules`, or the document's single one."""
+    from langscape.analyses.atlas import head_schedules
     from langscape.engine import Schedule
-    from langscape.run.atlas import head_schedules
 
     if name == "ours":
         return head_schedules(n, steps)

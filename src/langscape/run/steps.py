@@ -12,15 +12,10 @@ import numpy as np
 from langscape.data import Map, Progress, Step
 from langscape.errors import DataError
 from langscape.run import (  # noqa: F401  register their steps
-    captures,
     compare,
     distributions,
     flow,
-    heads,
     query_key_steps,
-    restarts,
-    runs,
-    token_maps,
 )
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes

@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ from langscape.run.label import Entry, label_text, read_label
 from langscape.run.named import Named, same_inputs
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
 from langscape.run.registry import find_step
+
+CURRENT: ContextVar[Store | None] = ContextVar("current_store", default=None)
+"""The store for which something is being computed: what it needs on the way is looked up and kept there."""
 
 STRAY_AGE = 3600.0
 """Seconds after which a file left aside belongs to nobody."""
@@ -247,7 +251,11 @@ class Store:
         recipe, code = named.recipe, find_step(named.recipe.step)
         same_inputs(named)
         started = time.perf_counter()
-        result = code.run(code.complete(recipe.settings), inputs, progress or _nobody)
+        token = CURRENT.set(self)
+        try:
+            result = code.run(code.complete(recipe.settings), inputs, progress or _nobody)
+        finally:
+            CURRENT.reset(token)
         seconds = time.perf_counter() - started
         same_inputs(named)
         kind = results.kind_of(result, recipe.step)

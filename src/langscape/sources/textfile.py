@@ -26,3 +26,14 @@ def check_text_file(path: str | Path) -> None:
             raise FileError(f"{path} is {kind}")
     if b"\x00" in begin:
         raise FileError(f"{path} holds zero bytes and is no text; give a text file")
+
+
+def read_text(path: str | Path) -> str:
+    """A text file as UTF-8."""
+    try:
+        check_text_file(path)
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}; give a text file") from None

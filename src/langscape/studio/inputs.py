@@ -126,7 +126,7 @@ class _Kind:
 
 
 def _text(file: Path, name: str) -> dict[str, Any]:
-    from langscape.run.heads import read_text
+    from langscape.sources.textfile import read_text
 
     text = read_text(file)
     if not text.strip():

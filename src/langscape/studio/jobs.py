@@ -73,7 +73,7 @@ class Jobs:
         """
         ask = find_ask(name)
         complete = ask.read(settings)
-        recipe = ask.recipe(complete, inputs)
+        recipe = ask.recipe(complete, inputs, self.store)
         id = job_id(ask, recipe)
         with self._mutex:
             if id not in self._records:
@@ -355,7 +355,7 @@ class Jobs:
 def do_now(store: Store, ask: Ask, settings: Any, inputs: Mapping[str, Given], progress: Progress) -> None:
     """Do a job in this process and write it down as done, so that a studio has it from its first moment."""
     complete = ask.read(settings)
-    recipe = ask.recipe(complete, inputs)
+    recipe = ask.recipe(complete, inputs, store)
     named = store.name(recipe)
     entry = store.make(named, progress)
     record = new_record(ask, complete, recipe, inputs, "", background=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,19 @@ def write_table(view: View, path: str | Path) -> Path:
         else:
             write_parquet(aside, columns)
     return path
+
+
+def write_columns(columns: Mapping[str, Any], path: Path) -> Path:
+    """Columns of one length as CSV, with their names above; there whole or not at all."""
+    text = csv_text({name: _as_column(values) for name, values in columns.items()})
+    with whole(path) as aside:
+        aside.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def _as_column(values: Any) -> np.ndarray:
+    column = np.asarray(values)
+    return column.astype(object) if column.dtype.kind in "US" else column
 
 
 def _scatter(view: View) -> Columns:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from langscape.declarations import analyses
 from langscape.errors import SettingsError
-from langscape.studio.asks import atlas, compare, flow, gaussians, heads, query_key, words
+from langscape.studio.asks import flow, gaussians, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
+from langscape.studio.asks.declared import ask_of
 from langscape.studio.asks.setting import Setting
 
 __all__ = ["ASKS", "Ask", "Given", "Later", "Made", "Picture", "Setting", "Wanted", "find_ask"]
@@ -12,16 +14,10 @@ __all__ = ["ASKS", "Ask", "Given", "Later", "Made", "Picture", "Setting", "Wante
 ASKS: dict[str, Ask] = {
     ask.name: ask
     for ask in (
-        atlas.ASK,
-        heads.HEAD_ASK,
-        heads.HIDDEN_ASK,
-        query_key.ONE,
-        query_key.GRID,
-        query_key.SCALE,
+        *(ask_of(one) for one in analyses().values() if not one.hidden),
         flow.ASK,
         words.ASK,
         gaussians.ASK,
-        compare.ASK,
     )
 }
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from langscape.data import View
+from langscape.declarations import Later
 from langscape.errors import SettingsError
 from langscape.run import Recipe, Store
 from langscape.run.label import Entry
@@ -79,15 +78,6 @@ class Made:
         return self.store.load(self.needed(*names))
 
 
-@dataclass(frozen=True)
-class Later:
-    """An array of a view that is made when it is asked for."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    make: Callable[[], np.ndarray]
-
-
 Draw = Callable[[Made, Mapping[str, Any]], View]
 
 
@@ -121,7 +111,7 @@ class Ask:
     inputs: tuple[Wanted, ...]
     settings: tuple[Setting, ...]
     pictures: tuple[Picture, ...]
-    recipe: Callable[[Mapping[str, Any], Mapping[str, Given]], Recipe]
+    recipe: Callable[[Mapping[str, Any], Mapping[str, Given], Store], Recipe]
     called: Callable[[Mapping[str, Any], Mapping[str, Given]], str]
     open: Callable[[Any], Any] = lambda result: result
 

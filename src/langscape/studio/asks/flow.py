@@ -13,7 +13,7 @@ from langscape.studio.asks.ask import Ask, Given, Made, Picture
 from langscape.studio.asks.setting import SEED, Setting
 
 
-def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
+def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given], store: Any = None) -> Recipe:
     return Recipe("flow.view", settings, {})
 
 

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _READ = 5_000_000
 
 
-def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
+def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given], store: Any = None) -> Recipe:
     shape = settings["shape"]
     how: dict[str, Any] = {"method": settings["method"]}
     if settings["method"] == "tsne":

@@ -17,7 +17,7 @@ def packed(inputs: Mapping[str, Given]) -> Recipe:
     return Recipe("vectors.pack", {}, {"vectors": inputs["vectors"].source})
 
 
-def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> Recipe:
+def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given], store: Any = None) -> Recipe:
     steps = settings["steps"]
     taken: dict[str, Any] = {name: value for name, value in settings.items() if name != "steps"}
     taken["schedule"] = {"steps": steps, "early_steps": min(250, steps // 2)}

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._captures import captured, induction_probe
+from langscape.codec import noun
 from langscape.data import Affinities, Capture, Items, Map, Progress, Step, View
+from langscape.declarations import Later, Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import (
+    Cut,
+    Head,
+    Layer,
+    Layers,
+    Model,
+    Quantiles,
+    Restarts,
+    Seed,
+    Special,
+    Steps,
+    Target,
+    Text,
+)
 from langscape.errors import DataError, SettingsError
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.engine import Schedule
-    from langscape.run.results import Arrays
 
-Special = Literal["keep", "drop"]
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 MEANINGS = {
     "interest": "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
@@ -29,6 +49,7 @@ _HEAD_PERPLEXITY = 10.0
 _SEPARATORS = frozenset(".!?;\n")
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class Atlas:
     """Every head of a model over one text.
@@ -69,6 +90,20 @@ class Atlas:
             title=title,
         )
 
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() == ".csv":
+            return write_columns(self.scores.columns, path)
+        return write(self.view(title), path)
+
+    def save_all(self, folder: str | Path, *, title: str | None = None) -> list[Path]:
+        """Write page and table into a folder."""
+        return [self.save(Path(folder) / name, title=title) for name in ("index.html", "scores.csv")]
+
     def ranked(self, by: str = "interest") -> np.ndarray:
         """Rows of `scores`, the highest first; rows without the figure come last."""
         column = self.scores.columns.get(by)
@@ -81,7 +116,7 @@ class Atlas:
 def make_atlas(
     capture: Capture,
     *,
-    special: Special = "drop",
+    special: Literal["keep", "drop"] = "drop",
     restarts: int = 8,
     steps: int = 1000,
     schedule: Schedule | None = None,
@@ -192,69 +227,6 @@ def restarted(
     return runs
 
 
-def pack_atlas(atlas: Atlas) -> Arrays:
-    """The atlas as arrays and plain facts, for the store."""
-    from langscape.run.results import Arrays
-
-    order = sorted(atlas.maps)
-    first = atlas.maps[order[0]]
-    numbers = {n: v for n, v in atlas.scores.columns.items() if v.dtype.kind in "fiu"}
-    arrays = {
-        "attention": atlas.capture[atlas.of],
-        "heads": np.array(order, np.int32),
-        "xy": np.stack([atlas.maps[key].xy for key in order]),
-        "kls": np.stack([atlas.maps[key].kls for key in order]),
-        **{f"item {name}": v for name, v in first.items.columns.items() if v.dtype.kind in "fiub"},
-        **{f"score {name}": values for name, values in numbers.items()},
-    }
-    if atlas.head_map is not None:
-        arrays["head_xy"] = atlas.head_map.xy
-    facts = {
-        "of": atlas.of,
-        "tokens": list(atlas.capture.tokens),
-        "made": dict(atlas.capture.made),
-        "notes": [*atlas.notes],
-        "capture_notes": [*atlas.capture.notes],
-        "labels": list(first.labels),
-        "texts": list(first.items.columns["text"]) if "text" in first.items.columns else None,
-        "settings": [dict(atlas.maps[key].settings) for key in order],
-        "score_labels": list(atlas.scores.labels),
-        "score_text": {n: list(v) for n, v in atlas.scores.columns.items() if n not in numbers},
-        "score_order": list(atlas.scores.columns),
-        "head_kl": None if atlas.head_map is None else atlas.head_map.kl,
-    }
-    return Arrays(arrays, facts)
-
-
-def unpack_atlas(stored: Arrays) -> Atlas:
-    """The atlas that `pack_atlas` stored."""
-    facts = stored.facts
-    of = facts["of"]
-    capture = Capture(
-        facts["tokens"], {of: stored["attention"]}, {of: ("layer", "head", "query", "key")},
-        facts["made"], tuple(facts["capture_notes"]),
-    )  # fmt: skip
-    columns: dict[str, Any] = {n[5:]: v for n, v in stored.arrays.items() if n.startswith("item ")}
-    if facts["texts"] is not None:
-        columns["text"] = facts["texts"]
-    items = Items(facts["labels"], columns)
-    maps = {}
-    for at, (layer, head) in enumerate(stored["heads"].tolist()):
-        kls = stored["kls"][at]
-        maps[layer, head] = Map(
-            stored["xy"][at], items, kl=float(kls.min()), kls=kls, settings=facts["settings"][at]
-        )
-    columns = {
-        name: stored[f"score {name}"] if f"score {name}" in stored.arrays else facts["score_text"][name]
-        for name in facts["score_order"]
-    }
-    scores = Items(facts["score_labels"], columns)
-    head_map = None
-    if "head_xy" in stored.arrays:
-        head_map = Map(stored["head_xy"], scores, kl=facts["head_kl"])
-    return Atlas(capture, maps, scores, head_map, of, tuple(facts["notes"]))
-
-
 def _keys(capture: Capture, of: str) -> list[tuple[int, int]]:
     weights = capture[of]
     if weights.ndim != 4 or weights.shape[2] != weights.shape[3]:
@@ -265,7 +237,7 @@ def _keys(capture: Capture, of: str) -> list[tuple[int, int]]:
 
 
 def _problems(
-    capture: Capture, of: str, keys: list[tuple[int, int]], special: Special
+    capture: Capture, of: str, keys: list[tuple[int, int]], special: Literal["keep", "drop"]
 ) -> tuple[list[Affinities], list[tuple[int, int]], list[str]]:
     """The heads' affinities over the same tokens; heads that leave tokens without any are named instead."""
     from langscape.affinity import attention
@@ -337,3 +309,170 @@ def _head_map(distances: np.ndarray, heads: Items, seed: int) -> Map | None:
     perplexity = min(_HEAD_PERPLEXITY, (n - 1) / 3)
     P = precomputed(distances, "distances", perplexity=perplexity, items=heads)
     return embed(P, restarts=4, seed=seed, quality=False)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"Heads of {model_title(settings['model'])} over {names.get('text', 'a sample text')}"
+
+
+@picture(
+    "atlas", whole=lambda atlas, context: atlas.view(context.title), later=lambda *a, **k: _weights(*a, **k)
+)
+def grid(atlas: Atlas, context: Any) -> View:
+    """Every head as a small map, with its scores and names; the heads among each other."""
+    view = atlas.view(context.title, attention=False)
+    properties = {**view.properties, "steps": 255, "later": sorted(_array_names(atlas))}
+    return View(view.kind, properties, view.arrays)
+
+
+def _weights(atlas: Atlas, context: Any) -> dict[str, Later]:
+    """Every head's attention as steps of its square root, made when somebody looks at the head."""
+    from langscape.views.atlas import stepped
+    from langscape.views.heads import heads_of
+
+    heads = heads_of(atlas.capture, atlas.of)
+    shape = heads.weights.shape[2:]
+
+    def maker(layer: int, head: int) -> Later:
+        return Later("uint8", shape, lambda: stepped(heads.one(layer, head), 255))
+
+    return {name: maker(*key) for name, key in _array_names(atlas).items()}
+
+
+def _array_names(atlas: Atlas) -> dict[str, tuple[int, int]]:
+    return {f"attention_{layer}_{head}": (layer, head) for layer, head in sorted(atlas.maps)}
+
+
+@picture("scatter", name="head")
+def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles: Quantiles = None) -> View:
+    """The map of one head."""
+    from langscape.views import scatter
+
+    if (layer, head) not in atlas.maps:
+        layers, heads = zip(*atlas.maps, strict=True)
+        held = f"layers are {min(layers)} to {max(layers)}, heads {min(heads)} to {max(heads)}"
+        raise SettingsError(f"layer {layer}, head {head} has no map here; {held}")
+    found = atlas.maps[layer, head]
+    found = found.but(per_point={"error": head_error(atlas.capture, atlas.of, layer, head, found)})
+    view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles)
+    return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
+
+
+@picture("attention", name="attention")
+def one_matrix(atlas: Atlas, context: Any, *, layer: Layer, head: Head) -> View:
+    """The attention of one head as a matrix, and as lines between tokens."""
+    from langscape.views import attention
+
+    return attention(atlas.capture, layer, head, array=atlas.of)
+
+
+ShowAttention = Annotated[
+    Literal["maximum", "mean"],
+    Setting(
+        "Show", "The largest weight that any query gives a token, or the mean over queries.", document="000"
+    ),
+]
+
+
+@picture("max_attention", name="max_attention")
+def strips(atlas: Atlas, context: Any, *, layers: Layers = None, show: ShowAttention = "maximum") -> View:
+    """How strongly every head attends to every token."""
+    from langscape.views import max_attention
+
+    return max_attention(atlas.capture, layers=layers, show=show, array=atlas.of)
+
+
+Sort = Annotated[str, Setting("Sort", "Rank heads by this score.")]
+Show = Annotated[int, Setting("Show", "How many heads to print; 0 prints all.", ge=0)]
+
+
+def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str]:
+    """The heads ranked by a score, as lines of text, and how many have each name."""
+    columns = atlas.scores.columns
+    order = atlas.ranked(sort)
+    shown = ["interest", "max_attention", "entropy", "sink", "kl", "kl_sd", "stability"]
+    shown = [sort, *(name for name in shown if name != sort)]
+    out = ["  ".join(["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", "name"])]
+    for row in order[: show or len(order)]:
+        figures = [f"{_number(columns[name][row]):>{max(8, len(name))}}" for name in shown]
+        where = f"{columns['layer'][row]}.{columns['head'][row]}"
+        named = f"{columns['group'][row]:>5}  {columns['tags'][row]}"
+        out.append("  ".join([f"{where:<6}", *figures, named]).rstrip())
+    counted = Counter(tag for tags in columns["tags"] for tag in tags.split(", ") if tag)
+    for tag, count in counted.most_common():
+        named = ", ".join(
+            f"{columns['layer'][row]}.{columns['head'][row]}" for row in _strongest(atlas, tag)[:4]
+        )
+        out.append(f"{tag}: {count} {'head' if count == 1 else 'heads'}, strongest {named}")
+    return out
+
+
+def _strongest(atlas: Atlas, tag: str) -> list[int]:
+    from langscape.metrics.heads import THRESHOLDS
+
+    score = THRESHOLDS[tag][0]
+    return [int(row) for row in atlas.ranked(score) if tag in atlas.scores.columns["tags"][row].split(", ")]
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:z.3f}"
+
+
+def head_error(capture: Capture, of: str, layer: int, head: int, made: Map) -> np.ndarray:
+    """What each token of a head's map has of its KL."""
+    from langscape.affinity import attention
+    from langscape.metrics import kl_points
+
+    special = "keep" if len(made) == len(capture.tokens) else "drop"
+    return kl_points(attention(capture, layer, head, special, of=of).P, made.xy)
+
+
+AtlasSide = Annotated[
+    Literal["encoder", "decoder"] | None,
+    Setting("Side", "Of an encoder–decoder: whose heads; the encoder’s if left out."),
+]
+
+
+@analysis(
+    version=3,
+    title="Atlas of heads",
+    room="atlas",
+    pictures=(grid, one_head, one_matrix, strips),
+    describe=_title,
+    lines=lines,
+    formats=FORMATS,
+    folder=True,
+    example={"text": "sample-harbour"},
+)
+def atlas(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    special: Special = "drop",
+    restarts: Restarts = 8,
+    steps: Steps = 1000,
+    layers: Layers = None,
+    cut: Cut = True,
+    seed: Seed = 0,
+    side: AtlasSide = None,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> Atlas:
+    """Map every head of a model, rank them, name what they do and group those that attend alike.
+
+    >>> found = atlas("default", "The cat sat on the mat, and the dog sat by the cat.", restarts=1, steps=50)
+    >>> len(found.maps), found.scores.labels[0]
+    (72, '0.0')
+    """
+    network = opened(model)
+    seen = captured(network, text, ("attention",), layers, cut=cut, target=target)  # type: ignore[arg-type]
+    return make_atlas(
+        seen,
+        of=f"{side}_attention" if side else None,
+        special=special,
+        restarts=restarts,
+        steps=steps,
+        probe=induction_probe(network, layers, seed),
+        seed=seed,
+        progress=progress,
+    )

@@ -1,43 +1,18 @@
-"""Maps of a text's tokens, by a head or by hidden states, and of many texts by what a layer makes of them."""
+"""Maps of a text's tokens by hidden states, and of many texts by what a layer makes of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from langscape.analyses.atlas import embed_restarts, head_schedules
 from langscape.data import Affinities, Capture, Items, Map, Progress, Step
 from langscape.errors import DataError, SettingsError, not_there
-from langscape.run.captures import read_capture
-from langscape.run.heads import opened, revision
-from langscape.run.registry import step
 
 Special = Literal["keep", "drop"]
 Pool = Literal["auto", "first", "mean"]
-
-
-def map_head(
-    capture: Capture,
-    layer: int,
-    head: int,
-    *,
-    special: Special = "drop",
-    restarts: int = 8,
-    steps: int = 1000,
-    seed: int = 0,
-    of: str | None = None,
-    progress: Progress | None = None,
-) -> Map:
-    """The tokens as one head sees them: attention-head t-SNE, of several restarts the lowest KL.
-
-    `of` names the array where there are several; an encoder–decoder is taken by its encoder.
-    """
-    from langscape.affinity import attention
-
-    of = of or ("attention" if "attention" in capture.arrays else "encoder_attention")
-    return _mapped(attention(capture, layer, head, special, of=of), restarts, steps, seed, progress)
 
 
 def map_hidden(
@@ -138,7 +113,6 @@ def text_vectors(
 
 def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
     from langscape.metrics import quality
-    from langscape.run.atlas import embed_restarts, head_schedules
 
     schedules = head_schedules(len(problem), steps)
     (made,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
@@ -149,50 +123,3 @@ def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress:
     if restarts > 1:
         told = {**told, "stability": float(figures["stability"][0])}
     return made.but(quality=told, per_point=per_point)
-
-
-_MAPS = {"special": "drop", "restarts": 8, "steps": 1000, "seed": 0, "of": None}
-
-
-@step("heads.map", version=1, defaults={**_MAPS, "layer": 0, "head": 0})
-def heads_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Input `capture`: the map of one head; see `map_head`."""
-    return map_head(read_capture(inputs["capture"]), progress=progress, **settings)
-
-
-@step("hidden.map", version=1, defaults={**_MAPS, "layer": None, "perplexity": 20.0, "metric": "euclidean"})
-def hidden_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Input `capture`: the map of the hidden states of one layer; see `map_hidden`."""
-    return map_hidden(read_capture(inputs["capture"]), progress=progress, **settings)
-
-
-@step(
-    "texts.map",
-    version=1,
-    defaults={
-        "model": "default",
-        "texts": None,
-        "layer": None,
-        "pool": "auto",
-        "perplexity": 20.0,
-        "metric": "euclidean",
-        "restarts": 8,
-        "seed": 0,
-    },
-    revision=revision,
-)
-def texts_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """The map of `texts`, or of the input `list` with its groups; see `map_texts`."""
-    from langscape.sources import read_word_list
-
-    notes: tuple[str, ...] = ()
-    texts: Any = settings["texts"]
-    if "list" in inputs:
-        listed = read_word_list(inputs["list"])
-        texts, notes = listed.items(), listed.notes
-    if not texts:
-        raise DataError("no texts are named; give texts, or a list of them")
-    how = {name: settings[name] for name in ("layer", "pool", "perplexity", "metric", "restarts", "seed")}
-    model = opened(settings["model"], revision(settings))
-    made = map_texts(model, texts, progress=progress, **how)
-    return made.but(notes=(*notes, *made.notes))

@@ -1,0 +1,94 @@
+"""A text through a model, kept in the store: what maps of heads and of hidden states are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.data import Capture, Progress
+from langscape.declarations import Setting, analysis
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Cut, Model, Target, Text
+from langscape.errors import SettingsError
+
+REPEATED = 40
+"""Random tokens of the probe for induction; they stand three times in a row."""
+
+Want = Annotated[list[str], Setting("What", "The arrays that are captured: attention, hidden, q, k, v.")]
+Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0.", ge=0, names="head")]
+HiddenLayers = Annotated[list[int] | None, Setting("Layers", "Only these hidden layers, from 0.", ge=0)]
+
+
+@analysis(version=2, name="text.capture", hidden=True)
+def text_capture(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    want: Want = ["attention", "hidden"],  # noqa: B006  never changed
+    layers: HiddenLayers = None,
+    heads: Heads = None,
+    cut: Cut = True,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> Capture:
+    """What a model held while it read a text."""
+    return captured(opened(model), text, want, layers, heads, cut=cut, target=target)  # type: ignore[arg-type]
+
+
+def captured(
+    model: Any,
+    text: str,
+    want: Sequence[str],
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    *,
+    cut: bool = False,
+    target: str | None = None,
+) -> Capture:
+    """What is wanted of a text model over a text; with `cut`, over the first part that it takes.
+
+    target is what the decoder of an encoder–decoder reads; without it, its start token alone.
+    """
+    from langscape.models import capture
+
+    if model.kind == "vision":
+        raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
+    if not text.strip():
+        raise SettingsError("the text is empty; give one of a few sentences")
+    if not cut:
+        return capture(model, text, want, layers, heads, target=target)
+    windows = capture(model, text, want, layers, heads, long="window", target=target)
+    first = windows[0]
+    if len(windows) == 1:
+        return first
+    read = int(np.sum(~np.asarray(first.made["special"], bool)))
+    note = f"the text is longer than {model.name} takes: its first {read:,} tokens were read"
+    return Capture(first.tokens, first.arrays, first.axes, first.made, (*first.notes, note))
+
+
+def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:
+    """A decoder's attention over random tokens repeated three times; None for other models.
+
+    Encoders see the answer itself, and are judged on the repeats of the text.
+    """
+    from langscape.models import capture
+
+    if model.kind != "decoder" or (model.longest or 10**9) < 3 * REPEATED + 1:
+        return None
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(model.vocabulary // 20, model.vocabulary, size=REPEATED).tolist()
+    config = model.network.config
+    first = getattr(config, "bos_token_id", None)
+    begin = [first] if isinstance(first, int) and 0 <= first < model.vocabulary else drawn[-1:]
+    return capture(model, [*begin, *drawn, *drawn, *drawn], ("attention",), layers)
+
+
+def array_of(what: Literal["attention", "hidden"], capture: Capture, side: str | None = None) -> str:
+    """The name of an array of the capture, by the side asked for where there are two."""
+    if what in capture.arrays:
+        if side is not None:
+            raise SettingsError(f"side {side} is for encoder–decoders; this model has one side only")
+        return what
+    return f"{side or 'encoder'}_{what}"

@@ -1,0 +1,234 @@
+"""One head: its map with every restart, its matrix, and the sentence with lines between tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._captures import array_of, text_capture
+from langscape.analyses.atlas import head_schedules, restarted
+from langscape.codec import noun
+from langscape.data import Affinities, Capture, Map, Progress, View
+from langscape.declarations import Later, Setting, analysis, picture
+from langscape.declarations.settings import (
+    Cut,
+    Layer,
+    Model,
+    Quantiles,
+    Restarts,
+    Seed,
+    Side,
+    Special,
+    Steps,
+    Target,
+    Text,
+)
+from langscape.errors import SettingsError
+from langscape.models.titles import model_title
+
+FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class Head:
+    """One head over one text.
+
+    capture  its attention alone, under the name `of`
+    map      the tokens as the head sees them, of all restarts the one of lowest KL; None for cross-attention
+    runs     (restarts, n, 2) every run laid over the map: moved, turned, mirrored and scaled
+    """
+
+    capture: Capture
+    layer: int
+    head: int
+    of: str
+    map: Map | None
+    runs: np.ndarray
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return tuple(dict.fromkeys((*self.capture.notes, *(self.map.notes if self.map else ()))))
+
+    def scatter(
+        self, *, title: str | None = None, color: str | None = None, quantiles: int | None = None
+    ) -> View:
+        """The map as a picture."""
+        from langscape.views import scatter
+
+        if self.map is None:
+            raise SettingsError("queries and keys of cross-attention are different tokens: there is no map")
+        return scatter(self.map, title=title, color=color, quantiles=quantiles)
+
+    def matrix(self, *, title: str | None = None) -> View:
+        """The attention as a picture: who attends to whom."""
+        from langscape.views import attention
+
+        return attention(self.capture, self.layer, self.head, array=self.of, title=title)
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        show: Literal["map", "matrix"] = "map",
+        color: str | None = "position",
+        quantiles: int | None = None,
+    ) -> Path:
+        """Write the map as .parquet or .csv, both as a page (.html), or one as a figure (.png, .svg, .pdf)."""
+        from langscape.views import write
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        matrix = self.matrix(title=title)
+        if self.map is None:
+            return write(matrix, path)
+        if suffix in (".parquet", ".csv"):
+            return self.map.save(path)
+        if suffix == ".html":
+            shown = self.scatter(title=f"{title}: map" if title else None, color=color, quantiles=quantiles)
+            return write([shown, matrix], path)
+        one = matrix if show == "matrix" else self.scatter(title=title, color=color, quantiles=quantiles)
+        return write(one, path)
+
+
+def all_restarts(
+    problem: Affinities, restarts: int, schedules: Any, seed: int = 0, progress: Progress | None = None
+) -> tuple[Map, np.ndarray]:
+    """The map of lowest KL, and every run laid over it. `error` is each point's share of the KL, `spread` how far it wanders."""
+    from langscape.metrics import align, kl_points, stability
+
+    tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
+    kls = np.array([one.kl for one in tries])
+    best = tries[int(np.nanargmin(kls))]
+    per_point = {"error": kl_points(problem.P, best.xy)}
+    quality: dict[str, float] = {}
+    if restarts > 1:
+        wander = stability(tries)
+        per_point["spread"], quality["stability"] = wander.per_point, wander.mean
+    settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
+    made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
+    return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    where = f"Layer {settings['layer']}, head {settings['head']}"
+    return f"{where} of {model_title(settings['model'])} over {names.get('text', 'a sample text')}"
+
+
+TokenColor = Annotated[
+    Literal["position", "special", "text", "error", "spread"] | None,
+    Setting("Colour", "Colour tokens by this column."),
+]
+
+
+def _whole(found: Head, context: Any, *, quantiles: int | None = None, color: str | None = None) -> View:
+    if found.map is None:
+        return found.matrix(title=context.title)
+    return found.scatter(title=context.title, quantiles=quantiles, color=color)
+
+
+def _runs(found: Head, context: Any, **_: Any) -> dict[str, Later]:
+    return {"ghosts": Later("float32", found.runs.shape, lambda: found.runs)} if found.map else {}
+
+
+@picture("scatter", name="head", whole=_whole, later=_runs)
+def one_map(found: Head, context: Any, *, quantiles: Quantiles = None, color: TokenColor = None) -> View:
+    """The tokens as the head sees them, with the places of every other run."""
+    view = found.scatter(title=context.title, quantiles=quantiles, color=color)
+    assert found.map is not None
+    kls = [float(one) for one in found.map.kls]
+    return View(view.kind, {**view.properties, "kls": kls, "later": ["ghosts"]}, view.arrays)
+
+
+@picture("attention", name="attention")
+def one_matrix(found: Head, context: Any) -> View:
+    """The attention as a matrix, and as lines between tokens."""
+    return found.matrix()
+
+
+ShowHead = Annotated[
+    Literal["map", "matrix"],
+    Setting("Show", "What a figure shows: the map or the matrix; a page shows both."),
+]
+
+
+def save(
+    found: Head,
+    path: Path,
+    *,
+    title: str | None = None,
+    show: ShowHead = "map",
+    color: TokenColor = "position",
+    quantiles: Quantiles = None,
+) -> Path:
+    """One file of a head."""
+    return found.save(path, title=title, show=show, color=color, quantiles=quantiles)
+
+
+def lines(found: Head) -> list[str]:
+    """What the command prints of a head: nothing but the map's summary, which is said apart."""
+    return []
+
+
+HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, names="head")]
+
+
+@analysis(
+    version=1,
+    title="One head, many restarts",
+    room="head",
+    pictures=(one_map, one_matrix),
+    uses=(text_capture,),
+    describe=_title,
+    lines=lines,
+    save=save,
+    formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 2, "head": 1},
+)
+def head(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layer: Layer,
+    head: HeadNumber,
+    special: Special = "drop",
+    restarts: Restarts = 20,
+    steps: Steps = 1000,
+    cut: Cut = True,
+    seed: Seed = 0,
+    side: Side = None,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> Head:
+    """Look at one attention head: its map, its matrix, and the sentence with lines between tokens.
+
+    Only this layer and this head are captured. Of all restarts the map of lowest KL is kept.
+
+    >>> found = head("default", "The cat sat on the mat, and the dog sat by the cat.", layer=2, head=1, restarts=2)
+    >>> len(found.map), found.runs.shape
+    (15, (2, 15, 2))
+    """
+    seen = text_capture(
+        model,
+        text,
+        want=["attention"],
+        layers=[layer],
+        heads=[head],
+        cut=cut,
+        target=target,
+        progress=progress,
+    )
+    of = array_of("attention", seen, side)
+    if side == "cross":
+        return Head(seen, layer, head, of, None, np.empty((0, 0, 2), np.float32))
+    from langscape.affinity import attention
+
+    problem = attention(seen, layer, head, special, of=of)
+    made, runs = all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)
+    return Head(seen, layer, head, of, made, runs)

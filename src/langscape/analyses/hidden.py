@@ -1,0 +1,82 @@
+"""The hidden states of a layer: the tokens of a text by what the layer makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from langscape.analyses._captures import array_of, text_capture
+from langscape.analyses._maps import FORMATS, map_picture, save_map_as
+from langscape.analyses._token_maps import map_hidden
+from langscape.data import Map, Progress
+from langscape.declarations import Setting, analysis
+from langscape.declarations.settings import (
+    Cut,
+    HiddenLayer,
+    Metric,
+    Model,
+    Perplexity,
+    Restarts,
+    Seed,
+    Special,
+    Steps,
+    Target,
+    Text,
+)
+from langscape.models.titles import model_title
+
+HiddenSide = Annotated[
+    Literal["encoder", "decoder"] | None,
+    Setting("Side", "Of an encoder–decoder: whose hidden states; the encoder’s if left out."),
+]
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    layer = "last" if settings["layer"] is None else settings["layer"]
+    return (
+        f"Hidden layer {layer} of {model_title(settings['model'])} over {names.get('text', 'a sample text')}"
+    )
+
+
+@analysis(
+    version=2,
+    title="Hidden states of a layer",
+    room="head",
+    pictures=(map_picture,),
+    uses=(text_capture,),
+    describe=_title,
+    save=save_map_as,
+    formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 3},
+)
+def hidden(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layer: HiddenLayer = None,
+    perplexity: Perplexity = 20.0,
+    metric: Metric = "euclidean",
+    special: Special = "drop",
+    restarts: Restarts = 8,
+    steps: Steps = 1000,
+    cut: Cut = True,
+    seed: Seed = 0,
+    side: HiddenSide = None,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> Map:
+    """Map the tokens of a text by their hidden states at a layer.
+
+    >>> text = "The cat sat on the mat, and the dog sat by the cat."
+    >>> found = hidden("default", text, layer=3, perplexity=4, restarts=2)
+    >>> len(found), "local" in found.quality
+    (15, True)
+    """
+    layers = None if layer is None else [layer]
+    seen = text_capture(
+        model, text, want=["hidden"], layers=layers, cut=cut, target=target, progress=progress
+    )
+    of = array_of("hidden", seen, side)
+    how: dict[str, Any] = {"metric": metric, "restarts": restarts, "steps": steps, "seed": seed}
+    found = map_hidden(seen, layer, perplexity=perplexity, special=special, of=of, progress=progress, **how)
+    return found.but(notes=tuple(dict.fromkeys((*seen.notes, *found.notes))))

@@ -1,0 +1,287 @@
+"""One road: a question, from whatever face, becomes a recipe, and the recipe's result comes from the store."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from langscape.data import Progress, Step
+from langscape.declarations.declaration import Analysis, analyses, declaration_of
+from langscape.declarations.inputs import open_input, sample_of, source_of
+from langscape.declarations.validation import check_settings
+from langscape.errors import DataError, SettingsError, not_there
+from langscape.run.recipe import Recipe
+from langscape.run.registry import StepCode, add_finder
+from langscape.run.store import CURRENT, Store
+
+R = TypeVar("R")
+
+_EXECUTION: ContextVar[Mapping[str, Any]] = ContextVar("execution", default={})  # noqa: B039  never changed
+_INSIDE: ContextVar[Analysis | None] = ContextVar("inside", default=None)
+
+
+def answer(
+    declared: Analysis,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    called: Callable[[str], str] = str,
+) -> Any:
+    """What a call of a declared function gives: the stored result, computed where it is not there yet.
+
+    A call with an object that only this process holds (an opened model, an array) cannot be named, and is
+    computed each time.
+    """
+    bound = inspect.signature(declared.function).bind(*args, **kwargs)
+    given = dict(bound.arguments)
+    progress = given.pop("progress", None)
+    outer = _INSIDE.get()
+    if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
+        raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
+    execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
+    store = CURRENT.get() or Store()
+    named = name_call(declared, given, store, called=called)
+    with using(store), _with(_EXECUTION, {**_EXECUTION.get(), **execution}), _with(_INSIDE, None):
+        if named is None:
+            return _call(declared, given, progress)
+        return store.run(named, progress)
+
+
+def name_call(
+    declared: Analysis, given: Mapping[str, Any], store: Store, *, called: Callable[[str], str] = str
+) -> Recipe | None:
+    """The recipe of a question: settings complete, inputs by what they hold. None where it has no name.
+
+    Every face comes through here; `called` is what the face calls a setting in its messages.
+    """
+    names = {one.name for one in declared.signature.inputs}
+    live = [one.name for one in declared.signature.settings if _is_live(one.said.names, given.get(one.name))]
+    settings = check_settings(
+        declared.signature.settings,
+        {name: "default" if name in live else value for name, value in given.items() if name not in names},
+        declared.name,
+        called=called,
+    )
+    if live:
+        return None
+    for one in declared.signature.settings:
+        if one.said.names == "model" and settings[one.name] is not None:
+            settings[one.name] = absolute_model(settings[one.name])
+    check_numbers(declared, settings)
+    sources = input_sources(declared, settings, given, store)
+    return None if sources is None else Recipe(declared.name, settings, sources)
+
+
+def input_sources(
+    declared: Analysis, settings: Mapping[str, Any], given: Mapping[str, Any], store: Store
+) -> dict[str, str] | None:
+    """The inputs of a recipe by name, samples where nothing was given; None where one has no name."""
+    sources: dict[str, str] = {}
+    for one in declared.signature.inputs:
+        value = given.get(one.name)
+        if value is None or (one.said.many and isinstance(value, Sequence) and not len(value)):
+            if one.said.sample is None:
+                if one.required:
+                    raise SettingsError(f"{declared.name} needs {one.name}; {one.said.help}")
+                continue
+            value = sample_of(one.said.sample, settings)
+        several = one.said.many and isinstance(value, Sequence) and not isinstance(value, str)
+        for at, part in enumerate(value if several else [value]):
+            source = source_of(one.said.kind, part, store)
+            if source is None:
+                return None
+            sources[one.name if at == 0 else f"{one.name} {at}"] = source
+    return sources
+
+
+def check_numbers(declared: Analysis, settings: Mapping[str, Any]) -> None:
+    """Refuse layers and heads that the model does not have; its weights are not read for it."""
+    wanted: list[tuple[str, int]] = []
+    for one in declared.signature.settings:
+        value = settings[one.name]
+        if one.said.names in ("layer", "head", "hidden layer") and value is not None:
+            numbers = value if isinstance(value, list) else [value]
+            wanted += [(one.said.names, number) for number in numbers if number >= 0]
+    if not wanted or not isinstance(settings.get("model"), str):
+        return
+    from langscape.models import model_size
+
+    side = settings.get("side")
+    size = model_size(settings["model"], side)
+    if size is None:
+        return
+    counts = {"layer": size.layers, "head": size.heads, "hidden layer": size.layers + 1}
+    for noun, number in wanted:
+        if not 0 <= number < counts[noun]:
+            raise not_there(noun, number, range(counts[noun]), Path(settings["model"]).name)
+
+
+def absolute_model(model: str) -> str:
+    """A folder by its whole path, so that the store knows it from anywhere."""
+    path = Path(model).expanduser()
+    is_folder = path.is_dir() and ("/" in model or (path / "config.json").exists())
+    return str(path.resolve()) if is_folder else model
+
+
+def opened(model: Any) -> Any:
+    """The model of that name, kept open between the steps of one process; an opened one as it is."""
+    if not isinstance(model, str):
+        return model
+    from langscape.models import model_revision
+
+    return _opened(model, model_revision(model))
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str, revision: str) -> Any:
+    from langscape.models import open_model
+
+    return open_model(name)
+
+
+def each(
+    function: Callable[..., R],
+    calls: Iterable[Mapping[str, Any]],
+    *,
+    title: str,
+    workers: int | None = 0,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[R]:
+    """The results of one declared function for many calls, in their order; what was computed before is read.
+
+    workers=0 computes here, one after the other; else in so many processes (one per core if None), or on a
+    Dask cluster. Stopped half-way, it goes on where it stood.
+    """
+    declared, store = declaration_of(function), CURRENT.get() or Store()
+    recipes = []
+    for call in calls:
+        named = name_call(declared, call, store)
+        if named is None:
+            raise SettingsError(
+                f"{title}: workers take models and files by name, not objects; open them by name"
+            )
+        recipes.append(named)
+    if workers == 0 and cluster is None:
+        tell = progress or _nobody
+        for at, recipe in enumerate(recipes):
+            tell(Step(at, len(recipes), title))
+            yield store.run(recipe)
+        tell(Step(len(recipes), len(recipes), title))
+        return
+    from langscape.run.sweep import Sweep
+
+    keys = [f"{at:06d}" for at in range(len(recipes))]
+    sweep = Sweep(dict(zip(keys, recipes, strict=True)), store=store, title=title)
+    report = sweep.run(workers=workers, cluster=cluster, progress=progress)
+    if report.failed:
+        key, why = next(iter(report.failed.items()))
+        raise DataError(
+            f"{len(report.failed)} of {report.total} parts of {title} failed, the first: {why} ({key})"
+        )
+    yield from (result for _, result in sweep.results())
+
+
+@contextlib.contextmanager
+def using(store: Store) -> Iterator[None]:
+    """Declared functions called in this block use that store."""
+    with _with(CURRENT, store):
+        yield
+
+
+def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | None) -> Any:
+    """Compute now, with what was given: objects as they are, names opened."""
+    arguments = dict(given)
+    settings = {one.name: arguments.get(one.name, one.default) for one in declared.signature.settings}
+    for one in declared.signature.inputs:
+        value = arguments.get(one.name)
+        if value is None and one.said.sample is not None:
+            value = sample_of(one.said.sample, settings)
+        if isinstance(value, Path):
+            arguments[one.name] = open_input(one.said.kind, value)
+    return _compute(declared, arguments, progress)
+
+
+def _compute(declared: Analysis, arguments: Mapping[str, Any], progress: Progress | None) -> Any:
+    known = inspect.signature(declared.function).parameters
+    # in a worker process nobody has said how: it computes by itself
+    said = {"workers": 0, "cluster": None, **_EXECUTION.get()}
+    how = {name: value for name, value in said.items() if name in known}
+    more: dict[str, Any] = {"progress": progress} if "progress" in known else {}
+    with _with(_INSIDE, declared):
+        return declared.function(**arguments, **how, **more)
+
+
+def _step(name: str) -> StepCode | None:
+    """A declared analysis as a step of the store: this is where a recipe meets its function again."""
+    declared = analyses().get(name)
+    if declared is None:
+        return None
+
+    def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Any:
+        arguments: dict[str, Any] = dict(settings)
+        for one in declared.signature.inputs:
+            paths = [inputs[key] for key in sorted(inputs, key=_number) if key.split(" ")[0] == one.name]
+            if paths:
+                found = [open_input(one.said.kind, path) for path in paths]
+                arguments[one.name] = found if one.said.many else found[0]
+            elif not one.required:
+                arguments[one.name] = None
+        return _compute(declared, arguments, progress)
+
+    defaults = {one.name: one.default for one in declared.signature.settings}
+    models = [one.name for one in declared.signature.settings if one.said.names == "model"]
+    return StepCode(
+        name, versions(declared), run, defaults, _revision(models) if models else None, declared.module
+    )
+
+
+def versions(declared: Analysis) -> Any:
+    """The version of an analysis with those of all that it uses: a change below is a change above."""
+    inner = {one.name: versions(one) for one in map(declaration_of, declared.uses)}
+    return [declared.version, inner] if inner else declared.version
+
+
+def _revision(models: list[str]) -> Callable[[Mapping[str, Any]], str]:
+    def revision(settings: Mapping[str, Any]) -> str:
+        from langscape.models import model_revision
+
+        return " ".join(model_revision(settings[name]) for name in models if settings[name] is not None)
+
+    return revision
+
+
+def _is_live(names: str, value: Any) -> bool:
+    """Whether a setting is an object instead of a name: an opened model."""
+    return names == "model" and value is not None and not isinstance(value, str)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    return declaration_of(function).function
+
+
+def _number(name: str) -> tuple[str, int]:
+    """Inputs "text 2" and "text 10" in the order in which they were given."""
+    first, _, last = name.partition(" ")
+    return first, int(last) if last.isdigit() else 0
+
+
+@contextlib.contextmanager
+def _with(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def _nobody(step: Step) -> None:
+    """Nobody listens."""
+
+
+add_finder(_step)

@@ -1,0 +1,1 @@
+"""What turns a declared analysis into a command and a form."""
