@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := python -m pip install --quiet --disable-pip-version-check --no-deps
+PIP := -m pip install --quiet --disable-pip-version-check --no-deps
 # wheels alone, each with a hash that was written down: nothing of a package runs before it is known
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 TOOLS := .make/tools/bin
@@ -54,21 +54,21 @@ clean:
 # A torch built for graphics cards does not start without cuda.txt, gigabytes that the `+cpu` build does without.
 .make/package: .make/venv pyproject.toml requirements/package.txt requirements/cuda.txt
 	@echo "installing langscape and what it needs (a few minutes the first time)"
-	$(BIN)/$(LOCKED) -r requirements/package.txt
-	@$(BIN)/python -m pip show torch | grep -q '^Version: .*+cpu' || $(BIN)/$(LOCKED) -r requirements/cuda.txt
-	$(BIN)/$(PIP) --no-build-isolation --editable .
+	$(BIN)/python $(LOCKED) -r requirements/package.txt
+	@$(BIN)/python -m pip show torch | grep -q '^Version: .*+cpu' || $(BIN)/python $(LOCKED) -r requirements/cuda.txt
+	$(BIN)/python $(PIP) --no-build-isolation --editable .
 	@touch $@
 
 .make/tests: .make/package requirements/tests.txt
 	@echo "installing what the tests need"
-	$(BIN)/$(LOCKED) -r requirements/tests.txt
+	$(BIN)/python $(LOCKED) -r requirements/tests.txt
 	@touch $@
 
 # what makes the lock files and the bills of materials, apart from what they are about
 $(TOOLS)/.done: requirements/tools.txt
 	@mkdir -p .make
 	$(PYTHON) -m venv .make/tools
-	$(TOOLS)/$(LOCKED) -r requirements/tools.txt
+	$(TOOLS)/python $(LOCKED) -r requirements/tools.txt
 	@touch $@
 
 lock: $(TOOLS)/.done
