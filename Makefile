@@ -7,6 +7,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-deps
 # wheels alone, each with a hash that was written down: nothing of a package runs before it is known
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 TOOLS := .make/tools/bin
+DIST := dist
 WEB := $(shell find web -type f -not -path 'web/node_modules/*' 2>/dev/null)
 KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscape/sources -name '*.py')
 
@@ -15,7 +16,7 @@ KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscap
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
 
-test: check web-test .make/tests browser .make/page .make/kernels .make/model
+test: check web-test .make/tests browser .make/page .make/kernels .make/model $(TOOLS)/.done
 	$(BIN)/python -m pytest -n 2 --durations=30
 
 test-fast: .make/tests .make/kernels .make/model
@@ -40,7 +41,7 @@ soak: .make/tests .make/kernels
 page: .make/page
 
 wheel: .make/tests
-	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) .
 
 clean:
 	rm -rf .make dist demo src/langscape/static web/node_modules
@@ -51,11 +52,11 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-# A torch built for graphics cards does not start without cuda.txt, gigabytes that the `+cpu` build does without.
-.make/package: .make/venv pyproject.toml requirements/package.txt requirements/cuda.txt
+# torch without CUDA where pip is told of a place that has it (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL), which saves gigabytes
+.make/package: .make/venv pyproject.toml requirements/package.txt requirements/torch.txt requirements/torch-cpu.txt
 	@echo "installing langscape and what it needs (a few minutes the first time)"
 	$(BIN)/python $(LOCKED) -r requirements/package.txt
-	@$(BIN)/python -m pip show torch | grep -q '^Version: .*+cpu' || $(BIN)/python $(LOCKED) -r requirements/cuda.txt
+	@$(BIN)/python $(LOCKED) -r requirements/torch-cpu.txt 2>/dev/null || $(BIN)/python $(LOCKED) -r requirements/torch.txt
 	$(BIN)/python $(PIP) --no-build-isolation --editable .
 	@touch $@
 
@@ -76,10 +77,10 @@ lock: $(TOOLS)/.done
 
 # what is installed, and what the page is built from, in CycloneDX's form
 sbom: .make/package $(TOOLS)/.done
-	@mkdir -p dist
+	@mkdir -p $(DIST)
 	$(TOOLS)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
-	  --output-file dist/langscape-python.cdx.json $(BIN)/python
-	cd web && npm sbom --silent --package-lock-only --sbom-format cyclonedx >../dist/langscape-page.cdx.json
+	  --output-file $(DIST)/langscape-python.cdx.json $(BIN)/python
+	cd web && npm sbom --silent --package-lock-only --sbom-format cyclonedx >$(abspath $(DIST))/langscape-page.cdx.json
 
 web/node_modules/.done: web/package.json web/package-lock.json
 	@command -v node >/dev/null || { echo "Node 20.19 or newer is missing; the page is built with it"; exit 1; }

@@ -4,11 +4,12 @@ Versions come from `constraints.txt` where it names them; what it does not name 
 locked, or is the newest that fits `pyproject.toml`. To take another version, change its line in
 `constraints.txt` and run `make lock`.
 
-    package.txt  what langscape needs to run, and what builds it
-    tests.txt    what the tests need besides
-    cuda.txt     what torch needs besides where it was built for graphics cards
-    tools.txt    what `make lock` and `make sbom` run, in an environment of its own
-    peers.txt    what `make bench` compares with, in a folder of its own
+    package.txt    what langscape needs to run except torch, and what builds it
+    torch-cpu.txt  torch without CUDA, which is taken where pip is told of a place that has it
+    torch.txt      torch as the package index has it, with CUDA where it is built for that
+    tests.txt      what the tests need besides
+    tools.txt      what `make lock` and `make sbom` run, in an environment of its own
+    peers.txt      what `make bench` compares with, in a folder of its own
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ HEADER = "# Written by `make lock` from pyproject.toml and constraints.txt.\n"
 PACKAGE = ("--extra", "models", "--extra", "studio")
 TESTS = (*PACKAGE, "--extra", "umap", "--extra", "cluster", "--extra", "notebook", "--group", "test")
 
-# torch without CUDA is no file of the package index, so the index cannot say its hash
+# what hatchling asks for besides when langscape is installed from its folder, and pip itself
+BUILDERS = ("editables", "pip")
+
+# the package index does not have these wheels, so it cannot say their hashes
 CPU_TORCH = {"2.13.0": ["6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"]}
-"""sha256 of the `+cpu` wheels that are accepted besides the index's own, by torch's version."""
+"""sha256 of the wheels of torch `+cpu` (Python 3.11, Linux, x86_64), by version."""
 
 Lock = dict[str, str]
 """A package's line with its hashes, by name."""
@@ -49,17 +53,23 @@ def main() -> None:
 
 def locks(uv: str) -> dict[str, str]:
     """The text of every lock file."""
-    builders = [*tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"], "pip"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    builders = [*project["build-system"]["requires"], *BUILDERS]
     package = resolve(uv, *PACKAGE, besides=builders)
     tests = resolve(uv, *TESTS, besides=builders)
     for name, line in package.items():
         if tests.get(name) != line:
             sys.exit(f"{name} is locked twice: {_version(line)}, and otherwise for the tests; constrain it")
-    cuda = {name: line for name, line in package.items() if re.match(r"nvidia-|cuda-|triton$", name)}
+    torch = {name: line for name, line in package.items() if re.match(r"torch$|nvidia-|cuda-|triton$", name)}
+    version = _version(torch["torch"])
+    if version not in CPU_TORCH:
+        sys.exit(f"CPU_TORCH in scripts/lock.py has no hash of torch {version}+cpu; add it with `pip hash`")
+    cpu = " \\\n    ".join([f"torch=={version}+cpu", *(f"--hash=sha256:{one}" for one in CPU_TORCH[version])])
     written = {
-        "package.txt": {name: line for name, line in package.items() if name not in cuda},
+        "package.txt": {name: line for name, line in package.items() if name not in torch},
+        "torch-cpu.txt": {"torch": cpu},
+        "torch.txt": torch,
         "tests.txt": {name: line for name, line in tests.items() if name not in package},
-        "cuda.txt": cuda,
         "tools.txt": resolve(uv, "--group", "tools", alone=True),
         "peers.txt": resolve(uv, "--group", "peers", "--no-deps", alone=True),
     }
@@ -71,7 +81,8 @@ def resolve(uv: str, *options: str, besides: list[str] | None = None, alone: boo
     with tempfile.TemporaryDirectory() as work:
         chosen, more = Path(work, "chosen.txt"), Path(work, "more.in")
         # uv keeps the versions of a file it is to overwrite
-        chosen.write_text("".join(path.read_text() for path in sorted(LOCKS.glob("*.txt"))))
+        kept = [path for path in sorted(LOCKS.glob("*.txt")) if path.name != "torch-cpu.txt"]
+        chosen.write_text("".join(path.read_text(encoding="utf-8") for path in kept))
         more.write_text("\n".join(besides or []))
         command = [uv, "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--python-version", "3.11", "--constraints", "constraints.txt"]
@@ -86,14 +97,8 @@ def parse(text: str) -> Lock:
     """The packages of a lock file."""
     lock = {}
     for entry in re.split(r"\n(?=\w)", text.strip()):
-        name = re.match(r"[\w.-]+", entry)
-        if name is None:
-            continue
-        if name[0] == "torch":
-            known = re.findall(r"sha256:(\w+)", entry)
-            added = [sha for sha in CPU_TORCH.get(_version(entry), []) if sha not in known]
-            entry += "".join(f" \\\n    --hash=sha256:{sha}" for sha in added)
-        lock[name[0]] = entry
+        if name := re.match(r"[\w.-]+", entry):
+            lock[name[0]] = entry
     return lock
 
 
