@@ -117,7 +117,9 @@ def test_a_wheel_is_installed_with_the_hash_that_is_locked_and_with_no_other(tmp
     wheel = tmp_path / "borrowed-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("borrowed.py", "")
-        archive.writestr("borrowed-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: borrowed\nVersion: 1.0\n")
+        archive.writestr(
+            "borrowed-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: borrowed\nVersion: 1.0\n"
+        )
         archive.writestr(
             "borrowed-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
