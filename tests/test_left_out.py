@@ -26,6 +26,7 @@ def test_without_chromium_the_browser_tests_are_left_out_and_the_last_lines_say_
     last = done.stdout.partition("= left out =")[2].splitlines()
     assert "tests: needs Chromium, and CHROMIUM=/nowhere/chromium is no program" in last[1]
     assert "install your system's package `chromium`, or set CHROMIUM to its path" in last[1]
+    assert "skipped in" in last[2], "the lines on what was left out are the last but one"
     assert "failed" not in done.stdout
     assert "error" not in done.stdout
 
