@@ -15,7 +15,7 @@ ROOT = SOURCE.parent.parent
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
     {"errors", "home"},
-    {"whole", "tensorfile"},
+    {"whole", "tensorfile", "io"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},
     {"metrics", "sources", "models"},
