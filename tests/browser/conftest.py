@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 # scatter_hands must be importable by name
@@ -18,9 +17,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 from langscape.data import Items, Map
 from langscape.run import Store
 from langscape.studio import examples
+from langscape.studio.access import Access
 from langscape.studio.app import studio as studio_app
-from langscape.studio.guard import Pass
-from langscape.studio.serve import bind, config
+from langscape.studio.serve import Server, bind, config
 from langscape.views import scatter, write
 
 MARGIN = 44
@@ -153,11 +152,10 @@ class Studio:
     def __init__(self, folder):
         self.store = Store(folder)
         self._bound = bind("127.0.0.1", 0, 1)
-        allowed = Pass("127.0.0.1", self._bound.getsockname()[1])
-        self.address = f"http://127.0.0.1:{allowed.port}/"
-        self.way_in = f"{self.address}?token={allowed.token}"
-        self.app = studio_app(self.store, allowed, workers=1, warm="default")
-        self._server = uvicorn.Server(config(self.app))
+        self.access = Access("127.0.0.1", self._bound.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self.access.port}/"
+        self.app = studio_app(self.store, self.access, workers=1, warm="default")
+        self._server = Server(config(self.app), self.app)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._bound]})
         self._thread.start()
         while not self._server.started:
@@ -225,8 +223,7 @@ def open_studio(browser: Browser, studio):
                 else None
             ),
         )
-        made.request.get(studio.way_in)
-        page.goto(f"{studio.address}#{place}")
+        page.goto(f"{studio.access.new_address()}#{place}")
         page.wait_for_selector("nav[aria-label=Rooms]")
         opened.append(one)
         return one
