@@ -14,7 +14,7 @@ ROOT = SOURCE.parent.parent
 
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
-    {"errors", "home"},
+    {"csvtext", "errors", "home"},
     {"whole", "tensorfile"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},

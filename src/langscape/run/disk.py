@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from langscape.errors import LangscapeError, StoreError
+from langscape.whole import machine
 
 
 @contextmanager
@@ -123,11 +124,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def machine() -> str:
-    """This machine's name, fit for file names."""
-    return "".join(c for c in os.uname().nodename if c.isalnum())[:24]
 
 
 def _is_full(error: Exception, root: Path) -> bool:

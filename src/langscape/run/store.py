@@ -35,6 +35,7 @@ from langscape.run.label import Entry, label_text, read_label
 from langscape.run.named import Named, same_inputs
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
 from langscape.run.registry import find_step
+from langscape.whole import machine
 
 _FOLDERS = ("results", "aside", "locks", "cancelled")
 STRAY_AGE = 3600.0
@@ -232,7 +233,7 @@ class Store:
 
     def remove_aside(self, pid: int) -> None:
         """Remove what a process of this machine, now dead or at its end, left aside."""
-        for path in (self.root / "aside").glob(f"*.{disk.machine()}-{pid}.*"):
+        for path in (self.root / "aside").glob(f"*.{machine()}-{pid}.*"):
             disk.remove(path)
 
     def cancel(self, id: str) -> None:

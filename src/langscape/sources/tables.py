@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from langscape.csvtext import unguarded
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.sources.matching import some
@@ -146,7 +147,7 @@ def _gathered(
     return Gaussians(
         means / scales,
         np.maximum(variances, 0.0) / scales**2,
-        Items(labels, {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
+        Items(_plain(labels, path), {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
         counts,
         samples=None if samples is None else samples.astype(np.float32),
         made={"table": path.name, "by": by, "columns": names, "standardised": standardise},
@@ -167,6 +168,10 @@ def _notes(
         lost = sorted({str(who) for (who,) in every} - set(labels))
         notes.append(f"{len(lost)} individuals have no complete row and are left out: {some(lost)}")
     return tuple(notes)
+
+
+def _plain(labels: list[str], path: Path) -> list[str]:
+    return [unguarded(label) for label in labels] if reader_of(path) == "read_csv" else labels
 
 
 def _each(names: Sequence[str], function: str, letter: str = "x") -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from langscape.csvtext import unguarded
 from langscape.data import Items
 from langscape.errors import DataError, FileError
 from langscape.sources.matching import counted, some
@@ -93,7 +94,7 @@ def _rows(path: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
         return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+        rows = [(reader.line_num, [unguarded(cell.strip()) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise FileError(f"{path}, line {reader.line_num}: {error}") from None
     return [(number, cells) for number, cells in rows if any(cells)]

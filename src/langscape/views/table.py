@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from langscape.csvtext import csv_rows
 from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.whole import whole
@@ -212,20 +212,14 @@ def _texts(texts: Sequence[str]) -> np.ndarray:
 
 def csv_text(columns: Columns) -> str:
     """Columns of one length as CSV, with their names above."""
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(columns)
-    lines.writerows(zip(*(_cells(values) for values in columns.values()), strict=True))
-    return text.getvalue()
+    rows = zip(*(_cells(values) for values in columns.values()), strict=True)
+    return csv_rows(itertools.chain([list(columns)], rows))
 
 
 def _cells(values: np.ndarray) -> list[Any]:
-    """Numbers in as few digits as give them back; nothing where there is none."""
     if values.dtype == object:
         return [str(one) for one in values]
-    if values.dtype.kind == "f":
-        return ["" if one != one else np.format_float_positional(one, trim="-") for one in values]
-    return values.tolist()
+    return list(values) if values.dtype.kind == "f" else values.tolist()
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
