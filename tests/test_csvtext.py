@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import langscape
-from langscape.csvtext import csv_rows, guarded, unguarded
 from langscape.data import Items, Map
+from langscape.io.csvtext import csv_rows, guarded, unguarded
 from langscape.sources import read_word_list
 from langscape.sources.tables import gaussians
 from langscape.views import scatter, write

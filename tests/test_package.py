@@ -14,8 +14,8 @@ ROOT = SOURCE.parent.parent
 
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
-    {"csvtext", "errors", "home"},
-    {"whole", "tensorfile"},
+    {"errors", "home"},
+    {"whole", "tensorfile", "io"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},
     {"metrics", "sources", "models"},

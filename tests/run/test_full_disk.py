@@ -184,7 +184,7 @@ def test_a_store_that_cannot_be_written_can_be_read_and_says_what_it_refuses(
         lambda: opened.index.claim_job("a", "me", "{}"),
         lambda: Sweep(drive.tasks(2, 0.0), store=opened).run(workers=0),
     ):
-        with pytest.raises(StoreError, match="read-only.*what it holds can be read. Set LANGSCAPE_HOME"):
+        with pytest.raises(StoreError, match=r"read-only.*what it holds can be read\. Set LANGSCAPE_HOME"):
             use()
     with pytest.raises(StoreError, match="read-only, so what the studio computes cannot be kept in it"):
         run("studio", "--store", store.root, "--no-open")

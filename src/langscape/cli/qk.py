@@ -284,7 +284,7 @@ def _table_file(path: Path, panels: list[tuple[Key, Map]]) -> None:
     elif len(panels) == 1:
         write_csv(panels[0][1], path)
     else:
-        from langscape.csvtext import csv_rows
+        from langscape.io.csvtext import csv_rows
         from langscape.whole import whole
 
         names = list(dict.fromkeys(name for _, one in panels for name in one.quality))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape.csvtext import unguarded
 from langscape.data import Items
 from langscape.errors import DataError, FileError
+from langscape.io.csvtext import unguarded
 from langscape.sources.matching import counted, some
 
 _WORD_HEADS = ("word", "words", "token", "term", "label", "name")

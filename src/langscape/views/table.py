@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from langscape.csvtext import csv_rows
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.io.csvtext import csv_rows
+from langscape.io.parquet import write_parquet
 from langscape.whole import whole
 
 SUFFIXES = (".csv", ".parquet")
@@ -39,7 +40,7 @@ def write_table(view: View, path: str | Path) -> Path:
         if path.suffix.lower() == ".csv":
             aside.write_text(csv_text(columns), encoding="utf-8", newline="")
         else:
-            _write_parquet(columns, aside)
+            write_parquet(aside, columns)
     return path
 
 
@@ -220,15 +221,3 @@ def _cells(values: np.ndarray) -> list[Any]:
     if values.dtype == object:
         return [str(one) for one in values]
     return list(values) if values.dtype.kind == "f" else values.tolist()
-
-
-def _write_parquet(columns: Columns, path: Path) -> None:
-    import duckdb
-
-    quoted = str(path).replace("'", "''")
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.register("shown", {name: np.ascontiguousarray(values) for name, values in columns.items()})
-        try:
-            db.execute(f"copy (select * from shown) to '{quoted}' (format parquet, compression zstd)")
-        except duckdb.Error as error:
-            raise OSError(str(error).splitlines()[0]) from None
