@@ -10,6 +10,7 @@ import numpy as np
 
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.csvtext import unguarded
 from langscape.io.sql import MEMORY, identifier, table_of
 from langscape.sources.matching import some
 
@@ -126,7 +127,7 @@ def _gathered(
     return Gaussians(
         means / scales,
         np.maximum(variances, 0.0) / scales**2,
-        Items(labels, {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
+        Items(_plain(labels, path), {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
         counts,
         samples=None if samples is None else samples.astype(np.float32),
         made={"table": path.name, "by": by, "columns": names, "standardised": standardise},
@@ -146,6 +147,10 @@ def _notes(
         lost = sorted({str(who) for (who,) in every} - set(labels))
         notes.append(f"{len(lost)} individuals have no complete row and are left out: {some(lost)}")
     return tuple(notes)
+
+
+def _plain(labels: list[str], path: Path) -> list[str]:
+    return [unguarded(label) for label in labels] if reader_of(path) == "read_csv" else labels
 
 
 def _each(names: Sequence[str], function: str, letter: str = "x") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from langscape.data import Items
 from langscape.errors import DataError, FileError
+from langscape.io.csvtext import unguarded
 from langscape.sources.matching import counted, some
 
 _WORD_HEADS = ("word", "words", "token", "term", "label", "name")
@@ -93,7 +94,7 @@ def _rows(path: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
         return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+        rows = [(reader.line_num, [unguarded(cell.strip()) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise FileError(f"{path}, line {reader.line_num}: {error}") from None
     return [(number, cells) for number, cells in rows if any(cells)]
