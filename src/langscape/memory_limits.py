@@ -65,8 +65,8 @@ def check_expansion(expanded: int, compressed: int, what: str) -> None:
     """Refuse what is far larger unpacked than any real data would be."""
     if expanded > most_expanded(compressed):
         raise FileError(
-            f"{what} unpacks from {size(compressed)} to {size(expanded)} or more; real data shrinks to no less "
-            f"than a {MOST_EXPANSION}th, so unpack it yourself if you trust it"
+            f"{what} unpacks from {size(compressed)} to {size(expanded)} or more; real data shrinks to no "
+            f"less than a {MOST_EXPANSION}th, so unpack it yourself if you trust it"
         )
 
 

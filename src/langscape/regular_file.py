@@ -1,4 +1,4 @@
-"""Regular files: a pipe, a device, a socket or a folder in their place is refused at once, never waited for."""
+"""Regular files: a pipe, device, socket or folder in the place of one is refused at once, without waiting."""
 
 from __future__ import annotations
 
