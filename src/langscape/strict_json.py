@@ -37,9 +37,11 @@ def read_object(path: Path, *, largest: int = LARGEST, deepest: int = DEEPEST) -
 
 
 def parse_object(
-    text: str | bytes, where: str, *, largest: int = LARGEST, deepest: int = DEEPEST
+    text: str | bytes, where: str, *, largest: int = LARGEST, deepest: int = DEEPEST, halves: bool = False
 ) -> dict[str, Any]:
     """The JSON object in a text; `where` names the file, or the part of it, in errors.
+
+    `halves` lets texts hold half a character, as labels cut from files do.
 
     >>> parse_object('{"words": ["a"]}', "words.json")
     {'words': ['a']}
@@ -47,13 +49,15 @@ def parse_object(
     Traceback (most recent call last):
     langscape.errors.FileError: words.json holds a JSON list; expected an object, {"name": value, …}
     """
-    found = parse(text, where, largest=largest, deepest=deepest)
+    found = parse(text, where, largest=largest, deepest=deepest, halves=halves)
     if not isinstance(found, dict):
         raise FileError(f'{where} holds a JSON {kind_of(found)}; expected an object, {{"name": value, …}}')
     return found
 
 
-def parse(text: str | bytes, where: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Any:
+def parse(
+    text: str | bytes, where: str, *, largest: int = LARGEST, deepest: int = DEEPEST, halves: bool = False
+) -> Any:
     """The JSON value in a text of at most `largest` bytes or letters, nested at most `deepest` levels."""
     if len(text) > largest:
         raise FileError(f"{where} holds {len(text):,} bytes of JSON; at most {largest:,} are read")
@@ -72,7 +76,7 @@ def parse(text: str | bytes, where: str, *, largest: int = LARGEST, deepest: int
         ) from None
     except ValueError:  # a whole number of more than 4,300 digits
         raise FileError(f"{where} holds a number of thousands of digits; write or fetch it again") from None
-    _check(found, where, deepest, halves="\\ud" in text or "\\uD" in text)
+    _check(found, where, deepest, halves=not halves and ("\\ud" in text or "\\uD" in text))
     return found
 
 
