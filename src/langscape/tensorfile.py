@@ -36,7 +36,7 @@ _NUMPY = {name: kind for name, kind in _NUMPY.items() if name in WIDTHS} | {"BOO
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array in its file: its type as safetensors names it, its shape, its first byte and one past its last."""
+    """An array in its file: type as safetensors names it, shape, first byte and one past the last."""
 
     kind: str
     shape: tuple[int, ...]

@@ -9,7 +9,8 @@ from typing import Any
 
 from langscape import __version__
 from langscape.studio.asks import ASKS
-from langscape.studio.inputs import TEXT, limits
+from langscape.studio.inputs import limits
+from langscape.studio.looking import TEXT
 from langscape.studio.insertion import MOST, SETTINGS
 
 
