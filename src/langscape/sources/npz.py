@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO
 
 import numpy as np
@@ -68,7 +69,7 @@ class _Member:
         with archive.open(name) as file:
             try:
                 self.shape, self.fortran, self.dtype, self.offset = _header(file)
-            except (ValueError, RecursionError, MemoryError) as error:
+            except (ValueError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
                 raise FileError(f"{path}: array {name!r} has a bad header ({error})") from None
         if self.dtype.hasobject:
             return

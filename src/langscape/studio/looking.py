@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from langscape.errors import DataError
+from langscape.regular_file import open_regular
 from langscape.studio.trouble import Trouble
 
 TEXT = 200_000
@@ -56,14 +57,14 @@ def _promised(file: Path) -> int | None:
     from langscape.sources.kinds import header_of, kind_of
 
     if kind_of(file) in ("text", "word2vec binary"):
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             header = header_of(opened.read(200))
         return None if header is None else header[0]
     return None
 
 
 def _corpus(file: Path, name: str) -> dict[str, Any]:
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         start = opened.read(1 << 20)
     if b"\x00" in start or not start.strip():
         raise DataError(f"{name} is empty or no text; save it as UTF-8 text")
@@ -73,7 +74,7 @@ def _corpus(file: Path, name: str) -> dict[str, Any]:
 def _table(file: Path, name: str) -> dict[str, Any]:
     from langscape.sources.tables import columns_of
 
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         start = opened.read(1 << 16)
     if b"\x00" in start and start[:4] != b"PAR1":
         raise DataError(f"{name} is neither .csv nor .parquet; export the table as one of these")
