@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from langscape.errors import FileError
 
@@ -37,7 +37,7 @@ def check_regular(path: str | Path, *, missing: str = "") -> os.stat_result:
     return found
 
 
-def open_regular(path: str | Path, *, missing: str = "") -> IO[bytes]:
+def open_regular(path: str | Path, *, missing: str = "") -> BufferedReader:
     """A regular file, open for reading bytes; as `check_regular`, and sure of what was opened."""
     check_regular(path, missing=missing)
     try:

@@ -66,11 +66,13 @@ class UploadWorkers:
 
         `name` is the user's name for it, and stands in errors.
         """
+        for _ in range(PROCESSES):
+            with suppress(_Gone):
+                return self._look(kind, file, name)
+        raise Trouble("lost", f"{name} cannot be looked at: processes that read files end before they begin")
+
+    def _look(self, kind: str, file: Path, name: str) -> dict[str, Any]:
         with self._changed:
-            for dead in [one for one in self._idle if one.process.poll() is not None]:
-                self._idle.remove(dead)
-                self._all.discard(dead)
-                dead.end()
             while not self._closed and not self._idle and len(self._all) >= PROCESSES:
                 self._changed.wait()
             if self._closed:
@@ -108,12 +110,16 @@ class UploadWorkers:
         return started
 
 
+class _Gone(Exception):
+    """The process ended before it began with the file."""
+
+
 class _Process:
     """One process, and the thread that hears it."""
 
     def __init__(self) -> None:
         self.process = start_worker("look_main", {}, answers=True, module=__name__, environment=_ENVIRONMENT)
-        self._ready = False
+        self._ready = self._begun = False
         self._heard: queue.Queue[dict[str, Any] | None] = queue.Queue()
         threading.Thread(target=self._listen, name="studio uploads", daemon=True).start()
 
@@ -129,6 +135,7 @@ class _Process:
         with suppress(OSError):  # its end is heard
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
+        self._await(_BOOT, name)
         # CPU time is counted by the system; this is for a process that waits
         return self._await(seconds + 1, name)
 
@@ -147,8 +154,11 @@ class _Process:
         except queue.Empty:
             raise _too_long(name, seconds) from None
         if message is not None:
+            self._begun = "begun" in message
             return message
         code = self.process.wait()
+        if not self._begun:
+            raise _Gone
         if code == -getattr(signal, "SIGXCPU", 0):
             raise _too_long(name, seconds)
         raise FileError(
@@ -172,7 +182,9 @@ def look_main() -> None:
     _load_readers()
     send_answer(answers, {"ready": os.getpid()})
     while True:
-        send_answer(answers, _looked(json.loads(lines.get())))
+        task = json.loads(lines.get())
+        send_answer(answers, {"begun": True})
+        send_answer(answers, _looked(task))
 
 
 def _looked(task: dict[str, Any]) -> dict[str, Any]:
