@@ -113,7 +113,8 @@ def changed(path, tmp_path, said=None, tensors=None, drop=()):
 
 
 SAID = [
-    "[" * 100_000, '{"a":' * 100_000, "[]", "3", "{", "null", {"format": "1"}, {"format": None}, {"labels": 3},
+    "[" * 100_000, '{"a":' * 100_000, "[]", "3", "{", "null", {"format": "1"}, {"format": None},
+    {"labels": 3},
     {"labels": [1, 2, 3]}, {"labels": {"a": 1}}, {"columns": []}, {"columns": {"group": 3}}, {"made": "x"},
     {"columns": {"group": [["a"], ["b"], ["c"]]}}, {"columns": {"group": "nothing"}}, {"notes": None},
     {"made": json.loads("[" * 50 + "]" * 50)}, {"notes": [None]}, {"labels": ["a"]}, {"format": 10**30},
@@ -134,7 +135,8 @@ TENSORS = [
     {"counts": np.array([2**62, 2**62, 2**62])}, {"context_words": np.zeros((5, 2))},
     {"context_words": np.zeros((5, 3), np.int32)}, {"context_ends": np.zeros((5, 1), np.int64)},
     {"context_ends": np.array([1, 2, 3, 4, 10**9])}, {"context_ends": np.array([5, 4, 3, 2, 1])},
-    {"context_words": np.full((5, 2), [0, 10**6], np.int32)}, {"context_words": np.full((5, 2), [-3, 2], np.int32)},
+    {"context_words": np.full((5, 2), [0, 10**6], np.int32)},
+    {"context_words": np.full((5, 2), [-3, 2], np.int32)},
     {"context_words": np.full((5, 2), [2, 1], np.int32)}, {"context_text": np.full(99, 0xFF, np.uint8)},
     {"factors": np.zeros((3, 4))}, {"samples": np.zeros((4, 4))}, {"column 1": np.zeros((3, 3), bool)},
 ]  # fmt: skip

@@ -45,8 +45,10 @@ def test_what_is_no_number_is_refused_by_name(tmp_path: Path, wrong: np.ndarray)
 
 
 HEADERS = [
-    b"[" * 100_000, b"[]", b"{", b"", {"a": 3}, {"a": {}}, {"a": {"dtype": 3, "shape": [1], "data_offsets": [0, 4]}},
-    {"a": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}}, {"__metadata__": {"a": 3}}, {"__metadata__": [1]},
+    b"[" * 100_000, b"[]", b"{", b"", {"a": 3}, {"a": {}},
+    {"a": {"dtype": 3, "shape": [1], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}},
+    {"__metadata__": {"a": 3}}, {"__metadata__": [1]},
     {"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}},
     {"a": {"dtype": "F32", "shape": [True], "data_offsets": [0, 4]}},
     {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}},
