@@ -29,27 +29,35 @@ expect.set_options(timeout=60_000)
 DRINKS, CAPITALS, ANIMALS = ["tea", "coffee", "milk"], ["oslo", "rome", "paris"], ["cat", "dog", "hen"]
 
 
+def chromium() -> str | None:
+    """The Chromium that CHROMIUM names, or else the system's."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        return shutil.which(named)
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
 def pytest_collection_modifyitems(items):
+    named = os.environ.get("CHROMIUM")
+    why = f"CHROMIUM={named} is no program" if named else "none is on the PATH"
+    missing = pytest.mark.skip(
+        f"needs Chromium, and {why}: install your system's package `chromium`, or set CHROMIUM to its path"
+    )
+    here = chromium() is not None
     for item in items:
         if item.path.is_relative_to(os.path.dirname(__file__)):
             item.add_marker(pytest.mark.browser)
+            if not here:
+                item.add_marker(missing)
 
 
 @pytest.fixture(scope="session")
 def browser():
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    path = path or shutil.which("google-chrome")
-    if path is None:
-        pytest.fail(
-            "the browser tests need Chromium, and none is on the PATH: install Debian's `chromium` "
-            "(apt install chromium), or set CHROMIUM to its path",
-            pytrace=False,
-        )
     with sync_playwright() as playwright:
         arguments = ["--enable-unsafe-swiftshader", "--no-sandbox", "--force-color-profile=srgb"]
-        chromium = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield chromium
-        chromium.close()
+        opened = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        yield opened
+        opened.close()
 
 
 @dataclass
