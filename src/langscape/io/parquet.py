@@ -67,6 +67,8 @@ def open_parquet(path: Path) -> Iterator[ParquetFile]:
                 raise FileError(f"{path} has two columns named {twice[:60]!r}; rename one")
             _check_size(path, opened)
             yield opened
+    except FileError:
+        raise
     except (pa.ArrowException, pa.ArrowInvalid, OSError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
