@@ -12,6 +12,7 @@ from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.io.csvtext import unguarded
 from langscape.io.sql import MEMORY, identifier, table_of
+from langscape.regular_file import check_regular
 from langscape.sources.matching import some
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ def reader_of(path: Path) -> str:
     reader = _READERS.get(path.suffix.lower())
     if reader is None and path.suffix != ".bin":
         raise FileError(f"{path} is no table that is known; expected one of {', '.join(_READERS)}")
-    if not path.is_file():
-        raise FileError(f"there is no table {path}; check the path")
+    check_regular(path, missing=f"there is no table {path}; check the path")
     if reader is None:
         with path.open("rb") as file:
             reader = "read_parquet" if file.read(4) == b"PAR1" else "read_csv"
