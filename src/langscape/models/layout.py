@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from langscape.errors import DataError
+from langscape.errors import DataError, LangscapeError
 from langscape.models.forward import forward, trunk
 from langscape.models.interface import Call, NoEagerError, eagerly, listening
 
@@ -76,8 +76,16 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
     """The layout of a network; runs it two or three times over two short rows, one of them padded."""
     inputs = _inputs(network, kind)
     heard: list[Call] = []
-    with eagerly(network):
-        plain = forward(network, inputs, attentions=True, hidden=True)
+    try:
+        with eagerly(network):
+            plain = forward(network, inputs, attentions=True, hidden=True)
+    except LangscapeError:
+        raise
+    except Exception as error:
+        said = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise DataError(
+            f"{type(network).__name__} cannot be run as its configuration has it: {said[:200]}"
+        ) from None
     reason = f"{type(trunk(network)).__name__} does not go through the attention interface of transformers"
     same = False
     try:

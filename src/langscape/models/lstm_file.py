@@ -12,11 +12,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from langscape.errors import DataError, FileError
+from langscape.models.config import LSTM
 from langscape.models.lstm import LSTMModel, Network
 from langscape.models.vocabulary import Vocabulary
 from langscape.whole import whole
-
-MODEL_TYPE = "langscape-lstm"
 
 
 def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, Any]) -> Path:
@@ -29,7 +28,7 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         tensors = {name: value.half() for name, value in tensors.items()}
     shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-    told = {"model_type": MODEL_TYPE, **shape, **bias, "about": dict(about)}
+    told = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
     with whole(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
@@ -38,14 +37,6 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         text = json.dumps({**told, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
         aside.write_text(text, encoding="utf-8")
     return folder
-
-
-def is_lstm(folder: Path) -> bool:
-    """Whether a folder holds a model that `LSTMModel.save` wrote."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
