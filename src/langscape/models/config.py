@@ -113,7 +113,7 @@ def _check_part(part: str, values: dict[str, Any], where: str) -> None:
             raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected true or false')
         if key in ("dtype", "torch_dtype") and not _is_float(value):
             raise FileError(
-                f'{where}: "{name}" is {strict_json.shown(value)}; expected a type of number such as "float32"'
+                f'{where}: "{name}" is {strict_json.shown(value)}; expected a type such as "float32"'
             )
         if key.endswith("_implementation") and isinstance(value, str) and re.search(r"[^\w]", value):
             raise FileError(
