@@ -20,7 +20,8 @@ def vast_folder(folder: Path, layers: int = 80) -> Path:
     (folder / "config.json").write_text(json.dumps(config))
     layer = {
         "self_attn.q_proj": [WIDTH, WIDTH], "self_attn.o_proj": [WIDTH, WIDTH],
-        "self_attn.k_proj": [KEYS, WIDTH], "self_attn.v_proj": [KEYS, WIDTH], "mlp.gate_proj": [INNER, WIDTH], "mlp.up_proj": [INNER, WIDTH],
+        "self_attn.k_proj": [KEYS, WIDTH], "self_attn.v_proj": [KEYS, WIDTH],
+        "mlp.gate_proj": [INNER, WIDTH], "mlp.up_proj": [INNER, WIDTH],
         "mlp.down_proj": [WIDTH, INNER], "input_layernorm": [WIDTH], "post_attention_layernorm": [WIDTH],
     }  # fmt: skip
     shards = [

@@ -107,7 +107,8 @@ def _check_part(part: str, values: dict[str, Any], where: str) -> None:
     for key, value in values.items():
         name = f"{part}{key}"
         _check_number(name, key, value, where)
-        if key in _COUNTS and not (value is None or _is_counts(value)):
+        marks = key.endswith(("_token_id", "_token_ids", "_token_index"))
+        if (marks or key in _COUNTS) and not (value is None or _is_counts(value)):
             raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected a whole number')
         if key in _TRUTHS and not (value is None or isinstance(value, bool)):
             raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected true or false')

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from langscape.errors import DataError, LangscapeError
+from langscape.errors import DataError
+from langscape.models.faults import first_line, is_fault
 from langscape.models.forward import forward, trunk
 from langscape.models.interface import Call, NoEagerError, eagerly, listening
 
@@ -79,12 +80,11 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
     try:
         with eagerly(network):
             plain = forward(network, inputs, attentions=True, hidden=True)
-    except LangscapeError:
-        raise
     except Exception as error:
-        said = next(iter(str(error).splitlines()), "") or type(error).__name__
+        if not is_fault(error):
+            raise
         raise DataError(
-            f"{type(network).__name__} cannot be run as its configuration has it: {said[:200]}"
+            f"{type(network).__name__} cannot be run as its configuration has it: {first_line(error)}"
         ) from None
     reason = f"{type(trunk(network)).__name__} does not go through the attention interface of transformers"
     same = False
@@ -144,7 +144,9 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
         raise DataError(
             f"{type(network).__name__} takes {network.main_input_name}; capture takes text or pixels"
         )
-    avoided = {getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")}
+    marks = [getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")]
+    # a model may have several ends
+    avoided = {one for mark in marks for one in (mark if isinstance(mark, list) else [mark])}
     ids = [i for i in range(min(config.vocab_size, 50)) if i not in avoided]
     row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
     mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
 from langscape.memory_limits import check_memory
+from langscape.models.faults import first_line, is_fault
 from langscape.models.model import Kind, Model, kind_of
 from langscape.models.tokenizer_files import FILES
 from langscape.models.weight_files import Weights
@@ -161,17 +163,6 @@ def _tokenizer(folder: Path, name: str) -> Any:
         raise FileError(f"the tokenizer of {name} in {folder} cannot be read: {first_line(error)}") from None
 
 
-def is_fault(error: BaseException) -> bool:
-    """Whether an error is one of a library: a panic in Rust, as of tokenizers, is no Exception in Python."""
-    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of a library says first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
-
-
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Bars and warnings of other libraries held back; what matters is said by us."""
@@ -183,7 +174,9 @@ def quiet() -> Iterator[None]:
     disable_progress_bars()
     logging.set_verbosity_error()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:
