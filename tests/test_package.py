@@ -16,7 +16,7 @@ ROOT = SOURCE.parent.parent
 RANKS = [
     {"errors", "home"},
     {"strict_json", "memory_limits", "regular_file"},
-    {"whole", "tensorfile"},
+    {"whole", "tensorfile", "io"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},
     {"metrics", "sources", "models"},

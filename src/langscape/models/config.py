@@ -141,9 +141,10 @@ def _check_number(name: str, key: str, value: Any, where: str) -> None:
     if isinstance(value, list):
         for one in value:
             _check_number(name, key, one, where)
+        return
     if isinstance(value, float) and value != value:
         raise FileError(f'{where}: "{name}" is not a number (NaN); write a number or null')
-    if not strict_json.is_kind(value, "whole number"):
+    if isinstance(value, bool) or not isinstance(value, int):
         if key.endswith(("_eps", "_epsilon")) and isinstance(value, float) and not 0 <= value < 1:
             raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected a number from 0 to 1')
         return

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.parquet import write_parquet
 from langscape.sources.vectors import Vectors
 from langscape.tensorfile import write_tensors
 
@@ -77,18 +78,7 @@ def _safetensors(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None
 
 
 def _parquet(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:
-    import duckdb
-
-    # DuckDB takes columns, so the vectors go in one column per dimension and come out as lists
-    table = {"word": np.array(words, dtype=object)}
-    table |= {f"d{d}": np.ascontiguousarray(matrix[:, d], np.float32) for d in range(matrix.shape[1])}
-    target = str(path).replace("'", "''")
-    vector = ", ".join(f"d{d}" for d in range(matrix.shape[1]))
-    with duckdb.connect() as connection:
-        connection.register("vectors", table)
-        connection.execute(
-            f"copy (select word, [{vector}] as vector from vectors) to '{target}' (format parquet)"
-        )
+    write_parquet(path, {"word": np.array(words, dtype=object)}, lists={"vector": matrix.astype(np.float32)})
 
 
 def _refuse(words: tuple[str, ...], separators: str) -> None:

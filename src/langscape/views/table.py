@@ -12,6 +12,7 @@ import numpy as np
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.io.parquet import write_parquet
 from langscape.whole import whole
 
 SUFFIXES = (".csv", ".parquet")
@@ -39,7 +40,7 @@ def write_table(view: View, path: str | Path) -> Path:
         if path.suffix.lower() == ".csv":
             aside.write_text(csv_text(columns), encoding="utf-8", newline="")
         else:
-            _write_parquet(columns, aside)
+            write_parquet(aside, columns)
     return path
 
 
@@ -226,15 +227,3 @@ def _cells(values: np.ndarray) -> list[Any]:
     if values.dtype.kind == "f":
         return ["" if one != one else np.format_float_positional(one, trim="-") for one in values]
     return values.tolist()
-
-
-def _write_parquet(columns: Columns, path: Path) -> None:
-    import duckdb
-
-    quoted = str(path).replace("'", "''")
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.register("shown", {name: np.ascontiguousarray(values) for name, values in columns.items()})
-        try:
-            db.execute(f"copy (select * from shown) to '{quoted}' (format parquet, compression zstd)")
-        except duckdb.Error as error:
-            raise OSError(str(error).splitlines()[0]) from None
