@@ -365,6 +365,12 @@ def test_a_panic_in_a_tokenizer_is_one_error(folder: Path) -> None:
         capture(open_model(folder, device="cpu"), "the red lamp")
 
 
+def test_an_unknown_token_that_is_not_in_the_vocabulary_is_said_on_opening(folder: Path) -> None:
+    change(folder / "tokenizer_config.json", unk_token="")
+    with pytest.raises(FileError, match=r"the tokenizer of .* cannot be read: maximum recursion"):
+        open_model(folder)
+
+
 def test_a_model_may_have_several_ends(folder: Path) -> None:
     """As Llama 3 has; a list of them was a crash."""
     change(folder / "config.json", eos_token_id=[2, 3])

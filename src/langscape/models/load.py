@@ -150,9 +150,12 @@ def _tokenizer(folder: Path, name: str) -> Any:
         return None
     try:
         with quiet():
-            return transformers.AutoTokenizer.from_pretrained(
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
             )
+            # special tokens that are not in its vocabulary are met here, not at the first text
+            _ = tokenizer.all_special_ids, tokenizer.unk_token_id, tokenizer.mask_token_id
+            return tokenizer
     except ImportError as error:
         raise MissingError(
             f"the tokenizer of {name} needs a package that is not here: {first_line(error)}"
