@@ -55,6 +55,14 @@ def writing(what: str, root: Path) -> Iterator[None]:
         raise
 
 
+def make_private(path: Path) -> None:
+    """Let only this user read a file or enter a folder, where it is theirs; others' stay as they are."""
+    with suppress(OSError):
+        status = path.stat()
+        if status.st_uid == os.getuid() and status.st_mode & 0o077:
+            path.chmod(status.st_mode & 0o700)
+
+
 def size_of(path: Path) -> int:
     """The file's bytes; 0 if it is not there."""
     try:

