@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
-from tests.models.families import DECODERS, ENCODERS, built, tokenizer
+from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer
 from tests.models.vast_folder import vast_folder
 
 from langscape.errors import DataError, FileError, LangscapeError, SettingsError
@@ -377,6 +377,13 @@ def test_a_model_may_have_several_ends(folder: Path) -> None:
     assert open_model(folder, device="cpu").layers == 3
     change(folder / "config.json", eos_token_id=["a"])
     assert '"eos_token_id" is a list of 1; expected a whole number' in refused(folder)
+
+
+def test_a_decoder_without_a_start_is_said(tmp_path: Path) -> None:
+    built(PAIRS["t5"]).save_pretrained(tmp_path)
+    change(tmp_path / "config.json", decoder_start_token_id=None)
+    with pytest.raises(DataError, match="names no decoder_start_token_id"):
+        capture(open_model(tmp_path, device="cpu"), [5, 6, 7], target=[5, 6])
 
 
 VALUES = [
