@@ -20,7 +20,7 @@ from langscape.errors import DataError, FileError
 from langscape.memory_limits import check_memory
 from langscape.regular_file import check_regular
 from langscape.strict_json import field, parse_object, texts
-from langscape.tensorfile import LONGEST_HEADER, read_header, read_tensors, write_tensors
+from langscape.tensorfile import LARGEST_HEADER, read_header, read_tensors, write_tensors
 from langscape.whole import whole
 
 FORMAT = 1
@@ -157,7 +157,7 @@ def _said(path: Path, text: str | None) -> dict[str, Any]:
     none = FileError(f"{path} holds no distributions; make them with `langscape gaussians`")
     if text is None:
         raise none
-    said = parse_object(text, where, largest=LONGEST_HEADER, halves=True)
+    said = parse_object(text, where, largest=LARGEST_HEADER, halves=True)
     if said.get("kind") != "gaussians":
         raise none
     if field(said, "format", "whole number", where, least=1) > FORMAT:

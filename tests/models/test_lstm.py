@@ -256,7 +256,8 @@ def test_a_config_of_wrong_types_is_one_error(tmp_path: Path, changes: dict) -> 
 
 
 def test_a_config_nested_without_end_is_one_error(tmp_path: Path) -> None:
-    from langscape.models.lstm_file import is_lstm, load_lstm
+    from langscape.models.config import is_lstm
+    from langscape.models.lstm_file import load_lstm
 
     folder = made().save(tmp_path / "m")
     (folder / "config.json").write_text('{"model_type": "langscape-lstm", "a": ' + "[" * 100_000)

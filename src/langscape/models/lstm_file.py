@@ -13,13 +13,13 @@ from safetensors.torch import load_file, save_file
 
 from langscape.errors import FileError, LangscapeError
 from langscape.memory_limits import check_memory
+from langscape.models.config import LSTM
 from langscape.models.lstm import LSTMModel, Network
 from langscape.models.vocabulary import Vocabulary
 from langscape.strict_json import field, read_object, texts
-from langscape.tensorfile import WIDTHS, read_header
+from langscape.tensorfile import read_header
 from langscape.whole import whole
 
-MODEL_TYPE = "langscape-lstm"
 LARGEST_CONFIG = 200_000_000
 """Bytes of config.json, which holds every word."""
 MOST_WIDTH, MOST_LAYERS = 1_000_000, 1_000
@@ -35,7 +35,7 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         tensors = {name: value.half() for name, value in tensors.items()}
     shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-    told = {"model_type": MODEL_TYPE, **shape, **bias, "about": dict(about)}
+    told = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
     with whole(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
@@ -44,14 +44,6 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         text = json.dumps({**told, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
         aside.write_text(text, encoding="utf-8")
     return folder
-
-
-def is_lstm(folder: Path) -> bool:
-    """Whether a folder holds a model that `LSTMModel.save` wrote."""
-    try:
-        return read_object(folder / "config.json", largest=LARGEST_CONFIG).get("model_type") == MODEL_TYPE
-    except FileError:
-        return False
 
 
 def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
@@ -78,11 +70,11 @@ def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> L
         raise FileError(f"{config} is damaged: {error}; train or save the model anew") from None
     header = read_header(weights)
     strange = next(
-        (name for name, one in header.tensors.items() if not one.kind.startswith(("F", "BF"))), None
+        (name for name, one in header.tensors.items() if not one.dtype.startswith(("F", "BF"))), None
     )
     if strange is not None:
-        raise FileError(f"{weights}: {strange} holds {header.tensors[strange].kind}, expected real numbers")
-    numbers = sum((one.end - one.start) // WIDTHS[one.kind] for one in header.tensors.values())
+        raise FileError(f"{weights}: {strange} holds {header.tensors[strange].dtype}, expected real numbers")
+    numbers = sum(one.count for one in header.tensors.values())
     # as they are in the file, and as float32
     check_memory(weights.stat().st_size + 4 * numbers, f"the weights of {name}", "close other programs")
     try:

@@ -77,7 +77,7 @@ class Store:
             if not self.read_only:
                 for name in _FOLDERS:
                     disk.make_folder(self.root / name, self.root)
-                # Texts and results are the user's own; a store of before, or in a folder of theirs, may be open.
+                # Texts and results are the user's own; a store of before may be open to others.
                 for path in (self.root, *self.root.iterdir()):
                     disk.make_private(path)
         if not self.read_only:

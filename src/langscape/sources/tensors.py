@@ -14,7 +14,7 @@ from langscape import strict_json
 from langscape.errors import FileError
 from langscape.sources.arrays import BLOCK_BYTES, MATRIX_NAMES, pick, send
 from langscape.sources.gather import Gather
-from langscape.tensorfile import LONGEST_HEADER, Tensor, read_header
+from langscape.tensorfile import LARGEST_HEADER, Tensor, read_header
 
 _TENSOR_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
 
@@ -45,7 +45,7 @@ class _Tensor:
     """One tensor inside a safetensors file."""
 
     def __init__(self, path: Path, tensor: Tensor) -> None:
-        self.path, self.kind, self.shape = path, tensor.kind, tensor.shape
+        self.path, self.kind, self.shape = path, tensor.dtype, tensor.shape
         self.dtype = np.dtype(_TENSOR_TYPES.get(self.kind, np.uint8))
         self.start, self.end = tensor.start, tensor.end
 
@@ -89,4 +89,4 @@ def _lines(tensor: _Tensor) -> Iterator[list[str]]:
 
 def _listed(path: Path, text: str) -> Iterator[list[str]]:
     where = f'"words" in the metadata of {path}'
-    yield strict_json.texts(strict_json.parse(text, where, largest=LONGEST_HEADER, halves=True), "it", where)
+    yield strict_json.texts(strict_json.parse(text, where, largest=LARGEST_HEADER, halves=True), "it", where)

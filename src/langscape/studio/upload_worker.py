@@ -255,23 +255,22 @@ def _address_space() -> int:
 
 def _load_readers() -> None:
     """Import what readers use, so that files alone count, and no file waits for it."""
-    import duckdb
     import pyarrow as pa
     import pyarrow.parquet
 
     import langscape.gaussianfile
+    import langscape.io.sql
     import langscape.mapfile
-    import langscape.run.heads
     import langscape.sources.gather
     import langscape.sources.npz
     import langscape.sources.parquet
     import langscape.sources.text
     import langscape.sources.wordlist
-    import langscape.studio.looking  # noqa: F401
+    import langscape.studio.looking
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
-    duckdb.connect().close()
+    langscape.io.sql.warm()
 
 
 def _too_long(name: str, seconds: float) -> FileError:
