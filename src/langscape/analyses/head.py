@@ -116,6 +116,28 @@ def all_restarts(
     return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
 
 
+def map_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    *,
+    special: Literal["keep", "drop"] = "drop",
+    restarts: int = 8,
+    steps: int = 1000,
+    seed: int = 0,
+    of: str | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The tokens as one head sees them: attention-head t-SNE, of several restarts the lowest KL.
+
+    `of` names the array where there are several; an encoder–decoder is taken by its encoder.
+    """
+    from langscape.affinity import attention
+
+    problem = attention(capture, layer, head, special, of=of or array_of("attention", capture))
+    return all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)[0]
+
+
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     where = f"Layer {settings['layer']}, head {settings['head']}"
     return f"{where} of {model_title(settings['model'])} over {names.get('text', 'a sample text')}"
