@@ -1,8 +1,8 @@
 """Nouns ↔ arrays and JSON: the one way in which a result is put into a file and comes back equal.
 
 Any frozen dataclass marked with `@noun` is written field by field: arrays as tensors, everything else as one
-JSON text that lies among them. Only marked classes are ever made again, by their own name; nothing is pickled.
-A class whose fields change their meaning raises its `codec_version`: what was written before is then
+JSON text that lies among them. Only marked classes are ever made again, by their own name; nothing is
+pickled. A class whose fields change their meaning raises its `codec_version`: what was written before is then
 not read but computed again.
 """
 

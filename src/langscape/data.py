@@ -389,8 +389,8 @@ class Map(_Copied):
     ) -> Path:
         """Write the map, whole or not at all; the ending says as what.
 
-        .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a table;
-        .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
+        .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a
+        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
         """
         if Path(path).suffix.lower() == ".parquet":
             from langscape.mapfile import save_map

@@ -80,7 +80,7 @@ class Head:
         color: str | None = "position",
         quantiles: int | None = None,
     ) -> Path:
-        """Write the map as .parquet or .csv, both as a page (.html), or one as a figure (.png, .svg, .pdf)."""
+        """Write the map as .parquet or .csv, both as .html, or one of them as .png, .svg or .pdf."""
         from langscape.views import write
 
         path = Path(path)
@@ -100,7 +100,10 @@ class Head:
 def all_restarts(
     problem: Affinities, restarts: int, schedules: Any, seed: int = 0, progress: Progress | None = None
 ) -> tuple[Map, np.ndarray]:
-    """The map of lowest KL, and every run laid over it. `error` is each point's share of the KL, `spread` how far it wanders."""
+    """The map of lowest KL, and every run laid over it: moved, turned, mirrored and scaled.
+
+    `error` is each point's share of the KL, `spread` how far it wanders.
+    """
     from langscape.metrics import align, kl_points, stability
 
     tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
@@ -232,7 +235,8 @@ def head(
 
     Only this layer and this head are captured. Of all restarts the map of lowest KL is kept.
 
-    >>> found = head("default", "The cat sat on the mat, and the dog sat by the cat.", layer=2, head=1, restarts=2)
+    >>> text = "The cat sat on the mat, and the dog sat by the cat."
+    >>> found = head("default", text, layer=2, head=1, restarts=2)
     >>> len(found.map), found.runs.shape
     (15, (2, 15, 2))
     """

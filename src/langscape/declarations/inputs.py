@@ -109,6 +109,11 @@ def _words_source(given: Any, store: Store) -> str:
     return store.keep(word_list_bytes(_word_list(given)))
 
 
+def word_list(given: Any) -> WordList | None:
+    """The list that was given, as a file, a list or a `WordList`; None where none was."""
+    return None if given is None else _word_list(given)
+
+
 def _word_list(given: Any) -> WordList:
     from langscape.sources.wordlist import WordList, read_word_list
 
