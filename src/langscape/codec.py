@@ -76,7 +76,16 @@ def read_noun(path: Path) -> Any:
             return _Reader(lambda name: file.get_tensor(name), names).decode(written["tree"])
     except FileError:
         raise
-    except (SafetensorError, ValueError, TypeError, KeyError, RecursionError, DataError) as error:
+    except (
+        SafetensorError,
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        DataError,
+    ) as error:
         raise FileError(f"{path.name} is damaged ({type(error).__name__}: {str(error)[:120]})") from None
 
 

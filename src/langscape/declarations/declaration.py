@@ -305,9 +305,8 @@ def load() -> None:
 @functools.cache
 def modules() -> tuple[str, ...]:
     """The names of the modules in `langscape.analyses`; a public one has one analysis of its own name."""
-    import langscape.analyses
-
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(langscape.analyses.__path__)))
+    package = importlib.import_module("langscape.analyses")
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__)))
 
 
 def declaration_of(function: Callable[..., Any]) -> Analysis:
