@@ -124,8 +124,6 @@ def ellipses(
     summary(made)
     if method == "tsne" and too_few(len(made)):
         say("--method pca shows so few truly")
-    if "area_variance" in made.quality:
-        say(f"area and variance: rank correlation {made.quality['area_variance']:z.3f}")
     _deliver(made, given, out, title=file.stem, color=color, mass=mass, only=only)
 
 

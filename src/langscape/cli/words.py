@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from langscape.cli.choices import check_choice
-from langscape.cli.outputs import FIGURES, OUT, check_color, check_outs, deliver, has_groups, summary
+from langscape.cli.outputs import OUT, check_color, check_outs, deliver, has_groups, summary
 from langscape.cli.sweep import show
 from langscape.cli.terminal import bar, say
 from langscape.errors import Cancelled, SettingsError
@@ -77,8 +77,8 @@ def words(
     if color is not None:
         added = {"group": landmarks is None and has_groups(list_), "score": landmarks is None and local}
         added |= dict.fromkeys(PLACED, landmarks is not None)
-        figures = FIGURES if landmarks is None else FIGURES[:2]
-        check_color(color, *(name for name, there in added.items() if there), figures=figures)
+        place = "map" if landmarks is None else "inserted"
+        check_color(color, *(name for name, there in added.items() if there), place=place)
     schedule: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
     if late != 1.0:
         schedule |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
@@ -136,7 +136,7 @@ def insert(
     }  # fmt: skip
     inputs: dict[str, Any] = {"map": map, "vectors": vectors, **({"list": list_} if list_ else {})}
     base = read_map(map)
-    check_color(color, *base.items.columns, *PLACED, *base.per_point, figures=FIGURES[:2])
+    check_color(color, *base.items.columns, *PLACED, *base.per_point, place="inserted")
     made = _run(Recipe("words.insert", settings, inputs), "insert", out)
     summary(made, known=base.notes)
     for i in range(len(base), min(len(made), len(base) + _NAMED)):

@@ -11,6 +11,7 @@ import numpy as np
 from langscape.data import Items, Map, Progress
 from langscape.errors import SettingsError
 from langscape.metrics.figure import known_mean
+from langscape.metrics.scores import SCORES, applying
 from langscape.run.large_quality import large_quality
 from langscape.run.packing import packed_rows
 from langscape.run.recipe import Recipe
@@ -69,6 +70,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     odd = int(columns["dissimilar"].sum())
     asked = parts[-1].facts.get("settings", {})
     how = {name: value for name, value in asked.items() if name not in ("first", "count")}
+    scores = applying("inserted", computed=True)
     made = Map(
         np.column_stack([columns["x"], columns["y"]]).astype(np.float32),
         Items(columns["label"].tolist(), items),
@@ -76,7 +78,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
         kls=base.kls,
         history=base.history,
         settings={**base.settings, "insertion": how},
-        per_point={name: columns[name] for name in ("local", "global")},
+        per_point={score.name: columns[score.name] for score in scores},
         metric=base.metric,
         notes=(
             *base.notes,
@@ -84,17 +86,16 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
             f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
         ),
     )
-    figures = {
-        "inserted": float(inserted.sum()),
-        "inserted_local": known_mean(columns["local"][inserted]),
-        "inserted_global": known_mean(columns["global"][inserted]),
-    }
-    return made.but(quality={**large_quality(made, packed), **figures})
+    placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
+    whole = large_quality(made, packed)
+    return made.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
 
 
 def _of_landmarks(base: Map) -> str:
     said = f"the KL is of the {len(base):,} landmarks"
     if "local" not in base.quality:
         return said
-    local, order = base.quality["local"], base.quality["global"]
-    return f"{said}, whose own map had local {100 * local:.1f} % and global {order:z.3f}"
+    own = " and ".join(
+        f"{SCORES[name].word} {SCORES[name].text(base.quality[name])}" for name in ("local", "global")
+    )
+    return f"{said}, whose own map had {own}"

@@ -83,7 +83,7 @@ def words_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress:
     return made.but(notes=(*vectors.notes, *made.notes))
 
 
-@step("words.insert", version=4, defaults={**INSERTION, "words": None})
+@step("words.insert", version=5, defaults={**INSERTION, "words": None})
 def words_insert(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map` and `vectors`: the map grown by `words`, or by those of the input `list`.
 
@@ -143,7 +143,7 @@ def words_usual(
     return {"threshold": least_similar(_vectors(_base(*_named(inputs["map"]))))}
 
 
-@step("words.place", version=3, defaults={**INSERTION, "first": 0, "count": 20_000})
+@step("words.place", version=4, defaults={**INSERTION, "first": 0, "count": 20_000})
 def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Inputs `map`, `vectors` (packed), `usual`: places for `count` rows from `first`, as a table.
 
@@ -151,7 +151,7 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
     """
     import json
 
-    from langscape.engine.insert import place
+    from langscape.engine.insert import own_k, place
     from langscape.engine.weighting import Insertion
     from langscape.run.packing import read_packed
 
@@ -163,7 +163,7 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
     new = [i for i, word in enumerate(words) if word not in on_map and i not in left_out]
     threshold = json.loads(inputs["usual"].read_text())["value"]["threshold"]
     how = Insertion(**{name: settings[name] for name in INSERTION})
-    given = {"threshold": threshold, "metric": base.metric, "progress": progress}
+    given = {"threshold": threshold, "metric": base.metric, "k": own_k(base), "progress": progress}
     placed = place(base.xy, _vectors(base), matrix[new], how, **given)
     labels, nearest = np.array(base.labels, dtype=object), placed.nearest.astype(np.intp)
     return Table(
@@ -174,8 +174,7 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
             "inserted": np.ones(len(new), bool),
             "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
             "dissimilar": placed.dissimilar.astype(bool),
-            "local": placed.local.astype(np.float32),
-            "global": placed.global_.astype(np.float32),
+            **{name: values.astype(np.float32) for name, values in placed.scores.items()},
         },
         {
             "rows": len(words),
@@ -188,6 +187,8 @@ def words_place(settings: Mapping[str, Any], inputs: Mapping[str, Path], progres
 @step("words.places", version=1, defaults={})
 def words_places(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
     """Input `map`: its own words as a table with the columns of `words.place`."""
+    from langscape.metrics.scores import applying
+
     base = _base(*_named(inputs["map"]))
     blank = np.full(len(base), np.nan)
     return Table(
@@ -198,8 +199,10 @@ def words_places(settings: Mapping[str, Any], inputs: Mapping[str, Path], progre
             "inserted": np.zeros(len(base), bool),
             "nearest": np.full(len(base), "", dtype=object),
             "dissimilar": np.zeros(len(base), bool),
-            "local": base.per_point.get("local", blank).astype(np.float32),
-            "global": base.per_point.get("global", blank).astype(np.float32),
+            **{
+                score.name: base.per_point.get(score.name, blank).astype(np.float32)
+                for score in applying("inserted", computed=True)
+            },
         }
     )
 
@@ -210,7 +213,7 @@ def gather(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     return {"parts": sorted(inputs)}
 
 
-@step("words.rest", version=3, defaults={**INSERTION, "chunk": 20_000})
+@step("words.rest", version=4, defaults={**INSERTION, "chunk": 20_000})
 def words_rest(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Inputs `map`, `vectors` (packed), `usual`: the map with every other word of the vectors placed on it.
 
