@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from langscape.run.atlas import Atlas, unpack_atlas
+from langscape.run.captures import capture_recipe, unpack_capture
 
 from langscape.data import Capture, Map, Progress
 from langscape.run import Recipe, Store
-from langscape.run.atlas import Atlas, unpack_atlas
-from langscape.run.captures import capture_recipe, unpack_capture
 from langscape.run.experiments import Experiment, compare, robustness
 from langscape.sources import samples
 

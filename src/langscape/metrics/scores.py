@@ -116,7 +116,7 @@ SCORES: dict[str, Score] = {}
 """All scores by name, in the order in which they are shown."""
 
 HOW = ("k", "rows", "before")
-"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items at that time."""
+"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then."""
 
 
 def register(score: Score) -> Score:
@@ -138,7 +138,7 @@ def applying(place: Place, *, computed: bool = False) -> list[Score]:
 
 
 def score_of(name: str) -> Score | None:
-    """The score that an entry of `Map.quality`, of `Map.per_point` or of an atlas belongs to; None for others.
+    """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
 
     Standard deviations (local_sd) and means over inserted points (inserted_local) belong to their score.
 
@@ -319,7 +319,7 @@ register(
         high=None,
         better="lower",
         chance="–",
-        reads="what t-SNE minimises; compares maps of *the same P* only, between different data it says nothing",
+        reads="what t-SNE minimises; compares maps of the same P only, between different data it says nothing",
     )
 )
 register(
@@ -546,7 +546,8 @@ register(
     Score(
         "score",
         "Similar words",
-        "How many words stand out as similar to this one; with local perplexity, so many neighbours are kept.",
+        "How many words stand out as similar to this one; with local perplexity, so many neighbours are "
+        "kept.",
         {"affinity": None},
         high=None,
         better="neither",
@@ -562,7 +563,8 @@ _head_score(
 _head_score(
     "entropy",
     "Entropy",
-    "How widely a query spreads its weight, averaged over queries: 0 looks at one token, larger looks at many.",
+    "How widely a query spreads its weight, averaged over queries: 0 looks at one token, larger looks at "
+    "many.",
     high=None,
 )
 _head_score("broad", "Broad", "How close to even the weights are: 1 looks at everything alike.")
