@@ -1,4 +1,4 @@
-"""The table of scores in docs/metrics.md, made from the registry: `python -m scripts.score_table` writes it."""
+"""The table of scores in docs/metrics.md, made from the registry by `python -m scripts.score_table`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,16 @@ def renewed(text: str) -> str:
 
 
 def _row(score: Score) -> str:
-    low, high = (
-        ("−∞" if score.low is None else _end(score.low)),
-        ("∞" if score.high is None else _end(score.high)),
-    )
-    name = (
-        f"`{score.name}`"
-        + (f", {score.symbol}" if score.symbol else "")
-        + (f", k = {score.k}" if score.k else "")
-    )
+    name = ", ".join(filter(None, [f"`{score.name}`", score.symbol, f"k = {score.k}" if score.k else ""]))
+    reach = f"{_end(score.low, '−∞')} … {_end(score.high, '∞')}"
+    better = "–" if score.better == "neither" else score.better
     means = score.sentence() + (f" ({score.reads})" if score.reads else "")
-    better = {"higher": "higher", "lower": "lower", "neither": "–"}[score.better]
-    cells = [name, ", ".join(score.computed), f"{low} … {high}", better, score.chance or "–", means]
+    cells = [name, ", ".join(score.computed), reach, better, score.chance or "–", means]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _end(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+def _end(value: float | None, otherwise: str) -> str:
+    return otherwise if value is None else f"{value:g}".replace("-", "−")
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def figures(X: np.ndarray, xy: np.ndarray) -> dict[str, float]:
 def judged(
     X: np.ndarray, xy: np.ndarray, new: np.ndarray, placed: np.ndarray, k: int = NEAR_INSERTED
 ) -> dict[str, np.ndarray]:
-    """Place and quality of each new word alone among the words of X, in per cent; of 25 nearest, as the document.
+    """Place and quality of each new word alone among the words of X, in per cent; k is the document's.
 
     Other new words do not count, so that a map made of everything is judged as insertion is.
     """

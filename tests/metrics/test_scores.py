@@ -59,7 +59,7 @@ def test_scores_lie_within_their_range(base):
 
 
 def test_local_has_the_same_k_for_a_map_and_for_what_is_inserted(base):
-    """A point put exactly where a point of the map lies, in both spaces, sees the same neighbours but that point."""
+    """A point taken off the map and put back is judged as it was."""
     k = int(base.quality["k"])
     assert k == neighbours(len(base)) == SCORES["local"].k == 10
     row = 7
@@ -124,7 +124,7 @@ def test_a_made_up_score_is_in_badge_summary_and_colour_modes_without_another_li
 
 
 def test_without_it_the_colour_is_refused():
-    with pytest.raises(SettingsError, match="use local, global, ndcg, trustworthiness$"):
+    with pytest.raises(SettingsError, match=r"use local, global, ndcg, trustworthiness$"):
         check_color("made_up")
 
 
@@ -137,8 +137,13 @@ def test_a_column_of_the_items_keeps_its_own_meaning_whatever_its_name():
 
 @pytest.mark.parametrize(
     ("format", "value", "text"),
-    [("percent", 0.5312, "53.1 %"), ("number", -0.00001, "0.000"), ("count", 1234.0, "1,234")]
-    + [("power", 3.2e-7, "3e−7"), ("number", float("nan"), "–")],
+    [
+        ("percent", 0.5312, "53.1 %"),
+        ("number", -0.00001, "0.000"),
+        ("number", float("nan"), "–"),
+        ("count", 1234.0, "1,234"),
+        ("power", 3.2e-7, "3e−7"),
+    ],
 )
 def test_values_are_shown_by_their_format(format, value, text):
     assert Score("x", "X", "X.", {"map": None}, format=format).text(value) == text

@@ -319,7 +319,7 @@ register(
         high=None,
         better="lower",
         chance="–",
-        reads="what t-SNE minimises; compares maps of the same P only, between different data it says nothing",
+        reads="what t-SNE minimises; compares maps of the same P only and says nothing between others",
     )
 )
 register(
