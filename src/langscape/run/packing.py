@@ -14,6 +14,7 @@ from langscape.errors import FileError
 from langscape.run import disk
 from langscape.sources.gather import Gather
 from langscape.sources.vectors import read_into
+from langscape.tensorfile import open_tensors
 
 _HEADER = 4096
 """Bytes kept free at the start; the header is written last, when the number of rows is known."""
@@ -45,42 +46,33 @@ def pack(source: Path, target: Path, progress: Progress | None = None) -> None:
 
 def packed_rows(path: Path) -> int:
     """How many rows a packed file has."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
+    with open_tensors(path) as file:
         return file.get_slice("vectors").get_shape()[0]
 
 
 def packed_notes(path: Path) -> tuple[str, ...]:
     """What was said of the vectors when they were packed: rows left out, words repeated."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
+    with open_tensors(path) as file:
         return tuple(json.loads((file.metadata() or {}).get("notes", "[]")))
 
 
 def read_packed(path: Path, first: int, count: int) -> tuple[list[str], np.ndarray]:
     """Words and vectors of `count` rows from `first` on; nothing else of the file is read."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
+    with open_tensors(path) as file:
         rows = file.get_slice("vectors")
         last = min(first + count, rows.get_shape()[0])
         matrix = rows[first:last]
         ends = file.get_slice("ends")[max(first - 1, 0) : last]
         begin = int(ends[0]) + 1 if first else 0
         text = file.get_slice("words")[begin : int(ends[-1])]
-    words = np.asarray(text).tobytes().decode("utf-8", "surrogatepass").split("\n")
+        words = np.asarray(text).tobytes().decode("utf-8", "surrogatepass").split("\n")
     return words, np.asarray(matrix)
 
 
 def read_words(path: Path) -> list[str]:
     """All words of a packed file, in the order of its rows; the vectors are not read."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        text = file.get_tensor("words")
-    return text.tobytes().decode("utf-8", "surrogatepass").split("\n")
+    with open_tensors(path) as file:
+        return file.get_tensor("words").tobytes().decode("utf-8", "surrogatepass").split("\n")
 
 
 class _ToFile(Gather):
