@@ -1,7 +1,7 @@
 """The hot loops, in Numba: exact and gridded t-SNE steps, perplexity search, KL.
 
 Importing this package decides where compiled code is kept (the user's cache folder, so that
-the second start is fast) before Numba reads it. `plain.py` holds the same formulas in NumPy:
+the second start is fast) before Numba reads it. `reference.py` holds the same formulas in NumPy:
 the oracle that tests compare with.
 """
 

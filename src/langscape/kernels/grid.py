@@ -28,8 +28,8 @@ from numba import float32 as f32
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import INDEX, Lanes
 from langscape.kernels.maths import FAST, QUICK
+from langscape.kernels.simd import INDEX, Lanes
 
 SPACING, FINE = 0.45, 0.35
 FINE_BELOW = 5000

@@ -21,8 +21,8 @@ from numba import float32 as f32
 from numba import njit, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import FLOAT, INDEX, WIDE, Lanes
 from langscape.kernels.maths import FAST
+from langscape.kernels.simd import FLOAT, INDEX, WIDE, Lanes
 
 BLOCK = 16
 """Columns of a block; a power of two."""

@@ -14,8 +14,8 @@ from numba import float32 as f32
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import INDEX, Lanes
 from langscape.kernels.maths import FAST, QUICK, log
+from langscape.kernels.simd import INDEX, Lanes
 
 GROUP = 16
 """Entries taken at once: rows start and end at multiples of it."""
