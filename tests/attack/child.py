@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from langscape.errors import LangscapeError
 from tests.attack.mutations import CANARY
+from tests.attack.specimens import Given
 from tests.attack.targets import Target, find_target
 
 SPARE = 3 << 30
@@ -53,7 +54,7 @@ def main() -> None:
             place = folder / "mutant"
             write_files(place, files)
             report.write(json.dumps({"begin": seed, "target": target.name}) + "\n")
-            outcome = tried(target, place, rng)
+            outcome = tried(target, place, files, rng)
             said = {"end": seed, "target": target.name, **outcome}
             report.write(json.dumps(said) + "\n")
             shutil.rmtree(place, ignore_errors=True)
@@ -66,8 +67,9 @@ def prepare(jobs: list[dict[str, Any]]) -> None:
     for called in dict.fromkeys(job["target"] for job in jobs):
         target = find_target(called)
         place = Path.cwd() / "good"
-        write_files(place, target.files())
-        good = target.read(place, random.Random(0))
+        files = target.files()
+        write_files(place, files)
+        good = target.read(target.place(place, files), random.Random(0))
         target.check(good)  # a specimen that is not read as it is would make every refusal right
         shutil.rmtree(place)
 
@@ -79,25 +81,30 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def write_files(place: Path, files: dict[str, bytes]) -> None:
+def write_files(place: Path, files: Given) -> None:
     """The files below a new folder."""
     place.mkdir()
     for name, data in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+        else:
+            data(path)
 
 
-def tried(target: Target, place: Path, rng: Any) -> dict[str, Any]:
+def tried(target: Target, place: Path, files: Given, rng: Any) -> dict[str, Any]:
     """What came of reading one mutant: `result` is refused, read, or what went wrong."""
     before = resident()
     reset_peak()
     listed = sorted(str(path) for path in place.rglob("*"))
     began, cpu = time.monotonic(), time.process_time()
-    outcome = _read(target, place, rng)
+    outcome = _read(target, target.place(place, files), rng)
     outcome["seconds"] = round(max(time.process_time() - cpu, 0.0), 3)
     outcome["wall"] = round(time.monotonic() - began, 3)
     outcome["memory"] = max(peak() - before, 0)
+    if outcome["result"] == "refused" and target.heals:
+        outcome["result"] = "unhealed"
     if outcome["result"] in ("read", "refused"):
         if outcome["memory"] > MOST:
             outcome |= {"result": "memory", "said": f"took {outcome['memory'] >> 20} MB"}

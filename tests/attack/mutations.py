@@ -16,19 +16,29 @@ Mutation = Callable[[random.Random, bytes], bytes]
 CANARY = "canary-was-here"
 """A file that no reader may make: some names below would, if they were run as SQL."""
 
-NAMES: tuple[str, ...] = (
+_KNOWN = ", ".join(
+    f"1 AS {one}"
+    for one in "a label x y z vector word shape_xx shape_xy shape_yy group count local who height weight said".split()
+    if one != "group"
+)
+STATEMENTS: tuple[str, ...] = (
+    f"a\" FROM (SELECT {_KNOWN}, 1 AS \"group\"); COPY (SELECT 42) TO '{CANARY}'; SELECT 1 AS \"b",
     f"\"; COPY (SELECT 42) TO '{CANARY}' (FORMAT csv); --",
     f"x\" FROM (SELECT 1); COPY (SELECT 42) TO '{CANARY}'; SELECT 1 AS \"x",
     f"x'; COPY (SELECT 42) TO '{CANARY}'; --",
     f"') ; COPY (SELECT 42) TO '{CANARY}'; --",
     "content\" FROM read_text('/etc/hostname') --",
+)
+"""Names that end a quoted name or text and go on as SQL."""
+
+NAMES: tuple[str, ...] = (
     'a"b', "a''b", '""', "'", ";", "--", "/* x", "[1]", "*", "?", "{a,b}", "../../x", "a/b", "a\\b", "",
     " ", "\n", "\r\n", "a\tb", "a\x00b", "\x1b[31m", "=1+1", "@SUM(A1)", "-1+1", "+1", "\u202egnp.exe",
     "é\u0301\u0301", "👩\u200d👩\u200d👧", "ﷺ", "\ufeff", "\ud800", "label", "x", "vector", "word", "group",
     "item x", "file_row_number", "__proto__", "constructor", "<img src=x onerror=alert(1)>",
     "</script><script>alert(1)</script>", "%s%n%d", "{0}", "${x}", "a" * 10_000, "\u0bf5" * 3_000,
 )  # fmt: skip
-"""Names with quotes, statements, patterns, marks of other languages, and letters of every size."""
+"""Names with quotes, patterns, marks of other languages, and letters of every size."""
 
 NUMBERS: tuple[str, ...] = (
     "0", "-0", "-1", "1", "2", "255", "256", "65536", "2147483647", "2147483648", "-2147483649", "4294967296",
@@ -133,6 +143,8 @@ TEXT: tuple[Mutation, ...] = (*BYTES, renumber, renumber, rename, rename)
 
 def name(rng: random.Random) -> str:
     """A name that is hard to bear."""
+    if rng.random() < 0.25:
+        return rng.choice(STATEMENTS)
     chosen = rng.choice(NAMES)
     return chosen if rng.random() < 0.8 else chosen + rng.choice(NAMES)
 

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from langscape.sources import Vectors, write_vectors
 
 WORDS = ("tea", "öl", "oslo", "hen", "at home", "ß", "東京", "x1")
 Files = dict[str, bytes]
+Given = Mapping[str, bytes | Callable[[Path], object]]
+"""Files by name; one that is no ordinary file is made by a function."""
 
 
 def numbers(rows: int, columns: int, seed: int = 0) -> np.ndarray:

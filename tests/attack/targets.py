@@ -17,7 +17,7 @@ import numpy as np
 from tests.attack import containers, specimens
 from tests.attack.containers import in_gzip, in_parquet_foot, in_safetensors, in_zip
 from tests.attack.mutations import BYTES, TEXT, Mutation, in_json, mutate_json, name, one_of
-from tests.attack.specimens import Files
+from tests.attack.specimens import Files, Given
 
 Damage = Callable[[random.Random, Files], Files]
 
@@ -28,10 +28,12 @@ class Target:
 
     files    the good files, by their names below a folder
     damage   ways to damage them, each as likely as the others
-    read     reads the folder; its own choices (all words, some, the first) are drawn from the generator
+    read     reads the first file; its own choices (all words, some, the first) are drawn from the generator
     check    raises AssertionError if what was read is wrong in itself
+    folder   it reads the folder of all the files instead
     heavy    it needs torch, which takes seconds to load
     writes   it may change files beside those it reads, as a store does
+    heals    it may not even refuse: what is damaged is made anew
     """
 
     name: str
@@ -39,10 +41,16 @@ class Target:
     damage: tuple[Damage, ...]
     read: Callable[[Path, random.Random], Any]
     check: Callable[[Any], None]
+    folder: bool = False
     heavy: bool = False
     writes: bool = False
+    heals: bool = False
 
-    def mutant(self, seed: int) -> tuple[Files, random.Random]:
+    def place(self, folder: Path, files: Given) -> Path:
+        """What is read, once the files lie below the folder."""
+        return folder if self.folder else folder / next(iter(files))
+
+    def mutant(self, seed: int) -> tuple[Given, random.Random]:
         """The files of one mutant, and the generator as it stands then, for the reader's choices."""
         rng = random.Random(f"{self.name} {seed}")
         return rng.choice(self.damage)(rng, self.files()), rng
@@ -81,11 +89,18 @@ def _text(rng: random.Random, data: bytes) -> bytes:
     return one_of(rng, TEXT, data)
 
 
-def _vectors(folder: Path, rng: random.Random) -> Any:
+def _zeroed_page(rng: random.Random, data: bytes) -> bytes:
+    """One page of SQLite's, or some after it, emptied or full of noise."""
+    at = 4096 * rng.randrange(max(len(data) // 4096, 1))
+    size = 4096 * rng.choice((1, 1, 2, 4))
+    return data[:at] + rng.choice((bytes(size), rng.randbytes(size))) + data[at + size :]
+
+
+def _vectors(path: Path, rng: random.Random) -> Any:
     from langscape.sources import read_vectors
 
     chosen = rng.choice((None, None, ["tea", "oslo", "nowhere"]))
-    return read_vectors(next(folder.iterdir()), chosen, rng.choice((None, None, 3)))
+    return read_vectors(path, chosen, rng.choice((None, None, 3)))
 
 
 def _good_vectors(found: Any) -> None:
@@ -114,22 +129,20 @@ def _odd_table(rng: random.Random, columns: dict[str, str], rows: int, told: byt
         if what < 0.45:
             columns[chosen] = rng.choice(containers.ODD_COLUMNS)
         elif what < 0.85:
-            columns[name(rng)] = columns.pop(chosen) if what < 0.65 else rng.choice(containers.ODD_COLUMNS)
+            new = {name(rng): columns.pop(chosen) if what < 0.65 else rng.choice(containers.ODD_COLUMNS)}
+            columns = {**new, **columns} if rng.random() < 0.5 else {**columns, **new}
         elif len(columns) > 1:
             del columns[chosen]
-    seen: dict[str, str] = {}
-    for column, expression in columns.items():
-        # what DuckDB itself cannot write as a column's name is left out here: it makes the file
-        column = column.replace("\x00", "0").encode("utf-8", "replace").decode() or "none"
-        if column.lower() not in {one.lower() for one in seen}:
-            seen[column] = expression
-    return containers.parquet(seen, rng.choice((rows, rows, rows, 1, 0)), told)
+    listed = list(columns.items())
+    if rng.random() < 0.05:
+        listed.append(rng.choice(listed))  # two columns of one name
+    return containers.parquet(listed, rng.choice((rows, rows, rows, 1, 0)), told)
 
 
-def _words(folder: Path, rng: random.Random) -> Any:
+def _words(path: Path, rng: random.Random) -> Any:
     from langscape.sources import read_word_list
 
-    return read_word_list(next(folder.iterdir()))
+    return read_word_list(path)
 
 
 def _good_words(found: Any) -> None:
@@ -137,10 +150,9 @@ def _good_words(found: Any) -> None:
     holds(found.groups is None or len(found.groups) == len(found.words), "a group for each")
 
 
-def _table(folder: Path, rng: random.Random) -> Any:
+def _table(path: Path, rng: random.Random) -> Any:
     from langscape.sources import tables
 
-    path = next(folder.iterdir())
     held = tables.columns_of(path)
     by = "who" if "who" in held or not held else rng.choice(list(held))
     return tables.gaussians(path, by, None if rng.random() < 0.7 else list(held)[1:3])
@@ -160,11 +172,10 @@ def _damaged_table(rng: random.Random, files: Files) -> Files:
     return {next(iter(files)): _odd_table(rng, specimens.TABLE, 12)}
 
 
-def _map(folder: Path, rng: random.Random) -> Any:
+def _map(path: Path, rng: random.Random) -> Any:
     from langscape.mapfile import read_map
 
-    found = read_map(next(folder.iterdir()))
-    return found
+    return read_map(path)
 
 
 def _good_map(found: Any) -> None:
@@ -187,7 +198,7 @@ def _good_map(found: Any) -> None:
 
 def _map_told(rng: random.Random, files: Files) -> Files:
     told = in_json(rng, specimens.map_told()) if rng.random() < 0.85 else None
-    return {next(iter(files)): containers.parquet(specimens.MAP_COLUMNS, 8, told)}
+    return {next(iter(files)): containers.parquet(list(specimens.MAP_COLUMNS.items()), 8, told)}
 
 
 def _map_columns(rng: random.Random, files: Files) -> Files:
@@ -195,10 +206,10 @@ def _map_columns(rng: random.Random, files: Files) -> Files:
     return {next(iter(files)): _odd_table(rng, specimens.MAP_COLUMNS, 8, told)}
 
 
-def _gaussians(folder: Path, rng: random.Random) -> Any:
+def _gaussians(path: Path, rng: random.Random) -> Any:
     from langscape.gaussianfile import read_gaussians
 
-    return read_gaussians(next(folder.iterdir()))
+    return read_gaussians(path)
 
 
 def _model(folder: Path, rng: random.Random) -> Any:
@@ -230,11 +241,11 @@ def _size(folder: Path, rng: random.Random) -> Any:
     return model_revision(folder), model_size(str(folder))
 
 
-def _capture(folder: Path, rng: random.Random) -> Any:
+def _capture(path: Path, rng: random.Random) -> Any:
     from langscape.run import results
     from langscape.run.captures import unpack_capture
 
-    return unpack_capture(results.read("arrays", next(folder.iterdir())))
+    return unpack_capture(results.read("arrays", path))
 
 
 def _good_capture(found: Any) -> None:
@@ -243,20 +254,19 @@ def _good_capture(found: Any) -> None:
         holds(len(found.axes[called]) == array.ndim, "a name for each axis")
 
 
-def _store_table(folder: Path, rng: random.Random) -> Any:
+def _store_table(path: Path, rng: random.Random) -> Any:
     from langscape.run import results
 
-    return results.read("table", next(folder.iterdir()))
+    return results.read("table", path)
 
 
 def _good_table(found: Any) -> None:
     holds(len({len(values) for values in found.columns.values()}) == 1, "columns of one length")
 
 
-def _packed(folder: Path, rng: random.Random) -> Any:
+def _packed(path: Path, rng: random.Random) -> Any:
     from langscape.run import packing
 
-    path = next(folder.iterdir())
     rows = packing.packed_rows(path)
     first = rng.randrange(3)
     return rows, packing.read_packed(path, first, 3), packing.read_words(path), packing.packed_notes(path)
@@ -269,11 +279,10 @@ def _good_packed(found: Any) -> None:
     holds(isinstance(every, list), "a list of words")
 
 
-def _corpus(folder: Path, rng: random.Random) -> Any:
+def _corpus(path: Path, rng: random.Random) -> Any:
     from langscape.run.heads import read_text
     from langscape.sources import corpus, sentences
 
-    path = next(folder.iterdir())
     unit = rng.choice(("sentence", "paragraph"))
     return corpus(path).find(["tea", "at home", "öl"], contexts=5, unit=unit), sentences(read_text(path))
 
@@ -314,14 +323,14 @@ def _good_store(found: Any) -> None:
     holds(table["row"].tolist() == [0, 1, 2] and len(drawn) == 5, "the right table and map")
 
 
-def _recipe(folder: Path, rng: random.Random) -> Any:
+def _recipe(path: Path, rng: random.Random) -> Any:
     """As the command line takes it: a file of JSON, or of JSON lines."""
     from tests.run import chores  # noqa: F401
 
     from langscape.run.recipe import Recipe, digest
 
     try:
-        value = json.loads(next(folder.iterdir()).read_bytes())
+        value = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return None  # no JSON: that is the caller's to say
     made = Recipe.from_json(value)
@@ -337,13 +346,13 @@ def _good_recipe(found: Any) -> None:
         holds(Recipe.from_json(made.to_json()) == made, "the same recipe again")
 
 
-def _ask(folder: Path, rng: random.Random) -> Any:
+def _ask(path: Path, rng: random.Random) -> Any:
     """As the studio takes it: settings of an ask."""
     from langscape.studio.asks import find_ask
     from langscape.studio.asks.setting import read_settings
 
     try:
-        value = json.loads(next(folder.iterdir()).read_bytes())
+        value = json.loads(path.read_bytes())
         ask, settings = value["ask"], value["settings"]
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
@@ -376,7 +385,7 @@ TARGETS: tuple[Target, ...] = (
     Target("table: CSV", lambda: {"t.csv": specimens.table()}, on(_text), _table, _good_gaussians),
     Target(
         "table: Parquet",
-        lambda: {"t.parquet": containers.parquet(specimens.TABLE, 12)},
+        lambda: {"t.parquet": containers.parquet(list(specimens.TABLE.items()), 12)},
         (_damaged_table, *on(in_parquet_foot, _bytes)),
         _table,
         _good_gaussians,
@@ -420,20 +429,33 @@ TARGETS: tuple[Target, ...] = (
         _good_packed,
     ),
     Target(
-        "store: labels and results",
+        "store: identity",
         lambda: dict(specimens.store_folder()),
-        on(in_json, in_json, only=(".json",)) + on(_bytes, but=(".sqlite",)),
+        on(in_json, only=("store.json",)),
         _store,
         _good_store,
+        folder=True,
         writes=True,
+    ),
+    Target(
+        "store: labels and results",
+        lambda: dict(specimens.store_folder()),
+        on(in_json, in_json, only=(".json",), but=("store.json",)) + on(_bytes, but=(".sqlite", "store.json")),
+        _store,
+        _good_store,
+        folder=True,
+        writes=True,
+        heals=True,
     ),
     Target(
         "store: index",
         lambda: dict(specimens.store_folder()),
-        on(_bytes, only=("index.sqlite",)),
+        on(_bytes, _zeroed_page, only=("index.sqlite",)),
         _store,
         _good_store,
+        folder=True,
         writes=True,
+        heals=True,
     ),
     Target(
         "model: LSTM folder",
@@ -441,6 +463,7 @@ TARGETS: tuple[Target, ...] = (
         on(in_json, in_json, only=(".json",)) + on(in_safetensors, _bytes, only=(".safetensors",)),
         _model,
         _good_model,
+        folder=True,
         heavy=True,
     ),
     Target(
@@ -449,6 +472,7 @@ TARGETS: tuple[Target, ...] = (
         on(mutate_json, mutate_json, in_json, only=("/config.json", "config.json"), but=("tokenizer_config.json",)),
         _model,
         _good_model,
+        folder=True,
         heavy=True,
     ),
     Target(
@@ -457,6 +481,7 @@ TARGETS: tuple[Target, ...] = (
         on(in_json, only=("tokenizer.json", "tokenizer_config.json")),
         _model,
         _good_model,
+        folder=True,
         heavy=True,
     ),
     Target(
@@ -465,6 +490,7 @@ TARGETS: tuple[Target, ...] = (
         on(in_safetensors, _bytes, only=(".safetensors",)),
         _model,
         _good_model,
+        folder=True,
         heavy=True,
     ),
     Target(
@@ -473,6 +499,7 @@ TARGETS: tuple[Target, ...] = (
         on(mutate_json, mutate_json, in_json, only=("index.json",)),
         _model,
         _good_model,
+        folder=True,
         heavy=True,
     ),
     Target(
@@ -481,6 +508,7 @@ TARGETS: tuple[Target, ...] = (
         on(in_json, only=("config.json", "index.json"), but=("tokenizer_config.json",)),
         _size,
         lambda found: None,
+        folder=True,
         heavy=True,
     ),
 )
@@ -489,4 +517,6 @@ TARGETS: tuple[Target, ...] = (
 
 def find_target(called: str) -> Target:
     """The target of that name."""
-    return next(one for one in TARGETS if one.name == called)
+    from tests.attack.paths import NAMED
+
+    return next(one for one in (*TARGETS, *NAMED) if one.name == called)
