@@ -517,6 +517,10 @@ TARGETS: tuple[Target, ...] = (
 
 def find_target(called: str) -> Target:
     """The target of that name."""
+    if called.startswith("bomb:"):
+        from tests.attack.bombs import exploding
+
+        return next(one for one in exploding() if one.name == called)
     from tests.attack.paths import NAMED
 
     return next(one for one in (*TARGETS, *NAMED) if one.name == called)
