@@ -190,9 +190,8 @@ def _changed(rng: random.Random, value: Any, raw: dict[str, str]) -> Any:
         if holder is not other[at] and not isinstance(other[at], dict | list):
             holder[key] = other[at]
     elif isinstance(holder, dict):
-        holder[name(rng) if rng.random() < 0.8 else rng.choice(list(holder))] = (
-            holder.pop(key) if what < 0.9 else _new(rng, raw)
-        )
+        called = name(rng) if rng.random() < 0.8 else rng.choice(list(holder))
+        holder[called] = holder.pop(key) if what < 0.9 else _new(rng, raw)
     else:
         holder.extend(holder[:50] * rng.choice((1, 3)))
     return value

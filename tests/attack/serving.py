@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,8 @@ class Studio:
     """A studio over a store, without examples or a model; stopped at the end of the block."""
 
     def __init__(self, store: Path) -> None:
-        self._apart = Apart(store)
+        self._said = tempfile.TemporaryFile("w+")
+        self._apart = Apart(store, stderr=self._said)
         self.process = psutil.Process(self._apart.process.pid)
 
     def __enter__(self) -> Studio:
@@ -27,6 +29,12 @@ class Studio:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._apart.kill()
+        self._said.close()
+
+    def errors(self) -> str:
+        """What it wrote to standard error so far."""
+        self._said.seek(0)
+        return self._said.read()
 
     @property
     def client(self) -> Client:
