@@ -119,7 +119,7 @@ def parquet(columns: Sequence[tuple[str, str]], rows: int, told: bytes | None = 
 
     asked = ", ".join(f"{expression} AS c{at}" for at, (_, expression) in enumerate(columns))
     with duckdb.connect(config={"threads": 1}) as db:
-        table = db.execute(f"SELECT {asked} FROM range({rows}) t(i)").to_arrow_table()
+        table = db.sql(f"SELECT {asked} FROM range({rows}) t(i)").to_arrow_table()
     names = [name.encode("utf-8", "replace").decode() for name, _ in columns]
     table = table.rename_columns(names).replace_schema_metadata(None if told is None else {"langscape": told})
     out = io.BytesIO()

@@ -43,7 +43,7 @@ def bodies(studio: Studio, budget: Budget) -> Row:
     ]
     for name, ask in studio.client.get("/api/about").json["asks"].items():
         settings = {one["name"]: one["default"] for one in ask["settings"]}
-        inputs = {one["name"]: given for one in ask["inputs"]}
+        inputs = {one["name"]: given for one in ask["inputs"] if one["kind"] == "vectors"}
         good.append(("/api/jobs", {"ask": name, "settings": settings, "inputs": inputs}))
     rng, statuses, findings, slowest = random.Random("bodies"), Counter[int](), [], 0.0
     for number in range(budget.bodies):

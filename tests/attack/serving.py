@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -79,3 +82,16 @@ def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
         if time.monotonic() > until:
             raise AssertionError(f"waited {seconds:g} s in vain")
         time.sleep(0.02)
+
+
+def start_sweep(root: Path, count: int) -> subprocess.Popen[str]:
+    """A sweep of small tasks over the store, in a process of its own."""
+    from tests.attack.runner import ROOT
+
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tests/run/drive.py"), str(root), str(count), "0.02", "1"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
