@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     options.add_argument("--budget", choices=BUDGETS, default="small")
     options.add_argument("--only", help=f"some of {', '.join(CAMPAIGNS)}, with commas between")
     options.add_argument("--write", action="store_true", help="write the table to docs/reliability.md")
-    options.add_argument("--replay", nargs=2, metavar=("TARGET", "SEED"), help="read one mutant, with traceback")
+    options.add_argument(
+        "--replay", nargs=2, metavar=("TARGET", "SEED"), help="read one mutant, with traceback"
+    )
     options.add_argument("--keep", type=Path, help="with --replay: put the mutant's files into this folder")
     asked = options.parse_args(arguments)
     if asked.replay:
@@ -44,7 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     minutes = (time.monotonic() - began) / 60
     print("\n" + report.told(rows), flush=True)
     if asked.write:
-        report.write(rows, f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {os.cpu_count()} cores.")
+        report.write(
+            rows, f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {os.cpu_count()} cores."
+        )
     return 0 if all(row.kept for row in rows) else 1
 
 

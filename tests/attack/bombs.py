@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tests.attack import runner, specimens
 from tests.attack.budget import Budget
 from tests.attack.readers import described
@@ -71,9 +70,7 @@ def npz_fortran() -> bytes:
     """2 GB of zeros, column after column, so that no part of it can be read alone."""
     rows = 500_000
     words = _array(np.array([f"w{i}" for i in range(3)]))
-    return _zip_of(
-        {"words.npy": words, "vectors.npy": _zeros(_npy("<f4", (rows, 1000), True), rows * 4000)}
-    )
+    return _zip_of({"words.npy": words, "vectors.npy": _zeros(_npy("<f4", (rows, 1000), True), rows * 4000)})
 
 
 def npz_wide_words() -> bytes:
@@ -152,7 +149,10 @@ def safetensors_words_nested() -> bytes:
     """Words as 200,000 brackets, in a text that the header carries."""
     words = "[" * 200_000 + "]" * 200_000
     head = json.dumps(
-        {"__metadata__": {"words": words}, "vectors": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}
+        {
+            "__metadata__": {"words": words},
+            "vectors": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]},
+        }
     ).encode()
     return len(head).to_bytes(8, "little") + head + bytes(4)
 
@@ -350,8 +350,8 @@ def studio_row(bombs: list[Bomb], made: Path) -> Row:
     with tempfile.TemporaryDirectory() as folder, Studio(Path(folder) / "store") as studio:
         small = studio.client.post("/api/inputs?kind=vectors&name=v.txt", specimens.vectors(".txt"))
         assert small.status == 201, small.body  # and what is loaded once is loaded
-        before = studio.memory()
         for bomb in bombs:
+            before = studio.memory()
             data = (made / bomb.make.__name__).read_bytes()
             waits: list[float] = []
             done = threading.Event()

@@ -29,8 +29,18 @@ class Budget:
     every: bool
 
 
-SMALL = Budget("small", mutants=25, heavy=8, bodies=60, kills=6, clients=10, watchers=20, load=3.0, every=False)
+SMALL = Budget(
+    "small", mutants=25, heavy=8, bodies=60, kills=6, clients=10, watchers=20, load=3.0, every=False
+)
 FULL = Budget(
-    "full", mutants=1000, heavy=1000, bodies=3000, kills=200, clients=100, watchers=200, load=600.0, every=True
+    "full",
+    mutants=1000,
+    heavy=1000,
+    bodies=3000,
+    kills=200,
+    clients=100,
+    watchers=200,
+    load=600.0,
+    every=True,
 )
 BUDGETS = {one.name: one for one in (SMALL, FULL)}

@@ -21,16 +21,20 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from langscape.errors import LangscapeError
 from tests.attack.mutations import CANARY
 from tests.attack.specimens import Given
 from tests.attack.targets import Target, find_target
+
+from langscape.errors import LangscapeError
 
 SPARE = 3 << 30
 """Address space beyond what the process has once everything is imported."""
 
 MOST = 200 << 20
 """Bytes of memory that reading a mutant, a file of some kilobytes, may take."""
+
+UNFOLDED = 16
+"""Bytes of memory that each byte of a larger file may take beyond that."""
 
 LONGEST = 1500
 """Letters of a message; one that repeats what was in the file is not read by anybody."""
@@ -99,6 +103,7 @@ def tried(target: Target, place: Path, files: Given, rng: Any) -> dict[str, Any]
     before = resident()
     reset_peak()
     listed = sorted(str(path) for path in place.rglob("*"))
+    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink())
     began, cpu = time.monotonic(), time.process_time()
     outcome = _read(target, target.place(place, files), rng)
     outcome["seconds"] = round(max(time.process_time() - cpu, 0.0), 3)
@@ -107,7 +112,7 @@ def tried(target: Target, place: Path, files: Given, rng: Any) -> dict[str, Any]
     if outcome["result"] == "refused" and target.heals:
         outcome["result"] = "unhealed"
     if outcome["result"] in ("read", "refused"):
-        if outcome["memory"] > MOST:
+        if outcome["memory"] > MOST + UNFOLDED * size:
             outcome |= {"result": "memory", "said": f"took {outcome['memory'] >> 20} MB"}
         if Path(CANARY).exists():
             outcome |= {"result": "wrong", "said": "ran SQL that stood in the file"}
@@ -131,7 +136,11 @@ def _read(target: Target, place: Path, rng: Any) -> dict[str, Any]:
         except MemoryError as error:
             return {"result": "memory", "said": f"MemoryError: {str(error)[:150]}", "where": _where(error)}
         except BaseException as error:
-            return {"result": "crash", "said": f"{type(error).__name__}: {str(error)[:150]}", "where": _where(error)}
+            return {
+                "result": "crash",
+                "said": f"{type(error).__name__}: {str(error)[:150]}",
+                "where": _where(error),
+            }
         try:
             target.check(found)
         except AssertionError as error:
@@ -139,7 +148,11 @@ def _read(target: Target, place: Path, rng: Any) -> dict[str, Any]:
         except LangscapeError as error:
             return {"result": "refused", "said": str(error)[:200]}
         except BaseException as error:
-            return {"result": "crash", "said": f"{type(error).__name__}: {str(error)[:150]}", "where": _where(error)}
+            return {
+                "result": "crash",
+                "said": f"{type(error).__name__}: {str(error)[:150]}",
+                "where": _where(error),
+            }
     if "Traceback" in muttered.getvalue():
         return {"result": "crash", "said": f"a traceback on the way: {muttered.getvalue()[-150:]}"}
     return {"result": "read"}

@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.attack import specimens
+from tests.attack.budget import Budget
+from tests.attack.existing import run_tests
+from tests.attack.report import Row
+
 from langscape.errors import LangscapeError
 from langscape.mapfile import read_map, save_map
 from langscape.run.recipe import Recipe
 from langscape.run.store import Store
 from langscape.sources import Vectors, write_vectors
 from langscape.views import scatter, write
-from tests.attack import specimens
-from tests.attack.budget import Budget
-from tests.attack.existing import run_tests
-from tests.attack.report import Row
 
 
 def run(budget: Budget) -> Iterator[Row]:
@@ -39,7 +40,13 @@ def run(budget: Budget) -> Iterator[Row]:
             yield read_only(place)
     except Unmountable as error:
         said = f"not tried: a small file system cannot be mounted here ({error}); run as root"
-        yield Row("disk", "A full or read-only disk is met with one clear error", "0", said, [] if not budget.every else [said])
+        yield Row(
+            "disk",
+            "A full or read-only disk is met with one clear error",
+            "0",
+            said,
+            [] if not budget.every else [said],
+        )
 
 
 class Unmountable(Exception):
@@ -135,7 +142,9 @@ def read_only(place: Path) -> Row:
     reads: dict[str, Callable[[], Any]] = {
         "a map": lambda: len(read_map(place / "old.parquet")) == 8,
         "opening the store": lambda: Store(place / "store").size()[0] == 2,
-        "a result": lambda: (Store(place / "store").get(Recipe("chores.square", {"n": 3})) or {}).get("square") == 9,
+        "a result": lambda: (
+            (Store(place / "store").get(Recipe("chores.square", {"n": 3})) or {}).get("square") == 9
+        ),
         "a kept map": lambda: len(Store(place / "store").get(Recipe("chores.map")) or ()) == 5,
         "its list": lambda: len(list(Store(place / "store").entries())) == 2,
         "its sweeps": lambda: Store(place / "store").index.sweeps() == [],

@@ -17,14 +17,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from langscape.studio.guard import HEADERS
 from tests.attack.budget import Budget
 from tests.attack.mutations import NAMES, STATEMENTS
 from tests.attack.report import Row
 from tests.attack.serving import Studio
 
+from langscape.studio.guard import HEADERS
+
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY")
-BEYOND = ("/", "/api/events", "/assets/none.js", "/favicon.ico", "/nowhere", "/api/openapi.json", "/docs", "/redoc")
+BEYOND = (
+    "/",
+    "/api/events",
+    "/assets/none.js",
+    "/favicon.ico",
+    "/nowhere",
+    "/api/openapi.json",
+    "/docs",
+    "/redoc",
+)
 """Routes that the document does not name."""
 
 ESCAPES = (
@@ -100,7 +110,9 @@ def strangers(studio: Studio, routes: list[str], budget: Budget) -> Row:
     """Every route × method × wrong credential; of the small budget a part, drawn with a fixed seed."""
     wrong = credentials(studio)
     # a link on another site may lead to the first page: that is how the printed address is opened
-    matrix = [one for one in itertools.product(routes, METHODS, wrong) if not (one[0] == "/" and "begins" in one[2])]
+    matrix = [
+        one for one in itertools.product(routes, METHODS, wrong) if not (one[0] == "/" and "begins" in one[2])
+    ]
     if not budget.every:
         matrix = random.Random(0).sample(matrix, 400)
     findings, refused = [], 0
@@ -154,13 +166,17 @@ def escapes(studio: Studio, routes: list[str], budget: Budget) -> Row:
         for odd in (*STATEMENTS, *NAMES)[:: 1 if budget.every else 8]:
             quoted = "".join(f"%{byte:02x}" for byte in odd[:500].encode("utf-8", "replace"))
             filled = re.sub(r"\{[^}]*\}", "x", path)
-            asked.append((method, f"{filled}?kind={quoted}&name={quoted}&view={quoted}&format={quoted}&{quoted}=1"))
+            asked.append(
+                (method, f"{filled}?kind={quoted}&name={quoted}&view={quoted}&format={quoted}&{quoted}=1")
+            )
     findings, good = [], 0
     right = [("Host", f"127.0.0.1:{studio.client.port}"), ("Authorization", f"Bearer {studio.client.token}")]
     for method, path in asked:
         status, headers, body = send(studio.client.port, method, path, right)
         fine = status < 500 and b"root:" not in body and b"Traceback" not in body
-        fine = fine and str(studio.process.cwd()).encode() not in body and headers.get("content-security-policy")
+        fine = (
+            fine and str(studio.process.cwd()).encode() not in body and headers.get("content-security-policy")
+        )
         good += bool(fine)
         if not fine:
             findings.append(f"{method} {path[:120]}: {status} {body[:100]!r}")

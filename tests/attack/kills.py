@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-
-from langscape.mapfile import read_map
-from langscape.run.store import Store
 from tests.attack import specimens
 from tests.attack.budget import Budget
 from tests.attack.existing import run_tests
 from tests.attack.report import Row
 from tests.attack.serving import Studio, wait_until
+
+from langscape.mapfile import read_map
+from langscape.run.store import Store
 
 WRITER = """
 import sys
@@ -92,7 +92,9 @@ def studios(kills: int) -> Row:
                 asked = {"ask": "words", "settings": {"steps": 20}, "inputs": {"vectors": got.json["id"]}}
                 taken["jobs"] += studio.client.post("/api/jobs", asked).status == 201
             studio.kill()
-            findings += [f"kill {turn}: a traceback: {studio.errors()[-200:]}"] * ("Traceback" in studio.errors())
+            findings += [f"kill {turn}: a traceback: {studio.errors()[-200:]}"] * (
+                "Traceback" in studio.errors()
+            )
             _end_workers(root)
         store = Store(root)
         checked = store.check()

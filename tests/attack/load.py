@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from langscape.studio.events import MOST as MOST_LISTENERS
 from tests.attack import specimens
 from tests.attack.budget import Budget
 from tests.attack.report import Row
 from tests.attack.serving import Studio, start_sweep, wait_until
+
+from langscape.studio.events import MOST as MOST_LISTENERS
 
 LONGEST = 10.0
 """Seconds that an answer may take while everybody asks."""
@@ -107,7 +108,9 @@ def watchers(root: Path, budget: Budget) -> Row:
     findings: list[str] = []
     with Studio(root) as studio:
         before = studio.files()
-        given = studio.client.post("/api/inputs?kind=vectors&name=v.txt", specimens.vectors(".txt")).json["id"]
+        given = studio.client.post("/api/inputs?kind=vectors&name=v.txt", specimens.vectors(".txt")).json[
+            "id"
+        ]
         opened = [_listen(studio) for _ in range(budget.watchers)]
         served = [(connection, answer) for connection, answer in opened if answer.status == 200]
         refused = [answer for _, answer in opened if answer.status != 200]
@@ -115,11 +118,17 @@ def watchers(root: Path, budget: Budget) -> Row:
         findings += [f"{len(served)} are served, expected {wanted}"] * (len(served) != wanted)
         for answer in refused:
             said = answer.read()
-            findings += [f"refused with {answer.status} {said[:80]!r}"] * (answer.status >= 500 or b'"error"' not in said)
-        job = studio.client.post("/api/jobs", {"ask": "words", "settings": MAP, "inputs": {"vectors": given}}).json["id"]
+            findings += [f"refused with {answer.status} {said[:80]!r}"] * (
+                answer.status >= 500 or b'"error"' not in said
+            )
+        job = studio.client.post(
+            "/api/jobs", {"ask": "words", "settings": MAP, "inputs": {"vectors": given}}
+        ).json["id"]
         with ThreadPoolExecutor(len(served)) as pool:
             told = sum(pool.map(lambda one: _told_of(one[1], job), served))
-        findings += [f"{len(served) - told} of {len(served)} were not told how the job ended"] * (told != len(served))
+        findings += [f"{len(served) - told} of {len(served)} were not told how the job ended"] * (
+            told != len(served)
+        )
         for connection, _ in opened:
             connection.close()
         try:
@@ -199,8 +208,12 @@ def _user(studio: Studio, number: int, answers: Answers, done: threading.Event) 
         turn += 1
         what = rng.random()
         if what < 0.1 or not given:
-            rows = "".join(f"w{i}_{number}_{turn % 50} {rng.random():.3f} {rng.random():.3f}\n" for i in range(12))
-            got = answers.ask("upload", lambda rows=rows: client.post("/api/inputs?kind=vectors&name=v.txt", rows.encode()))
+            rows = "".join(
+                f"w{i}_{number}_{turn % 50} {rng.random():.3f} {rng.random():.3f}\n" for i in range(12)
+            )
+            got = answers.ask(
+                "upload", lambda rows=rows: client.post("/api/inputs?kind=vectors&name=v.txt", rows.encode())
+            )
             if got is not None and got.status == 201:
                 given.append(got.json["id"])
         elif what < 0.15:
@@ -213,7 +226,10 @@ def _user(studio: Studio, number: int, answers: Answers, done: threading.Event) 
             answers.ask("view", lambda id=id: client.get(f"/api/jobs/{id}/views/map"))
         elif what < 0.34 and jobs:
             id, format = rng.choice(jobs), rng.choice(("csv", "html", "svg", "parquet"))
-            answers.ask("export", lambda id=id, format=format: client.get(f"/api/jobs/{id}/export?view=map&format={format}"))
+            answers.ask(
+                "export",
+                lambda id=id, format=format: client.get(f"/api/jobs/{id}/export?view=map&format={format}"),
+            )
         elif what < 0.36 and jobs:
             id = rng.choice(jobs)
             answers.ask("cancel", lambda id=id: client.post(f"/api/jobs/{id}/cancel"))

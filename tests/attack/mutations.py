@@ -18,11 +18,11 @@ CANARY = "canary-was-here"
 
 _KNOWN = ", ".join(
     f"1 AS {one}"
-    for one in "a label x y z vector word shape_xx shape_xy shape_yy group count local who height weight said".split()
+    for one in ["a", "label", "x", "y", "z", "vector", "word", "shape_xx", "shape_xy", "shape_yy", "group", "count", "local", "who", "height", "weight", "said"]
     if one != "group"
 )
 STATEMENTS: tuple[str, ...] = (
-    f"a\" FROM (SELECT {_KNOWN}, 1 AS \"group\"); COPY (SELECT 42) TO '{CANARY}'; SELECT 1 AS \"b",
+    f'a" FROM (SELECT {_KNOWN}, 1 AS "group"); COPY (SELECT 42) TO \'{CANARY}\'; SELECT 1 AS "b',
     f"\"; COPY (SELECT 42) TO '{CANARY}' (FORMAT csv); --",
     f"x\" FROM (SELECT 1); COPY (SELECT 42) TO '{CANARY}'; SELECT 1 AS \"x",
     f"x'; COPY (SELECT 42) TO '{CANARY}'; --",

@@ -93,7 +93,11 @@ def _must_read(target: Target) -> Callable[[Any], None]:
     return check
 
 
-_SINGLE = tuple(one for one in TARGETS if not one.folder and one.name not in ("recipe", "ask") and "store:" not in one.name)
+_SINGLE = tuple(
+    one
+    for one in TARGETS
+    if not one.folder and one.name not in ("recipe", "ask") and "store:" not in one.name
+)
 NAMED: tuple[Target, ...] = (
     *(
         Named(f"{one.name}, by name", one.files, one.damage, one.read, _must_read(one), heals=True)
@@ -119,4 +123,10 @@ def run(budget: Budget) -> Iterator[Row]:
         tried = sum(tally.tried for tally in tallies.values())
         slowest = max(tally.slowest for tally in tallies.values())
         good = sum(tally.counts[right] for tally in tallies.values())
-        yield Row("paths", promise, f"{tried:,} names to {len(jobs)} readers", f"{good:,} {right}; slowest {slowest:.2f} s", findings)
+        yield Row(
+            "paths",
+            promise,
+            f"{tried:,} names to {len(jobs)} readers",
+            f"{good:,} {right}; slowest {slowest:.2f} s",
+            findings,
+        )

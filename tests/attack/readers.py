@@ -32,9 +32,13 @@ def tallies(budget: Budget, targets: Sequence[Target], at_once: int = 1) -> list
     """What came of the mutants of each target. Of those that are light, several share a process."""
     light = [(one.name, 0, budget.mutants) for one in targets if not one.heavy]
     heavy = [(one.name, 0, budget.heavy) for one in targets if one.heavy]
-    groups = [light[part::at_once] for part in range(at_once)] + [heavy[part::at_once] for part in range(at_once)]
+    groups = [light[part::at_once] for part in range(at_once)] + [
+        heavy[part::at_once] for part in range(at_once)
+    ]
     with ThreadPoolExecutor(at_once) as pool:
-        done = list(pool.map(lambda jobs: runner.run(jobs, most_deaths=50), [group for group in groups if group]))
+        done = list(
+            pool.map(lambda jobs: runner.run(jobs, most_deaths=50), [group for group in groups if group])
+        )
     found = {name: tally for one in done for name, tally in one.items()}
     return [found[one.name] for one in targets]
 

@@ -28,7 +28,11 @@ class Row:
 
     def cells(self) -> tuple[str, str, str]:
         """What stands in the table."""
-        return self.promise, self.tried, self.result if self.kept else f"**{len(self.findings)} broken**: {self.result}"
+        return (
+            self.promise,
+            self.tried,
+            self.result if self.kept else f"**{len(self.findings)} broken**: {self.result}",
+        )
 
 
 def markdown(rows: Sequence[Row]) -> str:

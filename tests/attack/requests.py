@@ -48,7 +48,11 @@ def bodies(studio: Studio, budget: Budget) -> Row:
     rng, statuses, findings, slowest = random.Random("bodies"), Counter[int](), [], 0.0
     for number in range(budget.bodies):
         path, body = rng.choice(good)
-        raw = in_json(rng, json.dumps(body).encode()) if rng.random() < 0.9 else one_of(rng, TEXT, json.dumps(body).encode())
+        raw = (
+            in_json(rng, json.dumps(body).encode())
+            if rng.random() < 0.9
+            else one_of(rng, TEXT, json.dumps(body).encode())
+        )
         began = time.monotonic()
         got = studio.client.post(path, raw)
         slowest = max(slowest, time.monotonic() - began)

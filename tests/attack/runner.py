@@ -91,7 +91,9 @@ def _one_child(jobs: list[dict[str, Any]], tallies: dict[str, Tally]) -> list[di
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _watch(child: Any, jobs: list[dict[str, Any]], tallies: dict[str, Tally], said: Any) -> list[dict[str, Any]]:
+def _watch(
+    child: Any, jobs: list[dict[str, Any]], tallies: dict[str, Tally], said: Any
+) -> list[dict[str, Any]]:
     ready, now, since, cpu, rest = False, None, time.monotonic(), 0.0, b""
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 
 import psutil
-
 from tests.studio.conftest import Apart, Client
 
 

@@ -60,7 +60,7 @@ def word_list(suffix: str) -> bytes:
     between = {".csv": ",", ".tsv": "\t", ".txt": None}[suffix]
     if between is None:
         return "\n".join(WORDS).encode() + b"\n"
-    rows = [f"{word}{between}{'a b'.split()[at % 2]}" for at, word in enumerate(WORDS)]
+    rows = [f"{word}{between}{['a', 'b'][at % 2]}" for at, word in enumerate(WORDS)]
     return "\n".join([f"word{between}group", *rows]).encode() + b"\n"
 
 
@@ -145,7 +145,9 @@ def table_file() -> bytes:
     """A table of the store."""
     from langscape.run import results
 
-    made = results.Table({"row": np.arange(5), "word": list("abcde"), "x": np.arange(5) / 7}, {"made": "here"})
+    made = results.Table(
+        {"row": np.arange(5), "word": list("abcde"), "x": np.arange(5) / 7}, {"made": "here"}
+    )
     return _written(lambda path: results.write(made, path), "t.parquet")
 
 
@@ -174,7 +176,6 @@ def bert_folder(sharded: bool) -> tuple[tuple[str, bytes], ...]:
     """A tiny BERT with its tokenizer, whole or in shards with an index."""
     import torch
     from safetensors.torch import load_file, save_file
-
     from tests.models.folders import bert_folder as build
 
     torch.set_num_threads(1)
@@ -213,7 +214,9 @@ def store_folder() -> tuple[tuple[str, bytes], ...]:
         store = Store(Path(place) / "store")
         for step in ("chores.square", "chores.noise", "chores.table", "chores.map"):
             store.run(Recipe(step))
-        Sweep({"a": Recipe("chores.square", {"n": 3}), "b": Recipe("chores.noise")}, store=store).run(workers=0)
+        Sweep({"a": Recipe("chores.square", {"n": 3}), "b": Recipe("chores.noise")}, store=store).run(
+            workers=0
+        )
         store.index.add_input("in-1", json.dumps({"id": "in-1", "kind": "text", "name": "a"}))
         store.index.close()
         return _folder(store.root)

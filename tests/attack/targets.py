@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tests.attack import containers, specimens
 from tests.attack.containers import in_gzip, in_parquet_foot, in_safetensors, in_zip
 from tests.attack.mutations import BYTES, TEXT, Mutation, in_json, mutate_json, name, one_of
@@ -72,7 +71,9 @@ def on(*mutations: Mutation, only: Iterable[str] = (), but: Iterable[str] = ()) 
 
     def damage_by(mutation: Mutation) -> Damage:
         def damage(rng: random.Random, files: Files) -> Files:
-            names = [n for n in files if (not wanted or n.endswith(wanted)) and not n.endswith(unwanted or ("\0",))]
+            names = [
+                n for n in files if (not wanted or n.endswith(wanted)) and not n.endswith(unwanted or ("\0",))
+            ]
             chosen = rng.choice(names)
             return {**files, chosen: mutation(rng, files[chosen])}
 
@@ -159,7 +160,9 @@ def _table(path: Path, rng: random.Random) -> Any:
 
 
 def _good_gaussians(found: Any) -> None:
-    holds(found.means.shape == found.variances.shape and len(found.means) == len(found.labels), "shapes agree")
+    holds(
+        found.means.shape == found.variances.shape and len(found.means) == len(found.labels), "shapes agree"
+    )
     holds(np.isfinite(found.means).all() and np.isfinite(found.variances).all(), "finite numbers")
     holds((found.variances >= 0).all() and (found.counts >= 0).all(), "no negative variance or count")
     for some in found.contexts:
@@ -183,7 +186,10 @@ def _good_map(found: Any) -> None:
     from langscape.views.table import table
 
     n = len(found.labels)
-    holds(found.xy.ndim == 2 and len(found.xy) == n and 2 <= found.xy.shape[1] <= 4, "two to four coordinates each")
+    holds(
+        found.xy.ndim == 2 and len(found.xy) == n and 2 <= found.xy.shape[1] <= 4,
+        "two to four coordinates each",
+    )
     holds(found.xy.dtype.kind == "f" and np.isfinite(found.xy).all(), "finite coordinates")
     for column in (*found.items.columns.values(), *found.per_point.values()):
         holds(column.shape == (n,), "one value per item in every column")
@@ -370,7 +376,11 @@ TARGETS: tuple[Target, ...] = (
     _vector_target("vectors: npz", "v.npz", lambda: specimens.npz(False), in_zip, in_zip, _bytes),
     _vector_target("vectors: npz, packed", "v.npz", lambda: specimens.npz(True), in_zip, in_zip, _bytes),
     _vector_target(
-        "vectors: safetensors", "v.safetensors", lambda: specimens.vectors(".safetensors"), in_safetensors, _bytes
+        "vectors: safetensors",
+        "v.safetensors",
+        lambda: specimens.vectors(".safetensors"),
+        in_safetensors,
+        _bytes,
     ),
     Target(
         "vectors: Parquet",
@@ -440,7 +450,8 @@ TARGETS: tuple[Target, ...] = (
     Target(
         "store: labels and results",
         lambda: dict(specimens.store_folder()),
-        on(in_json, in_json, only=(".json",), but=("store.json",)) + on(_bytes, but=(".sqlite", "store.json")),
+        on(in_json, in_json, only=(".json",), but=("store.json",))
+        + on(_bytes, but=(".sqlite", "store.json")),
         _store,
         _good_store,
         folder=True,
@@ -469,7 +480,13 @@ TARGETS: tuple[Target, ...] = (
     Target(
         "model: config.json",
         lambda: dict(specimens.bert_folder(False)),
-        on(mutate_json, mutate_json, in_json, only=("/config.json", "config.json"), but=("tokenizer_config.json",)),
+        on(
+            mutate_json,
+            mutate_json,
+            in_json,
+            only=("/config.json", "config.json"),
+            but=("tokenizer_config.json",),
+        ),
         _model,
         _good_model,
         folder=True,
@@ -517,6 +534,10 @@ TARGETS: tuple[Target, ...] = (
 
 def find_target(called: str) -> Target:
     """The target of that name."""
+    if called == "planted":
+        from tests.attack.planted import PLANTED_TARGET
+
+        return PLANTED_TARGET
     if called.startswith("bomb:"):
         from tests.attack.bombs import exploding
 

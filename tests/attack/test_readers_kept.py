@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from tests.attack import readers
 from tests.attack.budget import SMALL
 from tests.attack.runner import Tally
@@ -28,7 +27,9 @@ def tally_of() -> Callable[[str], Tally]:
 
 
 @pytest.mark.parametrize("target", [one.name for one in TARGETS])
-def test_damaged_files_are_refused_in_one_line_or_read_right(target: str, tally_of: Callable[[str], Tally]) -> None:
+def test_damaged_files_are_refused_in_one_line_or_read_right(
+    target: str, tally_of: Callable[[str], Tally]
+) -> None:
     row = readers.row_of(tally_of(target))
     assert row.kept, "\n".join(row.findings)
     assert tally_of(target).tried >= SMALL.heavy
