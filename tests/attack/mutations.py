@@ -18,7 +18,25 @@ CANARY = "canary-was-here"
 
 _KNOWN = ", ".join(
     f"1 AS {one}"
-    for one in ["a", "label", "x", "y", "z", "vector", "word", "shape_xx", "shape_xy", "shape_yy", "group", "count", "local", "who", "height", "weight", "said"]
+    for one in [
+        "a",
+        "label",
+        "x",
+        "y",
+        "z",
+        "vector",
+        "word",
+        "shape_xx",
+        "shape_xy",
+        "shape_yy",
+        "group",
+        "count",
+        "local",
+        "who",
+        "height",
+        "weight",
+        "said",
+    ]
     if one != "group"
 )
 STATEMENTS: tuple[str, ...] = (
