@@ -1,4 +1,4 @@
-"""`python -m tests.attack [--budget small|full] [--only readers,bombs,…] [--write]`, or `--replay TARGET SEED`."""
+"""`python -m tests.attack [--budget small|full] [--only readers,…] [--write]`, or `--replay TARGET SEED`."""
 
 from __future__ import annotations
 

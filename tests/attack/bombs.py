@@ -335,7 +335,8 @@ def readers_row(chosen: list[Exploding]) -> Row:
         "bombs",
         "A small file that unfolds to gigabytes, or claims to, takes neither memory nor time",
         f"{len(chosen)} bombs, each to its reader",
-        f"{refused} refused, {len(chosen) - refused - len(findings)} read in little memory; slowest {slowest:.1f} s, "
+        f"{refused} refused, {len(chosen) - refused - len(findings)} read in little memory; "
+        f"slowest {slowest:.1f} s, "
         f"most memory {memory:.0f} MB",
         findings,
     )
@@ -380,7 +381,8 @@ def studio_row(bombs: list[Bomb], made: Path) -> Row:
         "bombs",
         "The studio's own process does not open what is uploaded: it stays small and answers meanwhile",
         f"{len(bombs)} bombs, uploaded",
-        f"{refused} answered rightly; the studio grew by {max(most, 0) / 2**20:.0f} MB at most, others waited "
+        f"{refused} answered rightly; the studio grew by {max(most, 0) / 2**20:.0f} MB at most, "
+        f"others waited "
         f"{longest:.2f} s at most",
         findings,
     )

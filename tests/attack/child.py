@@ -1,6 +1,6 @@
 """Reads mutants, one after the other, in a process with limits, and says what came of each.
 
-Started by `runner`. Before a mutant is read its number is written, so that whoever ends this process is known.
+Started by `runner`. Before a mutant is read its number is written, so that whoever ends the process is known.
 Standard output is the report: one JSON object a line.
 """
 

@@ -131,6 +131,7 @@ ODD_COLUMNS: tuple[str, ...] = (
     "NULL", "i", "i / 7", "'word ' || i", "CASE WHEN i = 1 THEN NULL ELSE i / 7 END", "'nan'::double",
     "'inf'::float", "[i, i]", "[]::float[]", "NULL::float[]", "{'a': i}", "DATE '2020-01-01'", "i = 1",
     "TIMESTAMP '2020-01-01 00:00:00'", "'\\x00'::blob", "i::decimal(20, 3)", "i::hugeint",
-    "MAP {'a': i}", "'1e999'", "[[i::float]]", "[NULL]::float[]", "repeat('a', 100000)", "uuid()", "i::utinyint",
+    "MAP {'a': i}", "'1e999'", "[[i::float]]", "[NULL]::float[]", "repeat('a', 100000)",
+    "uuid()", "i::utinyint",
 )  # fmt: skip
 """What a column may hold that nobody expects."""

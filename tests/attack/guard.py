@@ -1,4 +1,4 @@
-"""Who may talk to the studio: every route of its OpenAPI document, with every method and every wrong credential.
+"""Who may talk to the studio: every route of its OpenAPI document, every method, every wrong credential.
 
 A request without the right credentials is refused before it is looked at, in one shape, with every header of
 the policy; with the right ones no path leads out, and nothing that is sent makes it fault.
@@ -38,8 +38,10 @@ BEYOND = (
 """Routes that the document does not name."""
 
 ESCAPES = (
-    "..", "%2e%2e", "..%2f..%2fstore.json", "....//", "%00", "%0d%0aX:%201", "~", "in-0", "sample-words", "0" * 300,
-    "%ff%fe", "{id}", "__proto__", "C:%5C", "%252e%252e", ".", "*", "?", "%3f", ";", "a%2f..%2f..%2fetc%2fpasswd",
+    "..", "%2e%2e", "..%2f..%2fstore.json", "....//", "%00", "%0d%0aX:%201", "~", "in-0",
+    "sample-words", "0" * 300,
+    "%ff%fe", "{id}", "__proto__", "C:%5C", "%252e%252e", ".", "*", "?", "%3f", ";",
+    "a%2f..%2f..%2fetc%2fpasswd",
 )  # fmt: skip
 """What may stand in a path where an id is wanted."""
 
@@ -125,7 +127,7 @@ def strangers(studio: Studio, routes: list[str], budget: Budget) -> Row:
     return Row(
         "guard",
         "Without the token and from elsewhere nothing is answered: no route, no method",
-        f"{len(matrix):,} requests: {len(routes)} routes × {len(METHODS)} methods × {len(wrong)} wrong credentials",
+        f"{len(matrix):,} requests: {len(routes)} routes × {len(METHODS)} methods × {len(wrong)} credentials",
         f"{refused:,} refused",
         findings,
     )
@@ -193,18 +195,21 @@ def broken_requests(studio: Studio) -> Row:
     """Bytes that are no HTTP, and clients that go away in the middle: the studio stands."""
     port, token = studio.client.port, studio.client.token
     head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+    chunked, key = "Transfer-Encoding: chunked\r\n", "Sec-WebSocket-Key: a\r\n"
     sent = [
-        b"", b"\x00" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000 + b"\r\n", b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n",
+        b"", b"\x00" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000 + b"\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\n" + b"x" * 200_000,
         f"POST /api/jobs HTTP/1.1\r\n{head}Content-Length: -1\r\n\r\n{{}}".encode(),
         f"POST /api/jobs HTTP/1.1\r\n{head}Content-Length: 5\r\nContent-Length: 6\r\n\r\n{{}}".encode(),
-        f"POST /api/jobs HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nffffffff\r\n".encode(),
+        f"POST /api/jobs HTTP/1.1\r\n{head}{chunked}Content-Length: 3\r\n\r\nffffffff\r\n".encode(),
         f"POST /api/jobs HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n".encode(),
         f"POST /api/jobs HTTP/1.1\r\n{head}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n".encode(),
         f"POST /api/inputs?kind=text HTTP/1.1\r\n{head}Content-Length: 100000\r\n\r\nhalf".encode(),
         f"GET /api/events HTTP/1.1\r\n{head}\r\n".encode(),
-        f"GET /api/jobs HTTP/1.1\r\n{head}Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: a\r\n\r\n".encode(),
+        f"GET /api/jobs HTTP/1.1\r\n{head}Upgrade: websocket\r\nConnection: Upgrade\r\n{key}\r\n".encode(),
         f"GET http://evil.example/api/jobs HTTP/1.1\r\n{head}\r\n".encode(),
         f"GET /api/jobs HTTP/1.1\r\n{head}\r\n".encode() * 50,
     ]  # fmt: skip

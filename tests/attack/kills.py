@@ -34,15 +34,15 @@ from langscape.gaussianfile import read_gaussians
 folder = Path(sys.argv[1])
 (folder / "g0.safetensors").write_bytes(specimens.gaussian_file())
 gaussians, drawn = read_gaussians(folder / "g0.safetensors"), specimens.a_map()
-vectors = {suffix: Vectors(specimens.WORDS, specimens.numbers(8, 3)) for suffix in (".npz", ".parquet", ".safetensors")}
+vectors = Vectors(specimens.WORDS, specimens.numbers(8, 3))
 print("ready", flush=True)
 turn = 0
 while True:
     turn += 1
     drawn.but(xy=drawn.xy + turn).save(folder / "m.parquet")
     gaussians.save(folder / "g.safetensors")
-    for suffix, one in vectors.items():
-        write_vectors(folder / f"v{suffix}", one)
+    for suffix in (".npz", ".parquet", ".safetensors"):
+        write_vectors(folder / f"v{suffix}", vectors)
 """
 """Writes the same few files for ever."""
 

@@ -68,7 +68,8 @@ class Answers:
         listed = ", ".join(f"{count:,} × {status}" for status, count in sorted(self.statuses.items()))
         ordered = sorted(self.seconds)
         late = ordered[int(len(ordered) * 0.99)]
-        return f"{listed}; median {statistics.median(ordered) * 1000:.0f} ms, one in a hundred over {late * 1000:.0f} ms"
+        middle = statistics.median(ordered)
+        return f"{listed}; median {middle * 1000:.0f} ms, one in a hundred over {late * 1000:.0f} ms"
 
 
 def clients(root: Path, budget: Budget) -> Row:
@@ -104,7 +105,7 @@ def _client(studio: Studio, number: int, answers: Answers) -> None:
 
 
 def watchers(root: Path, budget: Budget) -> Row:
-    """Listeners up to the limit are served and told of a job; those beyond are refused; all can go and come."""
+    """Listeners up to the limit are served and told of a job; those beyond are refused; all can go."""
     findings: list[str] = []
     with Studio(root) as studio:
         before = studio.files()

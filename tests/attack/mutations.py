@@ -60,15 +60,18 @@ NAMES: tuple[str, ...] = (
 
 NUMBERS: tuple[str, ...] = (
     "0", "-0", "-1", "1", "2", "255", "256", "65536", "2147483647", "2147483648", "-2147483649", "4294967296",
-    "9223372036854775807", "9223372036854775808", "18446744073709551616", "-9223372036854775809", "1e3", "1e9",
-    "1e15", "1e308", "1e309", "-1e999", "1e-400", "0.1", "nan", "NaN", "inf", "-Infinity", "0x10", "1_000", "٣",
+    "9223372036854775807", "9223372036854775808", "18446744073709551616",
+    "-9223372036854775809", "1e3", "1e9",
+    "1e15", "1e308", "1e309", "-1e999", "1e-400", "0.1", "nan", "NaN", "inf", "-Infinity",
+    "0x10", "1_000", "٣",
     "1.5.2", "9" * 400, "",
 )  # fmt: skip
 
 _RAW: tuple[str, ...] = (
     "null", "true", "false", "0", "-1", "1", "3", "0.5", "-0.0", "1000000000", "10000", "2147483648",
     "-9223372036854775809", "18446744073709551616", "1e308", "1e999", "NaN", "Infinity", "-Infinity",
-    "9" * 400, "9" * 5000, '""', '"x"', '"0"', '"nan"', "[]", "{}", "[[]]", "[null]", '{"": null}', '[1, "a"]',
+    "9" * 400, "9" * 5000, '""', '"x"', '"0"', '"nan"', "[]", "{}", "[[]]", "[null]",
+    '{"": null}', '[1, "a"]',
     '"\\ud800"', '"\\u0000"', '{"a": {"b": [1, {"c": null}]}}',
 )  # fmt: skip
 _DEPTHS = (60, 1200, 120_000)
@@ -168,7 +171,7 @@ def name(rng: random.Random) -> str:
 
 
 def mutate_json(rng: random.Random, data: bytes) -> bytes:
-    """One to three values of a JSON text become others: numbers too large, other types, deep nesting, names."""
+    """One to three values of a JSON text become others: too large, of other types, deeply nested, names."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -47,7 +47,8 @@ def row_of(tally: Tally) -> Row:
     """How the tally of one target is told."""
     broken = ", ".join(f"{tally.counts[kind]} {said}" for kind, said in _WORDS.items() if tally.counts[kind])
     rest = f"slowest {tally.slowest:.2f} s, most memory {tally.memory / 2**20:.0f} MB"
-    result = f"{tally.counts['refused']:,} refused, {tally.counts['read']:,} read right; {broken + '; ' if broken else ''}{rest}"
+    counted = f"{tally.counts['refused']:,} refused, {tally.counts['read']:,} read right"
+    result = "; ".join(part for part in (counted, broken, rest) if part)
     return Row(
         "readers",
         f"A damaged file is refused in one line or read right ({tally.target})",

@@ -1,4 +1,4 @@
-"""Requests that are JSON but no sense, to a running studio: each is answered in order, and never as a fault."""
+"""Requests that make no sense, to a running studio: each is answered in order, and never as a fault."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def bodies(studio: Studio, budget: Budget) -> Row:
         "requests",
         "A request that makes no sense is refused in the one shape, never as a fault",
         f"{budget.bodies:,} damaged bodies",
-        f"{', '.join(f'{count:,} × {status}' for status, count in sorted(statuses.items()))}; slowest {slowest:.2f} s",
+        f"{_listed(statuses)}; slowest {slowest:.2f} s",
         findings,
     )
 
@@ -98,9 +98,12 @@ def uploads(studio: Studio, budget: Budget, folder: Path) -> Row:
     findings += [f"the studio grew by {grown >> 20} MB"] * (grown > 200 << 20)
     return Row(
         "requests",
-        "A damaged file that is uploaded is refused or taken, never a fault, and no path of the store is told",
+        "A damaged file that is uploaded is refused or taken, never a fault, and no path is told",
         f"{statuses.total():,} uploads of {len(targets)} kinds of files",
-        f"{', '.join(f'{count:,} × {status}' for status, count in sorted(statuses.items()))}; slowest {slowest:.2f} s, "
-        f"the studio grew by {max(grown, 0) >> 20} MB",
+        f"{_listed(statuses)}; slowest {slowest:.2f} s, the studio grew by {max(grown, 0) >> 20} MB",
         findings,
     )
+
+
+def _listed(statuses: Counter[int]) -> str:
+    return ", ".join(f"{count:,} × {status}" for status, count in sorted(statuses.items()))

@@ -1,4 +1,4 @@
-"""Hands mutants to children and collects what came of each; one that ends or stops its child is counted too."""
+"""Hands mutants to children and collects what came of each; one that ends its child is counted too."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typing import Any
 import psutil
 
 LONGEST = 10.0
-"""Seconds after which a reader hangs: of work, or of waiting for nothing. Where the machine is busy with other
-things it gets six times as many."""
+"""Seconds after which a reader hangs: of work, or of waiting for nothing. Where the machine is busy with
+other things it gets six times as many."""
 
 START = 180.0
 """Seconds in which a child must have imported what it needs."""
@@ -70,7 +70,7 @@ def run(jobs: Iterable[tuple[str, int, int]], *, most_deaths: int = 50) -> dict[
 def _one_child(jobs: list[dict[str, Any]], tallies: dict[str, Tally]) -> list[dict[str, Any]]:
     """Runs jobs until they are done or the child ends; returns what is left."""
     folder = tempfile.mkdtemp(prefix="langscape-attack-", dir=MEMORY)
-    said = tempfile.TemporaryFile("w+")
+    said = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed below, after the child
     child = subprocess.Popen(
         [sys.executable, "-m", "tests.attack.child", folder],
         stdin=subprocess.PIPE,

@@ -33,7 +33,8 @@ PAYLOADS: tuple[str, ...] = (
     f'<iframe srcdoc="<script>parent.{RAN}</script>"></iframe>', f'<a href="javascript:{RAN}">a link</a>',
     f"javascript:{RAN}", f'<details open ontoggle="{RAN}">x</details>', f'<body onload="{RAN}">',
     f'<input autofocus onfocus="{RAN}">', f'<math><mi xlink:href="javascript:{RAN}">x</mi></math>',
-    f"</title><script>{RAN}</script>", f"</textarea><script>{RAN}</script>", f"</style><script>{RAN}</script>",
+    f"</title><script>{RAN}</script>", f"</textarea><script>{RAN}</script>",
+    f"</style><script>{RAN}</script>",
     f"--><script>{RAN}</script>", f"]]><script>{RAN}</script>", f"{{{{constructor.constructor('{RAN}')()}}}}",
     f"${{{RAN}}}", f"`-({RAN})-`", f'<object data="data:text/html,<script>{RAN}</script>"></object>',
     '<link rel=stylesheet href="http://evil.example/a.css">', '<base href="http://evil.example/">',
@@ -54,8 +55,8 @@ LABELS = (*PAYLOADS, *FORMULAS)
 
 ELEMENTS = """() => {
   const found = []
-  const bad = 'iframe, object, embed, base, math, form, meta[http-equiv=refresh], link[href*=evil], img[src=x], ' +
-    '[onerror], [onload], [ontoggle], [onfocus], [onclick], a[href^="javascript:" i]'
+  const bad = 'iframe, object, embed, base, math, form, meta[http-equiv=refresh], link[href*=evil], ' +
+    'img[src=x], [onerror], [onload], [ontoggle], [onfocus], [onclick], a[href^="javascript:" i]'
   const look = (root) => {
     for (const one of root.querySelectorAll(bad)) found.push(one.outerHTML.slice(0, 120))
     for (const one of root.querySelectorAll('*')) if (one.shadowRoot) look(one.shadowRoot)
@@ -166,7 +167,7 @@ def _is_number(cell: str) -> bool:
 
 
 class Rooms:
-    """A studio whose every input and name is a payload, with a job of every ask, and a browser to look at it."""
+    """A studio whose every input and name is a payload, a job of every ask, and a browser to look at it."""
 
     ASKS: tuple[tuple[str, str, dict[str, Any], dict[str, str]], ...] = (
         ("atlas", "atlas", {"restarts": 1, "steps": 60, "cut": True}, {"text": "text"}),
@@ -242,7 +243,8 @@ class Rooms:
         return Row(
             "scripts",
             "In every room of the studio labels, names and texts are text",
-            f"{len(visits)} pages of {len({room for room, _ in visits})} rooms, {len(PAYLOADS)} payloads, in Chromium",
+            f"{len(visits)} pages of {len({one for one, _ in visits})} rooms,
+            {len(PAYLOADS)} payloads, in Chromium",
             f"{len(findings)} ran, became elements or fetched",
             findings,
         )
@@ -401,7 +403,8 @@ def inputs() -> dict[str, tuple[str, bytes]]:
         gaussians = Path(folder) / "g.safetensors"
         Gaussians(
             rng.normal(size=(n, 4)), rng.random((n, 4)), Items(words, {PAYLOADS[2]: words}), [2] * n,
-            contexts=contexts, samples=rng.normal(size=(2 * n, 4)), made={"model": PAYLOADS[1]}, notes=PAYLOADS[:3],
+            contexts=contexts, samples=rng.normal(size=(2 * n, 4)),
+            made={"model": PAYLOADS[1]}, notes=PAYLOADS[:3],
         ).save(gaussians)  # fmt: skip
         listed = "".join(
             f'"{word.replace(chr(34), chr(34) * 2)}","{_quoted(words[-1 - at])}"\n'

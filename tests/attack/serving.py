@@ -20,7 +20,7 @@ class Studio:
     """A studio over a store, without examples or a model; stopped at the end of the block."""
 
     def __init__(self, store: Path) -> None:
-        self._said = tempfile.TemporaryFile("w+")
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed with the studio
         self._apart = Apart(store, stderr=self._said)
         self.process = psutil.Process(self._apart.process.pid)
 
