@@ -180,7 +180,12 @@ class Rooms:
         ("words", "words", {"steps": 60, "perplexity": 5.0}, {"vectors": "vectors", "list": "words"}),
         ("gaussians", "distributions", {"perplexity": 4.0}, {"gaussians": "gaussians"}),
         ("gaussians", "distributions", {"perplexity": 2.0, "by": PAYLOADS[0]}, {"table": "table"}),
-        ("compare", "compare", {"what": "words", "perplexity": 5.0, "steps": 60}, {"vectors": "vectors"}),
+        (
+            "compare",
+            "compare",
+            {"what": "words", "perplexity": 5.0, "steps": 60},
+            {"vectors": "vectors", "other_vectors": "other"},
+        ),
     )
     """Ask, room, settings, and the inputs by kind."""
 
@@ -240,11 +245,11 @@ class Rooms:
                 for said in self._seen(page, heard, self.studio.address)
             ]
         context.close()
+        rooms = len({room for room, _ in visits})
         return Row(
             "scripts",
             "In every room of the studio labels, names and texts are text",
-            f"{len(visits)} pages of {len({one for one, _ in visits})} rooms,
-            {len(PAYLOADS)} payloads, in Chromium",
+            f"{len(visits)} pages of {rooms} rooms, {len(PAYLOADS)} payloads, in Chromium",
             f"{len(findings)} ran, became elements or fetched",
             findings,
         )
@@ -323,6 +328,7 @@ class Rooms:
     def _begun(self) -> list[tuple[str, str, str]]:
         """(ask, room, job) of every ask, done."""
         given = {kind: self._given(kind, name, data) for kind, (name, data) in inputs().items()}
+        given["other"] = given["vectors"]
         jobs = self.studio.app.parts["jobs"]
         begun = []
         for ask, room, settings, wanted in self.ASKS:
