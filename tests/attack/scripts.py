@@ -176,7 +176,7 @@ class Rooms:
         ("query_key", "queries", {"layer": 1, "head": 3, "tokens": 60, "steps": 60}, {"text": "text"}),
         ("query_key.grid", "queries", {"tokens": 40, "steps": 50}, {"text": "text"}),
         ("query_key.scale", "queries", {"tokens": 60}, {"text": "text"}),
-        ("flow", "flow", {"prompt": PAYLOADS[0]}, {}),
+        ("flow", "flow", {"model": "default", "prompt": PAYLOADS[0]}, {}),
         ("words", "words", {"steps": 60, "perplexity": 5.0}, {"vectors": "vectors", "list": "words"}),
         ("gaussians", "distributions", {"perplexity": 4.0}, {"gaussians": "gaussians"}),
         ("gaussians", "distributions", {"perplexity": 2.0, "by": PAYLOADS[0]}, {"table": "table"}),
@@ -327,8 +327,7 @@ class Rooms:
 
     def _begun(self) -> list[tuple[str, str, str]]:
         """(ask, room, job) of every ask, done."""
-        given = {kind: self._given(kind, name, data) for kind, (name, data) in inputs().items()}
-        given["other"] = given["vectors"]
+        given = {key: self._given(*one) for key, one in inputs().items()}
         jobs = self.studio.app.parts["jobs"]
         begun = []
         for ask, room, settings, wanted in self.ASKS:
@@ -396,8 +395,8 @@ class Rooms:
         return said
 
 
-def inputs() -> dict[str, tuple[str, bytes]]:
-    """What is given to the studio: name and bytes by kind, payloads in all of them."""
+def inputs() -> dict[str, tuple[str, str, bytes]]:
+    """What is given to the studio: kind, name and bytes, payloads in all of them."""
     name = PAYLOADS[0].replace("/", "")
     words = list(dict.fromkeys(label.replace("\t", " ").strip() for label in LABELS))
     rng = np.random.default_rng(0)
@@ -405,6 +404,8 @@ def inputs() -> dict[str, tuple[str, bytes]]:
     with tempfile.TemporaryDirectory() as folder:
         vectors = Path(folder) / "v.npz"
         write_vectors(vectors, Vectors(words, rng.normal(size=(n, 4))))
+        other = Path(folder) / "o.npz"
+        write_vectors(other, Vectors(words, rng.normal(size=(n, 4))))
         contexts = [[Context(f"before {word} after", 7, 7 + len(word))] * 2 for word in words]
         gaussians = Path(folder) / "g.safetensors"
         Gaussians(
@@ -418,11 +419,16 @@ def inputs() -> dict[str, tuple[str, bytes]]:
         )
         rows = "".join(f'"{_quoted(words[i % 12])}",{i / 7:.3f},{i * i}\n' for i in range(48))
         return {
-            "vectors": (f"{name}.npz", vectors.read_bytes()),
-            "gaussians": (f"{name}.safetensors", gaussians.read_bytes()),
-            "words": (f"{name}.csv", f"word,group\n{listed}".encode()),
-            "table": (f"{name}.csv", f'"{_quoted(PAYLOADS[0])}","{_quoted(PAYLOADS[1])}",b\n{rows}'.encode()),
-            "text": (f"{name}.txt", b"The cat sat on the mat. " + " ".join(PAYLOADS[:6]).encode()),
+            "vectors": ("vectors", f"{name}.npz", vectors.read_bytes()),
+            "other": ("vectors", f"other {name}.npz", other.read_bytes()),
+            "gaussians": ("gaussians", f"{name}.safetensors", gaussians.read_bytes()),
+            "words": ("words", f"{name}.csv", f"word,group\n{listed}".encode()),
+            "table": (
+                "table",
+                f"{name}.csv",
+                f'"{_quoted(PAYLOADS[0])}","{_quoted(PAYLOADS[1])}",b\n{rows}'.encode(),
+            ),
+            "text": ("text", f"{name}.txt", b"The cat sat on the mat. " + " ".join(PAYLOADS[:6]).encode()),
         }
 
 
