@@ -53,6 +53,9 @@ FORMULAS = (
 )
 LABELS = (*PAYLOADS, *FORMULAS)
 
+DRAWN = "[data-renderer], [data-head], canvas, svg[role], table"
+"""What a page has once its view is drawn, whatever its kind."""
+
 ELEMENTS = """() => {
   const found = []
   const bad = 'iframe, object, embed, base, math, form, meta[http-equiv=refresh], link[href*=evil], ' +
@@ -239,7 +242,7 @@ class Rooms:
             page.reload()
             page.wait_for_selector("nav[aria-label=Rooms]")
             with contextlib.suppress(Exception):  # the room of jobs draws nothing
-                page.wait_for_selector("[data-renderer], [data-head], table", timeout=20_000)
+                page.wait_for_selector(DRAWN, timeout=20_000)
             self._touch(page)
             findings += [
                 f"room {room} at {place[:60]}: {said}"
@@ -251,7 +254,8 @@ class Rooms:
             "scripts",
             "In every room of the studio labels, names and texts are text",
             f"{len(visits)} pages of {rooms} rooms, {len(PAYLOADS)} payloads, in Chromium",
-            f"{len(findings) - len(self.failed)} ran, became elements or fetched; {len(self.failed)} jobs failed",
+            f"{len(findings) - len(self.failed)} ran, became elements or fetched; "
+            f"{len(self.failed)} jobs failed",
             findings,
         )
 
@@ -269,7 +273,7 @@ class Rooms:
                 page, heard = self._page(context)
                 page.goto(path.as_uri())
                 if format == "html":
-                    page.wait_for_selector("[data-renderer]", timeout=60_000)
+                    page.wait_for_selector(DRAWN, timeout=60_000)
                     self._touch(page)
                 opened += 1
                 findings += [
@@ -313,7 +317,7 @@ class Rooms:
             page, heard = self._page(context)
             page.set_content("<div id='cell'></div>")
             page.evaluate(HOST, [source, traits, base64.b64encode(data).decode()])
-            page.wait_for_selector("[data-renderer]", timeout=60_000)
+            page.wait_for_selector(DRAWN, timeout=60_000)
             self._touch(page)
             findings += [f"widget of {ask} {name}: {said}" for said in self._seen(page, heard, "about:blank")]
             page.close()
