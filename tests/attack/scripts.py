@@ -58,7 +58,7 @@ DRAWN = "[data-renderer], [data-head], canvas, svg[role], table"
 
 ELEMENTS = """() => {
   const found = []
-  const bad = 'iframe, object, embed, base, math, form, meta[http-equiv=refresh], link[href*=evil], ' +
+  const bad = 'iframe, object, embed, base, math, form[action], meta[http-equiv=refresh], link[href*=evil], ' +
     'img[src=x], [onerror], [onload], [ontoggle], [onfocus], [onclick], a[href^="javascript:" i]'
   const look = (root) => {
     for (const one of root.querySelectorAll(bad)) found.push(one.outerHTML.slice(0, 120))
