@@ -15,7 +15,8 @@ ROOT = SOURCE.parent.parent
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
     {"errors", "home"},
-    {"whole", "tensorfile"},
+    {"strict_json", "memory_limits", "regular_file"},
+    {"whole", "tensorfile", "io"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},
     {"metrics", "sources", "models"},

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from langscape.data import Items, Map
 from langscape.errors import FileError
+from langscape.io.parquet import metadata_of, open_parquet, read_columns, read_lists, write_parquet
+from langscape.regular_file import open_regular
 from langscape.whole import whole
-
-if TYPE_CHECKING:
-    import duckdb
 
 FORMAT = 1
 _AXES = ("x", "y", "z", "w")
@@ -27,8 +28,6 @@ _SHAPES = ("shape_xx", "shape_xy", "shape_yy")
 
 def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
     """Write the map to path (.parquet), whole or not at all; returns the path."""
-    import duckdb
-
     path = Path(path)
     columns: dict[str, np.ndarray] = {"label": np.array(m.labels, dtype=object)}
     for d in range(m.xy.shape[1]):
@@ -36,9 +35,8 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
     if m.shapes is not None:
         columns |= dict(zip(_SHAPES, (m.shapes[:, 0, 0], m.shapes[:, 0, 1], m.shapes[:, 1, 1]), strict=True))
     taken = {*columns, "vector"}
-    own = {name: _free(f"item {name}" if name in taken else name, taken) for name in m.items.columns}
-    taken |= set(own.values())
-    points = {name: _free(f"point {name}" if name in taken else name, taken) for name in m.per_point}
+    own = _free_names(m.items.columns, "item", taken)
+    points = _free_names(m.per_point, "point", taken)
     columns |= {own[name]: np.ascontiguousarray(values) for name, values in m.items.columns.items()}
     columns |= {points[name]: np.ascontiguousarray(values) for name, values in m.per_point.items()}
     keep = m.vectors if vectors else None
@@ -58,90 +56,51 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
         "vectors": None if keep is None else {"dim": keep.shape[1], "dtype": str(keep.dtype)},
         "types": {name: str(values.dtype) for name, values in columns.items()},
     }
-    connection = duckdb.connect()
-    try:
-        connection.execute("SET preserve_insertion_order = true")
-        columns = {name: _writable_type(values) for name, values in columns.items()}
-        connection.register("rows", columns)
-        select = ["rows.*"]
-        if keep is not None:
-            parts = {f"v{i}": np.ascontiguousarray(keep[:, i]) for i in range(keep.shape[1])}
-            connection.register("parts", parts)
-            select.append(f"[{', '.join(parts)}] AS vector")
-        source = "rows" if keep is None else "rows POSITIONAL JOIN parts"
-        with whole(path) as aside:
-            _copy(
-                connection,
-                f"COPY (SELECT {', '.join(select)} FROM {source}) TO '{_quoted(aside)}' "
-                f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{langscape: '{_quoted(_json(meta))}'}})",
-            )
-    finally:
-        connection.close()
+    lists = None if keep is None else {"vector": keep}
+    with whole(path) as aside:
+        write_parquet(aside, columns, lists=lists, metadata=_json(meta))
     return path
 
 
 def read_map(path: str | Path) -> Map:
     """The map that `Map.save` wrote, equal to it; or any Parquet table with label, x and y columns."""
-    import duckdb
-
     path = Path(path)
-    if not path.is_file():
-        raise FileError(f"there is no map file {path}; make one with `langscape words`")
-    connection = duckdb.connect()
-    try:
-        name = f"'{_quoted(path)}'"
-        found = connection.execute(
-            f"SELECT value FROM parquet_kv_metadata({name}) WHERE key = 'langscape'"
-        ).fetchone()
-        meta = _parsed(found[0], path) if found else {}
-        names = [
-            row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM read_parquet({name})").fetchall()
-        ]
-        plain = [f'"{column}"' for column in names if column != "vector"]
-        table: dict[str, Any] = connection.execute(
-            f"SELECT {', '.join(plain)} FROM read_parquet({name})"
-        ).fetchnumpy()
-        vectors = None
-        if meta.get("vectors"):
-            flat = connection.execute(f"SELECT unnest(vector) AS v FROM read_parquet({name})").fetchnumpy()[
-                "v"
-            ]
-            vectors = (
-                np.asarray(flat)
-                .reshape(-1, meta["vectors"]["dim"])
-                .astype(meta["vectors"]["dtype"], copy=False)
-            )
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        if path.suffix.lower() != ".parquet":
+    with open_regular(path, missing=f"there is no map file {path}; make one with `langscape words`") as file:
+        if file.read(4) != b"PAR1" and path.suffix.lower() != ".parquet":
             raise FileError(
                 f"{path} is not a map; give a file such as `langscape words … --out map.parquet` writes"
-            ) from None
-        raise FileError(f"{path} is not a readable map file ({reason}); make it again") from None
-    finally:
-        connection.close()
+            )
+    with open_parquet(path) as opened:
+        raw = metadata_of(opened)
+        meta = _parsed(raw, path) if raw is not None else {}
+        table = read_columns(opened)
+        vectors = None
+        if meta.get("vectors"):
+            vectors = read_lists(opened, "vector").astype(meta["vectors"]["dtype"], copy=False)
     return _map_of(path, table, meta, vectors)
 
 
 def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np.ndarray | None) -> Map:
     axes = _AXES[: meta.get("dims", 3 if "z" in table else 2)]
-    absent = [column for column in ("label", *axes) if column not in table]
+    own = meta.get("columns")
+    if own is None:  # a table of someone else's: every further column describes the items
+        own = {name: name for name in table if name not in ("label", *axes, "vector")}
+    points = meta.get("points", {})
+    absent = [name for name in ("label", *axes, *own.values(), *points.values()) if name not in table]
     if absent:
-        raise FileError(f"{path} has no column {absent[0]!r}; a map has label, x and y")
+        raise FileError(f"{path} has no column {absent[0][:60]!r}; a map has label, x and y")
     types = meta.get("types", {})
 
     def column(name: str) -> np.ndarray:
-        values = np.ma.filled(table[name], _missing(table[name])) if np.ma.isMA(table[name]) else table[name]
-        return np.asarray(values, dtype=types.get(name, values.dtype))
+        return _typed(table[name], types.get(name), path, name)
 
+    if any(table[axis].dtype.kind not in "iuf" for axis in axes):
+        raise FileError(f"{path} holds coordinates that are not numbers; a map has numbers in x and y")
     xy = np.column_stack([column(axis) for axis in axes]).astype(meta.get("xy", "float32"))
     if not np.isfinite(xy).all():
         raise FileError(
             f"{path} holds coordinates that are not numbers (row {np.argwhere(~np.isfinite(xy))[0][0]})"
         )
-    own = meta.get("columns")
-    if own is None:  # a table of someone else's: every further column describes the items
-        own = {name: name for name in table if name not in ("label", *axes, "vector")}
     shapes = None
     if "columns" in meta and all(name in table for name in _SHAPES):
         xx, xyc, yy = (column(name) for name in _SHAPES)
@@ -154,7 +113,7 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
         history=np.array(meta.get("history", []), np.float64).reshape(-1, 2),
         settings=meta.get("settings", {}),
         quality=meta.get("quality", {}),
-        per_point={name: column(at) for name, at in meta.get("points", {}).items()},
+        per_point={name: column(at) for name, at in points.items()},
         shapes=shapes,
         vectors=vectors,
         metric=meta.get("metric", "euclidean"),
@@ -162,35 +121,89 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
     )
 
 
-def _missing(values: np.ndarray) -> Any:
-    return None if values.dtype == object else np.nan if values.dtype.kind == "f" else 0
+def _typed(values: np.ndarray, said: str | None, path: Path, name: str) -> np.ndarray:
+    """A column in the type it was saved from, as far as what the file says of it can be believed."""
+    if said is None or said == "object":
+        return values
+    kind = np.dtype(said).kind  # checked before: one of ours
+    if kind == "U":  # the width is the text's own: a width from a file could ask for any amount of memory
+        return values.astype(object)
+    if values.dtype.kind not in "biuf":
+        raise FileError(f"{path} says that its column {name[:60]!r} is {said}, but it is not; make it again")
+    with np.errstate(all="ignore"):
+        return values.astype(said, copy=False)
 
 
 def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
+    """The metadata with every value of the type that a map file has."""
     try:
         meta = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FileError(f"{path} carries damaged langscape metadata; make it again") from None
-    if meta.get("format", 0) > FORMAT:
-        raise FileError(
-            f"{path} was written by a newer langscape (format {meta['format']}); update langscape"
-        )
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise FileError(f"{path} was written by a newer langscape (format {version}); update langscape")
+    wrong = next((name for name, fits in _META.items() if name in meta and not fits(meta[name])), None)
+    if not isinstance(version, int) or wrong is not None:
+        raise FileError(f"{path} carries wrong langscape metadata ({wrong or 'format'}); make it again")
     return meta
 
 
-def _writable_type(values: np.ndarray) -> np.ndarray:
-    """DuckDB takes no half floats and no mixed objects; such columns become the nearest that it takes."""
-    if values.dtype == np.float16:
-        return values.astype(np.float32)
-    if values.dtype == object:
-        return np.array([None if v is None else str(v) for v in values], dtype=object)
-    return values
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+def _is_names(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
+def _is_vectors(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, dict)
+        and isinstance(value.get("dim"), int)
+        and value.get("dtype") in ("float16", "float32", "float64")
+    )
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(_is_kl, pair)) for pair in value
+    )
+
+
+def _is_kl(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, float) and not math.isfinite(value))
+
+
+_TYPE = re.compile(r"object|bool|u?int(8|16|32|64)|float(16|32|64)|[<>|=]?U\d{1,9}")
+_META: dict[str, Callable[[Any], bool]] = {
+    "kl": lambda value: value is None or _is_kl(value),
+    "kls": lambda value: isinstance(value, list) and all(map(_is_kl, value)),
+    "history": _is_pairs,
+    "settings": lambda value: isinstance(value, dict),
+    "quality": lambda value: isinstance(value, dict) and all(map(_is_kl, value.values())),
+    "metric": lambda value: isinstance(value, str),
+    "notes": lambda value: isinstance(value, list) and all(isinstance(note, str) for note in value),
+    "columns": _is_names,
+    "points": _is_names,
+    "dims": lambda value: isinstance(value, int) and 2 <= value <= len(_AXES),
+    "xy": lambda value: value in ("float32", "float64"),
+    "vectors": _is_vectors,
+    "types": lambda value: _is_names(value) and all(map(_TYPE.fullmatch, value.values())),
+}
+"""What each part of the metadata must be."""
+
+
+def _free_names(names: Iterable[str], kind: str, taken: set[str]) -> dict[str, str]:
+    """For each name a column that no other has; they are added to `taken`."""
+    found: dict[str, str] = {}
+    for name in names:
+        column = f"{kind} {name}" if name in taken else name
+        while column in taken:
+            column += "_"
+        taken.add(column)
+        found[name] = column
+    return found
 
 
 def _json(meta: dict[str, Any]) -> str:
@@ -202,17 +215,3 @@ def _json(meta: dict[str, Any]) -> str:
         return str(value)
 
     return json.dumps(meta, default=plain, ensure_ascii=True)
-
-
-def _quoted(text: Any) -> str:
-    return str(text).replace("'", "''")
-
-
-def _copy(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-    """Run a COPY; what DuckDB says of a full or forbidden disk becomes an OSError, as any writer's does."""
-    import duckdb
-
-    try:
-        connection.execute(statement)
-    except duckdb.Error as error:
-        raise OSError(str(error).splitlines()[0]) from None

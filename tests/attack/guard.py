@@ -64,9 +64,38 @@ def paths_of(studio: Studio) -> list[str]:
     return [re.sub(r"\{[^}]*\}", "x", path) for path in found]
 
 
+def session_of(studio: Studio) -> tuple[str, str]:
+    """Cookie and key of a session, opened as a browser does with the printed address; which opens no other."""
+    path = "/" + studio.address.partition("/?")[2].join(("?", ""))
+    host = [("Host", f"127.0.0.1:{studio.client.port}")]
+    status, headers, body = send(studio.client.port, "GET", path, host)
+    key = re.search(rb'name="langscape-key" content="([^"]+)"', body)
+    if status != 200 or key is None:
+        raise AssertionError(f"the printed address is answered {status} {body[:200]!r}")
+    status, _, body = send(studio.client.port, "GET", path, host)
+    if status != 401:
+        raise AssertionError(f"the printed address is answered a second time: {status} {body[:200]!r}")
+    return headers["set-cookie"].partition(";")[0].partition("=")[2], key[1].decode()
+
+
+COOKIE_ALONE = "the cookie of a session without its key"
+
+
+def is_open(path: str, method: str, lacking: str) -> bool:
+    """What is answered to anyone, or to whoever has a cookie, since it is no secret: the page and its files.
+
+    A link on another site may lead to the first page, too: that is how the printed address is opened.
+    """
+    if path == "/" and "begins" in lacking:
+        return True
+    has_cookie = lacking in (COOKIE_ALONE, "a cookie with a guessed key", "a cookie for its key")
+    return has_cookie and method == "GET" and not path.startswith("/api/")
+
+
 def credentials(studio: Studio) -> dict[str, list[tuple[str, str]]]:
     """Headers that must not be let in: each lacks something, or has something that is not ours."""
-    port, token = studio.client.port, studio.client.token
+    port, token = studio.client.port, studio.client.key
+    own, key = session_of(studio)
     host, bearer = ("Host", f"127.0.0.1:{port}"), ("Authorization", f"Bearer {token}")
     cookie = f"langscape-{port}"
     wrong: dict[str, list[tuple[str, str]]] = {
@@ -84,6 +113,13 @@ def credentials(studio: Studio) -> dict[str, list[tuple[str, str]]]:
         "a cookie that is none": [host, ("Cookie", "=;=;\x01;;;" + cookie)],
         "many cookies": [host, ("Cookie", "; ".join(f"{cookie}={i}" for i in range(200)))],
         "the token in a header of ours": [host, ("X-Token", token)],
+        "the key of a session without its cookie": [host, ("Langscape-Key", key)],
+        "the key of a session for a token": [host, ("Authorization", f"Bearer {key}")],
+        COOKIE_ALONE: [host, ("Cookie", f"{cookie}={own}")],
+        "a cookie with a guessed key": [host, ("Cookie", f"{cookie}={own}"), ("Langscape-Key", "guessed")],
+        "a cookie for its key": [host, ("Cookie", f"{cookie}={own}"), ("Langscape-Key", own)],
+        "a key for its cookie": [host, ("Cookie", f"{cookie}={key}"), ("Langscape-Key", key)],
+        "the cookie of another port": [host, ("Cookie", f"langscape-{port + 1}={own}"), ("Langscape-Key", key)],
         "a foreign host": [("Host", "evil.example"), bearer],
         "a foreign host with our port": [("Host", f"evil.example:{port}"), bearer],
         "our host without a port": [("Host", "127.0.0.1"), bearer],
@@ -111,10 +147,7 @@ def credentials(studio: Studio) -> dict[str, list[tuple[str, str]]]:
 def strangers(studio: Studio, routes: list[str], budget: Budget) -> Row:
     """Every route × method × wrong credential; of the small budget a part, drawn with a fixed seed."""
     wrong = credentials(studio)
-    # a link on another site may lead to the first page: that is how the printed address is opened
-    matrix = [
-        one for one in itertools.product(routes, METHODS, wrong) if not (one[0] == "/" and "begins" in one[2])
-    ]
+    matrix = [one for one in itertools.product(routes, METHODS, wrong) if not is_open(*one)]
     if not budget.every:
         matrix = random.Random(0).sample(matrix, 400)
     findings, refused = [], 0
@@ -172,7 +205,7 @@ def escapes(studio: Studio, routes: list[str], budget: Budget) -> Row:
                 (method, f"{filled}?kind={quoted}&name={quoted}&view={quoted}&format={quoted}&{quoted}=1")
             )
     findings, good = [], 0
-    right = [("Host", f"127.0.0.1:{studio.client.port}"), ("Authorization", f"Bearer {studio.client.token}")]
+    right = [("Host", f"127.0.0.1:{studio.client.port}"), ("Authorization", f"Bearer {studio.client.key}")]
     for method, path in asked:
         status, headers, body = send(studio.client.port, method, path, right)
         fine = status < 500 and b"root:" not in body and b"Traceback" not in body
@@ -193,7 +226,7 @@ def escapes(studio: Studio, routes: list[str], budget: Budget) -> Row:
 
 def broken_requests(studio: Studio) -> Row:
     """Bytes that are no HTTP, and clients that go away in the middle: the studio stands."""
-    port, token = studio.client.port, studio.client.token
+    port, token = studio.client.port, studio.client.key
     head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
     chunked, key = "Transfer-Encoding: chunked\r\n", "Sec-WebSocket-Key: a\r\n"
     sent = [

@@ -152,7 +152,7 @@ def watchers(root: Path, budget: Budget) -> Row:
 
 def _listen(studio: Studio) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
     connection = http.client.HTTPConnection("127.0.0.1", studio.client.port, timeout=60)
-    connection.request("GET", "/api/events", headers={"Authorization": f"Bearer {studio.client.token}"})
+    connection.request("GET", "/api/events", headers={"Authorization": f"Bearer {studio.client.key}"})
     return connection, connection.getresponse()
 
 

@@ -230,7 +230,7 @@ class Rooms:
         findings = list(self.failed)
         context = self.browser.new_context(viewport={"width": 1400, "height": 900})
         page, heard = self._page(context)
-        page.goto(self.studio.way_in)
+        page.goto(self.studio.access.new_address())
         page.wait_for_selector("nav[aria-label=Rooms]")
         visits = [(room, f"{room}?job={id}") for _, room, id in self.jobs] + [("jobs", "jobs")]
         visits += [("head", f"head?job={id}&layer=1&head=2") for ask, _, id in self.jobs if ask == "atlas"]

@@ -39,6 +39,11 @@ class Studio:
         return self._said.read()
 
     @property
+    def address(self) -> str:
+        """What it printed for a browser."""
+        return self._apart.address
+
+    @property
     def client(self) -> Client:
         """Asks it, as a script does."""
         return self._apart.client

@@ -13,6 +13,7 @@ import numpy as np
 
 from langscape.data import Map, frozen
 from langscape.errors import DataError
+from langscape.io.parquet import metadata_of, open_parquet, read_columns, write_parquet
 from langscape.run.recipe import canonical, plain
 from langscape.tensorfile import write_tensors
 
@@ -121,30 +122,13 @@ def _read_arrays(path: Path) -> Arrays:
 
 
 def _write_table(result: Table, path: Path) -> None:
-    import duckdb
-
-    facts = canonical(plain(result.facts, "the facts of a result"))
-    # Text is named as such: a column without rows would otherwise get another type than its fellow parts.
-    text = [name for name, values in result.columns.items() if values.dtype == object]
-    replaced = ", ".join(f"cast({_name(name)} as varchar) as {_name(name)}" for name in text)
-    chosen = f"* replace ({replaced})" if text else "*"
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.register("result", dict(result.columns))
-        db.execute(
-            f"copy (select {chosen} from result) to {_quoted(str(path))} "
-            f"(format parquet, compression zstd, kv_metadata {{langscape: {_quoted(facts)}}})"
-        )
+    write_parquet(path, result.columns, metadata=canonical(plain(result.facts, "the facts of a result")))
 
 
 def _read_table(path: Path) -> Table:
-    import duckdb
-
-    with duckdb.connect(config={"threads": 1}) as db:
-        asked = "select value from parquet_kv_metadata(?) where key = 'langscape'"
-        found = db.execute(asked, [str(path)]).fetchone()
-        columns = db.execute("select * from read_parquet(?)", [str(path)]).fetchnumpy()
-    facts = json.loads(found[0]) if found else {}
-    return Table({name: _unmasked(values) for name, values in columns.items()}, facts)
+    with open_parquet(path) as opened:
+        facts = json.loads(metadata_of(opened) or b"{}")
+        return Table(read_columns(opened), facts)
 
 
 def _column(values: Any) -> np.ndarray:
@@ -154,25 +138,3 @@ def _column(values: Any) -> np.ndarray:
     if column.ndim != 1:
         raise DataError(f"a table's column has shape {column.shape}; expected one value per row")
     return column
-
-
-def _unmasked(values: Any) -> np.ndarray:
-    """DuckDB masks what is null: NaN in floats, None in text."""
-    if not isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values)
-    if values.dtype.kind == "f":
-        return values.filled(np.nan)
-    missing = np.ma.getmaskarray(values)
-    if not missing.any():
-        return np.asarray(values.data)
-    out = values.data.astype(object)
-    out[missing] = None
-    return out
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

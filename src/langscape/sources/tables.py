@@ -10,13 +10,13 @@ import numpy as np
 
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.csvtext import unguarded
+from langscape.io.sql import MEMORY, identifier, table_of
+from langscape.regular_file import check_regular
 from langscape.sources.matching import some
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-MEMORY = "500MB"
-"""What DuckDB may hold at once; larger tables are worked on from disk."""
 
 SAMPLES_UP_TO = 20_000_000
 """Numbers up to which the rows themselves are kept; above, means and variances alone."""
@@ -31,7 +31,7 @@ def gaussians(
     columns: Sequence[str] | None = None,
     *,
     standardise: bool = True,
-    memory: str = MEMORY,
+    memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> Gaussians:
     """One Gaussian for each value of the column `by`, over the columns named, or all that hold numbers.
@@ -40,24 +40,12 @@ def gaussians(
     without a complete row is named there. One row is variance 0. Columns are divided by their standard
     deviation over all complete rows, so that units do not matter; standardise=False keeps them.
     """
-    import duckdb
-
     path = Path(path)
-    reader = reader_of(path)
     tell = progress or (lambda step: None)
-    connection = duckdb.connect()
-    try:
-        connection.execute(f"set memory_limit = '{memory}'")
-        connection.execute("set enable_progress_bar = false")
-        literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(path)).replace("'", "''")
-        source = f"{reader}('{literal}')"
+    with table_of(path, reader_of(path), memory=memory) as (connection, source):
         tell(Step(0, 3, f"reading {path.name}"))
         names = _columns(connection, source, path, by, columns)
         return _gathered(connection, source, path, by, names, standardise, tell)
-    except duckdb.Error as error:
-        raise FileError(f"{path} is no readable table: {str(error).strip().splitlines()[0]}") from None
-    finally:
-        connection.close()
 
 
 def reader_of(path: Path) -> str:
@@ -65,8 +53,7 @@ def reader_of(path: Path) -> str:
     reader = _READERS.get(path.suffix.lower())
     if reader is None and path.suffix != ".bin":
         raise FileError(f"{path} is no table that is known; expected one of {', '.join(_READERS)}")
-    if not path.is_file():
-        raise FileError(f"there is no table {path}; check the path")
+    check_regular(path, missing=f"there is no table {path}; check the path")
     if reader is None:
         with path.open("rb") as file:
             reader = "read_parquet" if file.read(4) == b"PAR1" else "read_csv"
@@ -75,15 +62,9 @@ def reader_of(path: Path) -> str:
 
 def columns_of(path: str | Path) -> dict[str, str]:
     """The columns of a table with DuckDB's names of their types."""
-    import duckdb
-
     path = Path(path)
-    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(path)).replace("'", "''")
-    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
-        try:
-            found = connection.execute(f"describe select * from {reader_of(path)}('{literal}')").fetchall()
-        except duckdb.Error as error:
-            raise FileError(f"{path} is no readable table: {str(error).strip().splitlines()[0]}") from None
+    with table_of(path, reader_of(path)) as (connection, source):
+        found = connection.execute(f"describe select * from {source}").fetchall()
     return {str(name): str(kind) for name, kind, *_ in found}
 
 
@@ -118,11 +99,11 @@ def _gathered(
     standardise: bool,
     tell: Progress,
 ) -> Gaussians:
-    cells = [f'{_name(name)}::double as "v{i}"' for i, name in enumerate(names)]
-    finite = " and ".join(f"isfinite({_name(name)}::double)" for name in names)
-    kept = f"{_name(by)} is not null and {finite}"
-    rows = f"(select {_name(by)}::varchar as who, {', '.join(cells)} from {source} where {kept})"
-    whole = _one(connection, f"select count(*), count(distinct {_name(by)}) from {source}")
+    cells = [f'{identifier(name)}::double as "v{i}"' for i, name in enumerate(names)]
+    finite = " and ".join(f"isfinite({identifier(name)}::double)" for name in names)
+    kept = f"{identifier(by)} is not null and {finite}"
+    rows = f"(select {identifier(by)}::varchar as who, {', '.join(cells)} from {source} where {kept})"
+    whole = _one(connection, f"select count(*), count(distinct {identifier(by)}) from {source}")
     scales = np.array(_one(connection, f"select {_each(names, 'stddev_pop')} from {rows}"), np.float64)
     scales = np.where(scales > 0, scales, 1.0) if standardise else np.ones(len(names))
     tell(Step(1, 3, "means and variances"))
@@ -146,7 +127,7 @@ def _gathered(
     return Gaussians(
         means / scales,
         np.maximum(variances, 0.0) / scales**2,
-        Items(labels, {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
+        Items(_plain(labels, path), {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
         counts,
         samples=None if samples is None else samples.astype(np.float32),
         made={"table": path.name, "by": by, "columns": names, "standardised": standardise},
@@ -161,12 +142,15 @@ def _notes(
     if used < whole[0]:
         notes.append(f"{whole[0] - used:,} of {whole[0]:,} rows with missing values were left out")
     if len(labels) < whole[1]:
-        every = connection.execute(
-            f"select distinct {_name(by)}::varchar from {source} where {_name(by)} is not null order by 1"
-        ).fetchall()
+        distinct = f"select distinct {identifier(by)}::varchar as who from {source}"
+        every = connection.execute(f"{distinct} where who is not null order by who").fetchall()
         lost = sorted({str(who) for (who,) in every} - set(labels))
         notes.append(f"{len(lost)} individuals have no complete row and are left out: {some(lost)}")
     return tuple(notes)
+
+
+def _plain(labels: list[str], path: Path) -> list[str]:
+    return [unguarded(label) for label in labels] if reader_of(path) == "read_csv" else labels
 
 
 def _each(names: Sequence[str], function: str, letter: str = "x") -> str:
@@ -177,7 +161,3 @@ def _one(connection: DuckDBPyConnection, query: str) -> tuple[Any, ...]:
     row = connection.execute(query).fetchone()
     assert row is not None
     return tuple(0 if value is None else value for value in row)
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'

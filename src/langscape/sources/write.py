@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -11,8 +10,10 @@ from typing import Literal
 import numpy as np
 
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.parquet import write_parquet
 from langscape.sources.vectors import Vectors
 from langscape.tensorfile import write_tensors
+from langscape.whole import work_folder
 
 
 def write_vectors(
@@ -35,15 +36,11 @@ def write_vectors(
     write = _WRITERS[path.suffix]
     matrix = np.ascontiguousarray(vectors.matrix, dtype)
     try:
-        folder = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
-        part = Path(folder) / path.name
-        try:
+        with work_folder(path.parent, path.name) as folder:
+            part = folder / path.name
             write(part, tuple(vectors.words), matrix)
             _settle(part)
             os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-            os.rmdir(folder)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
     return path
@@ -77,18 +74,7 @@ def _safetensors(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None
 
 
 def _parquet(path: Path, words: tuple[str, ...], matrix: np.ndarray) -> None:
-    import duckdb
-
-    # DuckDB takes columns, so the vectors go in one column per dimension and come out as lists
-    table = {"word": np.array(words, dtype=object)}
-    table |= {f"d{d}": np.ascontiguousarray(matrix[:, d], np.float32) for d in range(matrix.shape[1])}
-    target = str(path).replace("'", "''")
-    vector = ", ".join(f"d{d}" for d in range(matrix.shape[1]))
-    with duckdb.connect() as connection:
-        connection.register("vectors", table)
-        connection.execute(
-            f"copy (select word, [{vector}] as vector from vectors) to '{target}' (format parquet)"
-        )
+    write_parquet(path, {"word": np.array(words, dtype=object)}, lists={"vector": matrix.astype(np.float32)})
 
 
 def _refuse(words: tuple[str, ...], separators: str) -> None:

@@ -1,0 +1,1 @@
+"""Files: Parquet without SQL, and the one door to DuckDB."""
