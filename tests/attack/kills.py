@@ -134,7 +134,7 @@ def writers(kills: int) -> Row:
         again = specimens.a_map().save(folder / "m.parquet")
         assert again.exists()
         still = [path.name for path in folder.iterdir() if path.name.startswith(".")]
-        findings += [f"{len(still)} files that nobody owns stay: {still[0]}"] * bool(still)
+        findings += [f"{len(still)} files that nobody owns stay: {still[:1]}"] * bool(still)
     return Row(
         "kills",
         "A file whose writer is killed is the old one or the new one, and what is left beside it goes",

@@ -59,7 +59,8 @@ DRAWN = "[data-renderer], [data-head], canvas, svg[role], table"
 ELEMENTS = """() => {
   const found = []
   const bad = 'iframe, object, embed, base, math, form[action], meta[http-equiv=refresh], ' +
-    'link[href*=evil], img[src=x], [onerror], [onload], [ontoggle], [onfocus], [onclick], a[href^="javascript:" i]'
+    'link[href*=evil], img[src=x], a[href^="javascript:" i], ' +
+    '[onerror], [onload], [ontoggle], [onfocus], [onclick]'
   const look = (root) => {
     for (const one of root.querySelectorAll(bad)) found.push(one.outerHTML.slice(0, 120))
     for (const one of root.querySelectorAll('*')) if (one.shadowRoot) look(one.shadowRoot)
