@@ -206,7 +206,8 @@ def _stat(path: Path) -> os.stat_result:
         return path.stat()
     except (OSError, ValueError) as error:  # ValueError: a zero byte, or half a letter
         why = error.strerror if isinstance(error, OSError) else "no file can have this name"
-        raise FileError(f"input {str(path)[:300]!r} cannot be read ({why}); check the path") from None
+        said = str(path) if str(path).isprintable() else repr(str(path))
+        raise FileError(f"input {said[:300]} cannot be read ({why}); check the path") from None
 
 
 def _short(value: Any) -> str:
