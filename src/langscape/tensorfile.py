@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from langscape import strict_json
-from langscape.errors import DataError, FileError, LangscapeError
+from langscape.errors import DataError, FileError
 from langscape.memory_limits import check_memory
 from langscape.regular_file import open_regular
 
@@ -146,21 +145,6 @@ def read_tensors(path: Path, header: Header, names: Iterable[str] | None = None)
                 raise FileError(f"{path} is cut short or damaged: array {name!r} ends early; make it again")
             arrays[name] = flat.reshape(tensor.shape)
     return arrays
-
-
-@contextmanager
-def open_tensors(path: Path) -> Iterator[Any]:
-    """A file of ours for reading parts of it; whatever is wrong with it is a FileError of one line."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            yield file
-    except LangscapeError:
-        raise
-    except (SafetensorError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise FileError(f"{path.name} is damaged ({reason}); make it again") from None
 
 
 def _tensor(name: str, spec: Any, start: int, path: Path) -> Tensor:
