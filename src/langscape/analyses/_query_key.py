@@ -1,78 +1,449 @@
-"""Queries and keys from sentences to maps: a head, all heads, six constants, classes, clusters, two ways."""
+"""What analyses of queries and keys share: their settings, sentences through a model, one head's map, c, classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.data import Capture, Map, Progress, View
+from langscape.analyses._query_key_tables import ClassTables, class_tables
+from langscape.codec import read_noun
+from langscape.data import Capture, Map, Progress, Step
+from langscape.declarations import Input, Setting, analysis, declaration_of
+from langscape.declarations.inputs import SEVERAL
+from langscape.declarations.running import each, opened, stored_file
+from langscape.declarations.settings import Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
-from langscape.run.query_key_stored import unpack_scales
-from langscape.run.recipe import Recipe
-from langscape.run.results import Arrays
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
 
 if TYPE_CHECKING:
-    from langscape.affinity import HeadVectors
-    from langscape.metrics import ClassTable
+    from langscape.affinity import HeadVectors, Scales
 
-SAMPLES = ("harbour", "orchard", "valley")
-"""The sample texts that are read where no text is given; a decoder reads them too."""
+Key = tuple[int, int]
 
-MAP: Mapping[str, Any] = {
-    "by": "attention", "c": None, "metric": "euclidean", "share": 0.15, "reach": 0.45, "perplexity": 30.0,
-    "special": "drop",    "method": "tsne", "dims": 2, "steps": 600, "neighbours": 15, "seed": 0,
-}  # fmt: skip
-"""The settings of a map, with their defaults."""
+METRICS = ("weighted", "scaled", "norms")
+"""The document's three ways to choose c."""
+
+Texts = Annotated[
+    str | Path | Sequence[str | Path] | None,
+    Input(
+        "text",
+        "Text",
+        "What the model reads, cut into sentences; several are read one after another, sample texts if left out.",
+        sample="sample-texts",
+        many=True,
+        short="t",
+    ),
+]
+Tokens = Annotated[
+    int | None,
+    Setting(
+        "Tokens",
+        "Stop reading after so many tokens; whole sentences are kept.",
+        ge=4,
+        le=20_000,
+        document="001",
+    ),
+]
+Tagger = Annotated[
+    Literal["none", "auto", "textblob", "spacy"],
+    Setting(
+        "Parts of speech",
+        "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.",
+        document="001",
+        labels={"auto": "by a tagger", "textblob": "TextBlob", "spacy": "spaCy"},
+    ),
+]
+Pipeline = Annotated[
+    str | None,
+    Setting(
+        "Pipeline of spaCy",
+        "With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.",
+        document="001",
+    ),
+]
+By = Annotated[
+    Literal["attention", "distance"],
+    Setting(
+        "Near means",
+        "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of "
+        "scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
+        document="001",
+        labels={"attention": "attends to"},
+    ),
+]
+C = Annotated[
+    float | None,
+    Setting(
+        "c",
+        "By distance: queries are divided and keys multiplied by c, which leaves attention as it is and brings "
+        "the two clouds together.",
+        ge=0.01,
+        le=100,
+        document="001",
+    ),
+]
+Choose = Annotated[
+    Literal["none", "weighted", "scaled", "norms"],
+    Setting(
+        "Choose c by",
+        "Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by "
+        "how many queries counted, or the ratio of norms.",
+        document="001",
+        labels={"none": "given"},
+    ),
+]
+ScaleMetric = Annotated[
+    Literal["weighted", "scaled", "norms"],
+    Setting(
+        "Choose c by",
+        "Which of the document’s three metrics chooses c: weighted correlation, the same scaled by how many "
+        "queries counted, or the ratio of norms.",
+        document="001",
+    ),
+]
+Percentile = Annotated[
+    float,
+    Setting(
+        "Percentile",
+        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at "
+        "5, with three keys, the choice also holds on unseen sentences.",
+        ge=0.01,
+        le=50,
+        document="001",
+    ),
+]
+LeastKeys = Annotated[
+    int,
+    Setting("Keys at least", "Keys that a query must have there to count.", ge=2, le=100, document="001"),
+]
+Clear = Annotated[
+    float,
+    Setting(
+        "Sure by",
+        "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+        ge=0,
+        le=10,
+        document="001",
+    ),
+]
+Fine = Annotated[int, Setting("Fine values", "Values of c of the fine search.", ge=2, le=1000)]
+VectorMetric = Annotated[
+    Literal["euclidean", "cosine"],
+    Setting(
+        "Distance",
+        "By distance: Euclidean, or cosine as in the document.",
+        document="001",
+        labels={"euclidean": "Euclidean"},
+    ),
+]
+Share = Annotated[
+    float,
+    Setting(
+        "Own structure",
+        "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
+        ge=0,
+        le=1,
+        document="001",
+    ),
+]
+Reach = Annotated[
+    float,
+    Setting(
+        "Keys counted",
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter until "
+        "it does; 0 takes it as the model has it.",
+        ge=0,
+        le=0.99,
+        document="001",
+    ),
+]
+QueryKeyPerplexity = Annotated[
+    float, Setting("Perplexity", "About how many neighbours count.", ge=1, le=500, document="001")
+]
+Method = Annotated[
+    Literal["tsne", "umap", "pca"],
+    Setting(
+        "Layout",
+        "How vectors become a map; UMAP is an extra.",
+        document="001",
+        labels={"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA (by distance)"},
+    ),
+]
+Dims = Annotated[Literal[2, 3], Setting("Dimensions", "A plane, or a space.")]
+TsneSteps = Annotated[int, Setting("Steps", "Steps of t-SNE.", ge=50, le=20_000)]
+Neighbours = Annotated[int, Setting("Neighbours", "Neighbours that UMAP counts.", ge=2, le=500)]
+Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0.", ge=0, names="head")]
+TokenColumn = Annotated[
+    Literal["class", "part of speech"], Setting("Classes", "The column whose classes are tabled.")
+]
+Color = Annotated[
+    str,
+    Setting(
+        "Colour",
+        "The column that gives the colour: type, position, 'position mod 5', sentence, class, norm and others.",
+    ),
+]
 
 
-def sample_text(names: Sequence[str] = SAMPLES) -> str:
-    """The text that is read where none is given."""
-    from langscape.sources import samples
-
-    return "\n\n".join(samples.text(name) for name in names)
-
-
-def collect(model: Any, text: str, settings: Mapping[str, Any], progress: Progress | None = None) -> Capture:
-    """Queries and keys of the sentences of a text; with `tagger`, parts of speech are added."""
+@analysis(version=2, name="query_key.collect", hidden=True)
+def query_key_collect(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layers: Layers = None,
+    heads: Heads = None,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Capture:
+    """The queries and keys of a model over the sentences of texts; with a tagger, parts of speech are added."""
     from langscape.models import collect_query_key
     from langscape.models.taggers import find_tagger, parts_of_speech
     from langscape.sources import sentences
 
-    if model.kind == "vision":
-        raise SettingsError(f"{model.name} reads images; give collect_query_key their pixels from Python")
-    listed = sentences(text)
+    if pipeline is not None and tagger != "spacy":
+        raise SettingsError(f"pipeline {pipeline!r} is one of spaCy; give it with tagger spacy")
+    network = opened(model)
+    if network.kind == "vision":
+        raise SettingsError(f"{network.name} reads images; give collect_query_key their pixels from Python")
+    listed = sentences(joined(text))
     if not listed:
         raise SettingsError("the text is empty; queries and keys need some sentences")
-    tagger = find_tagger(settings["tagger"]) if settings.get("tagger") else None
-    given: dict[str, Any] = {"of": settings.get("of"), "tokens": settings.get("tokens"), "progress": progress}
-    if settings.get("of") in ("decoder", "cross"):
+    tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
+    given: dict[str, Any] = {"of": side, "tokens": tokens, "progress": progress}
+    if side in ("decoder", "cross"):
         given["targets"] = listed
-    seen = collect_query_key(model, listed, settings.get("layers"), settings.get("heads"), **given)
-    if tagger is None:
+    seen = collect_query_key(network, listed, layers, heads, **given)
+    if tag is None:
         return seen
     made = dict(seen.made)
     made["part_of_speech"] = parts_of_speech(
-        made["texts"], made["special"], made["words"], made["sentence"], tagger
+        made["texts"], made["special"], made["words"], made["sentence"], tag
     )
     if "target" in made:
         told = made["target"]
-        tags = parts_of_speech(told["texts"], told["special"], told["words"], told["sentence"], tagger)
+        tags = parts_of_speech(told["texts"], told["special"], told["words"], told["sentence"], tag)
         made["target"] = {**told, "part_of_speech": tags}
     return Capture(seen.tokens, seen.arrays, seen.axes, made, seen.notes)
 
 
-def map_head(
-    capture: Capture, layer: int, head: int, settings: Mapping[str, Any], progress: Progress | None = None
+@analysis(version=3, name="query_key.map", hidden=True, uses=(query_key_collect,))
+def query_key_map(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layer: Layer,
+    head: Head,
+    by: By = "attention",
+    c: C = None,
+    metric: VectorMetric = "euclidean",
+    share: Share = 0.15,
+    reach: Reach = 0.45,
+    perplexity: QueryKeyPerplexity = 30.0,
+    special: Special = "drop",
+    method: Method = "tsne",
+    dims: Dims = 2,
+    steps: TsneSteps = 600,
+    neighbours: Neighbours = 15,
+    seed: Seed = 0,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
 ) -> Map:
-    """The map of a head's queries and keys by the settings of MAP, with both figures of trust on it."""
+    """The map of one head's queries and keys; every picture of queries and keys is made of these."""
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    how = {
+        "by": by, "c": c, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
+        "special": special, "method": method, "dims": dims, "steps": steps, "neighbours": neighbours,
+        "seed": seed,
+    }  # fmt: skip
+    return map_head(head_capture(layer, head, reading), layer, head, how, progress)
+
+
+@analysis(version=1, name="query_key.choice", hidden=True, uses=(query_key_collect,))
+def query_key_choice(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    metric: ScaleMetric = "scaled",
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    special: Special = "drop",
+    fine: Fine = 97,
+    seed: Seed = 0,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Any:
+    """The `Scales` of every head by one metric; see `affinity.choose_scale`."""
+    from langscape.affinity import choose_scale
+
+    seen = query_key_collect(
+        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+    )
+    how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
+    return choose_scale(seen, metric, percentile, least_keys, **how, progress=progress)
+
+
+@analysis(version=2, name="query_key.classes", hidden=True, uses=(query_key_collect,))
+def query_key_classes(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    column: TokenColumn = "class",
+    special: Special = "drop",
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> ClassTables:
+    """Attention between classes of tokens for every head."""
+    seen = query_key_collect(
+        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+    )
+    return ClassTables(column, class_tables(seen, column, special=special))
+
+
+def joined(text: Any) -> str:
+    """Several texts as one."""
+    parts = [text] if isinstance(text, str) else list(text)
+    return "\n\n".join(parts)
+
+
+def sample_text(names: Sequence[str] = SEVERAL) -> str:
+    """Sample texts as one; those that are read where none is given if no others are named."""
+    from langscape.sources import samples
+
+    return joined([samples.text(name) for name in names])
+
+
+def settled(by: str, c: float | None, choose: str, method: str) -> str:
+    """What near means: a c, or principal axes, are of vectors."""
+    return "distance" if c is not None or choose != "none" or method == "pca" else by
+
+
+def chosen_scale(scales: Scales | None, layer: int, head: int, c: float | None) -> float | None:
+    """The c of a head: the one chosen for it, the one given, or none."""
+    value = c if scales is None else float(scales.c[scales.of(layer, head)])
+    return None if value is None or np.isnan(value) else value
+
+
+def map_of(
+    seen: Capture, reading: Mapping[str, Any], wanted: Mapping[str, Any], progress: Progress | None = None
+) -> Map:
+    """The map of one head, kept on its own; of an opened model, which has no name, it is made here."""
+    if isinstance(reading["model"], str):
+        return query_key_map(**reading, **wanted, progress=progress)
+    return map_head(seen, wanted["layer"], wanted["head"], wanted, progress)
+
+
+def maps_of(
+    seen: Capture,
+    reading: Mapping[str, Any],
+    wanted: Sequence[Mapping[str, Any]],
+    *,
+    title: str,
+    workers: int | None = 0,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> list[Map]:
+    """The maps of many heads or many settings, each as `query_key_map` makes it and kept on its own.
+
+    An opened model has no name that another process could open: its maps are made here.
+    """
+    if isinstance(reading["model"], str):
+        calls = [{**reading, **one} for one in wanted]
+        how: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
+        return list(each(query_key_map, calls, title=title, **how))
+    made: list[Map] = []
+    for one in wanted:
+        made.append(map_head(seen, one["layer"], one["head"], one))
+        if progress is not None:
+            progress(Step(len(made), len(wanted), title))
+    return made
+
+
+def head_capture(
+    layer: int, head: int, reading: Mapping[str, Any], progress: Progress | None = None
+) -> Capture:
+    """One head of what was collected; the others stay on the disk."""
+    path = stored_file(query_key_collect, **reading, progress=progress)
+    if path is None:
+        return one_head(query_key_collect(**reading, progress=progress), layer, head)
+    return read_head(path, layer, head)
+
+
+def one_head(capture: Capture, layer: int, head: int) -> Capture:
+    """One head of a capture of queries and keys."""
+    at, place = _row(capture, layer, head)
+    arrays = {name: array[at : at + 1, place : place + 1] for name, array in capture.arrays.items()}
+    return _only(capture, arrays, layer, head)
+
+
+def read_head(path: Path, layer: int, head: int) -> Capture:
+    """One head of a stored collection; the others stay on the disk."""
+    about = _about(path, path.stat().st_mtime_ns)
+    at, place = _row(about, layer, head)
+    found = read_noun(path, lambda _, array: array[at : at + 1, place : place + 1])
+    return _only(about, found.arrays, layer, head)
+
+
+@lru_cache(maxsize=2)
+def _about(path: Path, stamp: int) -> Capture:
+    """What is known of a stored collection, with no more of its arrays than one vector each."""
+    return read_noun(path, lambda _, array: array[:1, :1, :1])
+
+
+def _row(capture: Capture, layer: int, head: int) -> tuple[int, int]:
+    q = next(name for name in capture.arrays if name.endswith("q"))
+    layers, heads = capture.made["layers"][q], capture.made["heads"][q]
+    if layer not in layers or head not in heads:
+        raise SettingsError(
+            f"head {layer}.{head} was not collected; there are layers {layers[0]} to {layers[-1]} with "
+            f"heads {heads[0]} to {heads[-1]}"
+        )
+    return list(layers).index(layer), list(heads).index(head)
+
+
+def _only(capture: Capture, arrays: Mapping[str, np.ndarray], layer: int, head: int) -> Capture:
+    at, _ = _row(capture, layer, head)
+    q = next(name for name in arrays if name.endswith("q"))
+    made = dict(capture.made)
+    made["layers"] = {name: [layer] for name in arrays}
+    made["heads"] = {name: [head] for name in arrays}
+    made["scaling"] = {name: [values[at]] for name, values in made["scaling"].items() if name == q}
+    return Capture(capture.tokens, arrays, capture.axes, made, capture.notes)
+
+
+def map_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The map of a head's queries and keys, with the scores that say how far it tells attention.
+
+    settings are those of `query_key_map`, with its defaults.
+    """
     from langscape import affinity
     from langscape.engine import Schedule, lay_out
 
-    s = {**MAP, **settings}
+    s = {one.name: one.default for one in declaration_of(query_key_map).signature.settings}
+    s |= settings or {}
     one = affinity.head_vectors(capture, layer, head, special=s["special"])
     near = affinity.query_key(
         one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
@@ -92,7 +463,7 @@ def map_head(
 
 
 def judged(made: Map, one: HeadVectors) -> Map:
-    """The map with the figures that say how far it tells attention."""
+    """The map with the scores that say how far it tells attention."""
     from langscape import metrics
 
     n = len(one.Q)
@@ -111,155 +482,3 @@ def judged(made: Map, one: HeadVectors) -> Map:
     figures |= {f"{figure.name}_sd": figure.sd for figure in (order, near) if len(figure.rows)}
     others = {name: value for name, value in made.quality.items() if name not in figures}
     return made.but(quality={**figures, **others}, per_point={**made.per_point, **per_point})
-
-
-def map_heads(
-    collected: Recipe,
-    heads: Sequence[tuple[int, int]],
-    settings: Mapping[str, Any] | None = None,
-    *,
-    scales: Recipe | None = None,
-    store: Store | None = None,
-) -> Sweep:
-    """The sweep that maps each of the heads; run it, then take its `results`. Keys are "layer.head"."""
-    inputs: dict[str, Any] = {"collected": collected, **({"scales": scales} if scales else {})}
-    tasks = {
-        f"{layer}.{head}": Recipe("query_key.map", {**(settings or {}), "layer": layer, "head": head}, inputs)
-        for layer, head in heads
-    }
-    return Sweep(tasks, store=store, title="query–key maps")
-
-
-def constant_panels(
-    store: Store,
-    collected: Recipe,
-    chosen: Arrays,
-    settings: Mapping[str, Any],
-    head: tuple[int, int],
-    progress: Progress | None = None,
-) -> tuple[list[tuple[tuple[int, int], Map]], list[str], list[int]]:
-    """One head under six constants (document 001, figures 2 and 3), their titles, and which one was chosen.
-
-    Of the seven constants the one is left out that is not chosen and lies next to another: 0.8, or 1.25.
-    """
-    scales = unpack_scales(chosen)
-    best = float(scales.c[scales.of(*head)])
-    shown = [c for c in scales.constants if c != (0.8 if best == 1.25 else 1.25)]
-    sweep = Sweep(
-        {
-            f"c {c:g}": Recipe(
-                "query_key.map",
-                {**settings, "by": "distance", "c": c, "layer": head[0], "head": head[1]},
-                {"collected": collected},
-            )
-            for c in shown
-        },
-        store=store,
-        title="one head under six constants",
-    )
-    sweep.run(workers=0, progress=progress)
-    return (
-        [(head, one) for _, one in sweep.results()],
-        [f"c = {c:g}" for c in shown],
-        [at for at, c in enumerate(shown) if c == best],
-    )
-
-
-def class_tables(
-    capture: Capture,
-    column: str = "class",
-    heads: Sequence[tuple[int, int]] | None = None,
-    special: Literal["keep", "drop"] = "drop",
-) -> dict[tuple[int, int], ClassTable]:
-    """Attention between classes of tokens for every head of a capture.
-
-    With "drop", special tokens are left out and what a query gives to the others is scaled to 1: they soak up
-    so much that everything else would seem avoided. With "keep" they are a class of their own.
-    """
-    from langscape.affinity import head_vectors, heads_of
-    from langscape.metrics import class_attention
-    from langscape.models.classes import CLASSES
-    from langscape.models.taggers import PARTS
-
-    tables, order = {}, PARTS if column == "part of speech" else CLASSES
-    for key in heads_of(capture) if heads is None else heads:
-        one = head_vectors(capture, *key, special=special)
-        if column not in one.queries.columns:
-            raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
-        asked, seen = ([str(kind) for kind in side.columns[column]] for side in (one.queries, one.keys))
-        pairs = one.pairs
-        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, order)
-    return tables
-
-
-def _scaled(pairs: Any) -> np.ndarray:
-    """The weights of each query scaled to sum to 1; less where special tokens were dropped."""
-    total = np.bincount(pairs.query, pairs.attention)
-    return pairs.attention / np.maximum(total[pairs.query], 1e-300)
-
-
-def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
-    """Clusters of a head's map, and which of them attend to each other; see `metrics.pair_clusters`."""
-    from langscape.metrics import pair_clusters
-
-    n, pairs = len(one.Q), one.pairs
-    texts = one.queries.columns["text"].tolist(), one.keys.columns["text"].tolist()
-    return pair_clusters(made.xy[:n], made.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
-
-
-def cluster_view(capture: Capture, head: tuple[int, int], made: Map, clusters: int = 8) -> View:
-    """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
-    from langscape.affinity import head_vectors
-    from langscape.views import Matrix, matrices
-
-    one = head_vectors(capture, *head, special=made.settings.get("special", "keep"))
-    found = pairing(made, one, clusters)
-    names = [
-        [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
-    ]
-    told = Matrix(
-        f"{head[0]}.{head[1]}", names[0], names[1], found.table.lift, "ratio", second=found.table.weight,
-        second_name="share of the query’s weight",
-    )  # fmt: skip
-    return matrices(
-        [told], title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
-        subtitle="clusters of the map by place, named by their tokens; weight ÷ what chance would give",
-    )  # fmt: skip
-
-
-def two_ways(
-    capture: Capture, layer: int, head: int, settings: Mapping[str, Any], progress: Progress | None = None
-) -> tuple[Map, Map]:
-    """The attention-head map (document 000) and the query–key map of one text's tokens, with their agreement.
-
-    Both maps hold the same tokens; `per_point["agreement"]` is the share of a token's five nearest on the one
-    that are among its five nearest on the other.
-    """
-    from langscape import affinity
-    from langscape.analyses.atlas import embed_restarts, head_schedules
-    from langscape.metrics import agreement
-
-    special = settings.get("special", MAP["special"])
-    problem = affinity.attention(capture, layer, head, special)
-    attended = embed_restarts([problem], 6, head_schedules(len(problem)), int(settings.get("seed", 0)))[0][0]
-    joint = map_head(capture, layer, head, settings, progress)
-    n = len(joint) // 2
-    rows = _same_tokens(attended, joint, n)
-    share = agreement(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
-    both = np.full(len(joint), np.nan)
-    both[rows], both[n + rows] = share, share
-    attended = attended.but(
-        per_point={**attended.per_point, "agreement": share},
-        quality={**attended.quality, "agreement": float(share.mean())},
-    )
-    joint = joint.but(
-        per_point={**joint.per_point, "agreement": both},
-        quality={**joint.quality, "agreement": float(share.mean())},
-    )
-    return attended, joint
-
-
-def _same_tokens(attended: Map, joint: Map, n: int) -> np.ndarray:
-    """The query row of each token of the attention map, which leaves out tokens that nobody looks at."""
-    at = {int(place): row for row, place in enumerate(joint.items.columns["position"][:n])}
-    return np.array([at[int(place)] for place in attended.items.columns["position"]], np.intp)

@@ -1,142 +1,197 @@
-"""Steps over queries and keys: sentences through a model to the maps of its heads; c, classes, clusters."""
+"""Queries and keys of one head on one map: a query lies near the keys it attends to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from langscape.data import Map, Progress, Step
-from langscape.run.heads import opened, read_text, revision
-from langscape.run.query_key import MAP, class_tables, collect, map_head, pairing, sample_text, two_ways
-from langscape.run.query_key_stored import (
-    pack_classes,
-    pack_collected,
-    pack_grid,
-    pack_scales,
-    pack_two_ways,
-    read_head,
-    unpack_collected,
-    unpack_scales,
+from langscape.analyses._query_key import (
+    By,
+    C,
+    Choose,
+    Clear,
+    Color,
+    Dims,
+    LeastKeys,
+    Method,
+    Neighbours,
+    Percentile,
+    Pipeline,
+    QueryKeyPerplexity,
+    Reach,
+    Share,
+    Tagger,
+    Texts,
+    Tokens,
+    TsneSteps,
+    VectorMetric,
+    chosen_scale,
+    head_capture,
+    map_of,
+    query_key_choice,
+    query_key_collect,
+    query_key_map,
+    settled,
 )
-from langscape.run.registry import step
-from langscape.run.results import Arrays, read
+from langscape.analyses._query_key_tables import (
+    ClassTables,
+    class_columns,
+    class_tables,
+    cluster_view,
+    notes_of_maps,
+    scale_lines,
+    score_lines,
+)
+from langscape.codec import noun
+from langscape.data import Capture, Map, Progress, View
+from langscape.declarations import analysis, picture
+from langscape.declarations.settings import Head, Layer, Model, Seed, Side, Special
+from langscape.models.titles import model_title
 
-SCALE: Mapping[str, Any] = {
-    "metric": "scaled", "percentile": 0.5, "least_keys": 2, "clear": 2.0, "special": "drop", "fine": 97,
-    "seed": 0, "constants": [0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0],
-}  # fmt: skip
-"""The settings of the choice of c, with their defaults."""
+if TYPE_CHECKING:
+    from langscape.affinity import Scales
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
 
-@step(
-    "query_key.collect",
+@noun
+@dataclass(frozen=True, eq=False)
+class QueryKey:
+    """The queries and keys of one head.
+
+    capture  its queries and keys over all sentences
+    map      both on one map; `quality` says how far it tells attention: order, strongest and anywhere
+    classes  attention between classes of tokens, and between parts of speech where a tagger gave them
+    scales   how c was chosen for every head, where it was
+    """
+
+    capture: Capture
+    layer: int
+    head: int
+    map: Map
+    classes: tuple[ClassTables, ...] = ()
+    scales: Scales | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return notes_of_maps(self.capture, [self.map])
+
+    def view(self, *, title: str | None = None, color: str = "type") -> View:
+        """The map as a picture, with lines to the strongest keys."""
+        from langscape.views import query_key
+
+        return query_key(self.capture, {(self.layer, self.head): self.map}, color=color, title=title)
+
+    def clusters(self, count: int = 8) -> View:
+        """Which clusters of the map attend to which, as a table."""
+        return cluster_view(self.capture, (self.layer, self.head), self.map, count)
+
+    def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
+        """Write the map as .parquet or .csv, as a figure (.png, .svg, .pdf), or with all tables as a page (.html)."""
+        from langscape import views
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix in (".parquet", ".csv"):
+            return self.map.save(path)
+        shown = self.view(title=title, color=color)
+        if suffix != ".html":
+            return views.write(shown, path)
+        more = [*(one.view() for one in self.classes), self.clusters()]
+        return views.write([shown, *more, *([views.scales([self.scales])] if self.scales else [])], path)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    where = f"layer {settings['layer']}, head {settings['head']}"
+    over = names.get("text", "sample texts")
+    return f"Queries and keys of {model_title(settings['model'])}, {where}, over {over}"
+
+
+@picture("query_key", name="map")
+def one_map(found: QueryKey, context: Any, *, color: Color = "type") -> View:
+    """Queries and keys, with lines to the strongest keys of a query."""
+    return found.view(title=context.title, color=color)
+
+
+def lines(found: QueryKey) -> Sequence[str]:
+    """The scores of the map, and how c was chosen."""
+    scores = score_lines([((found.layer, found.head), found.map)])
+    return [*scores, *scale_lines([found.scales] if found.scales else [])]
+
+
+def save(found: QueryKey, path: Path, *, title: str | None = None, color: Color = "type") -> Path:
+    """One file of a head."""
+    return found.save(path, title=title, color=color)
+
+
+@analysis(
     version=1,
-    defaults={
-        "model": "default", "text": None, "layers": None, "heads": None, "tokens": None, "of": None,
-        "tagger": None,
-    },
-    revision=revision,
-)  # fmt: skip
-def query_key_collect(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Queries and keys of `model` over the sentences of all inputs (text files), of `text`, or of samples."""
-    model = opened(settings["model"], revision(settings))
-    read = [read_text(inputs[name]) for name in sorted(inputs, key=_number)] or [
-        settings["text"] or sample_text()
-    ]
-    return pack_collected(collect(model, "\n\n".join(read), settings, progress))
-
-
-@step("query_key.map", version=2, defaults={**MAP, "layer": 0, "head": 0})
-def query_key_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Input `collected`: the map of one head, with its figures; its c may come from the input `scales`."""
-    head = (settings["layer"], settings["head"])
-    c = settings["c"]
-    if "scales" in inputs:
-        scales = unpack_scales(read("arrays", inputs["scales"]))
-        c = float(scales.c[scales.of(*head)])
-    capture = read_head(inputs["collected"], *head)
-    return map_head(capture, *head, {**settings, "c": None if c is None or np.isnan(c) else c}, progress)
-
-
-@step("query_key.grid", version=2, defaults=MAP)
-def query_key_grid(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: the maps of all its heads, each as `query_key.map` makes it; see `unpack_grid`."""
-    from langscape.affinity import heads_of
-
-    whole = unpack_collected(read("arrays", inputs["collected"]))
-    made, keys = {}, heads_of(whole)
-    for key in keys:
-        made[key] = map_head(whole, *key, settings)
-        progress(Step(len(made), len(keys), "query–key maps"))
-    return pack_grid(made)
-
-
-@step("query_key.scale", version=2, defaults=SCALE)
-def query_key_scale(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: the c of every head, see `affinity.choose_scale` and `unpack_scales`."""
-    from langscape.affinity import choose_scale
-
-    return pack_scales(
-        choose_scale(unpack_collected(read("arrays", inputs["collected"])), **settings, progress=progress)
-    )
-
-
-@step("query_key.classes", version=1, defaults={"column": "class", "special": "drop"})
-def query_key_classes(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """Input `collected`: attention between classes of tokens for every head, see `class_tables`."""
-    capture = unpack_collected(read("arrays", inputs["collected"]))
-    return pack_classes(
-        class_tables(capture, settings["column"], special=settings["special"]), settings["column"]
-    )
-
-
-@step("query_key.pairing", version=1, defaults={"layer": 0, "head": 0, "clusters": 8, "most": 12})
-def query_key_pairing(
-    settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress
-) -> dict[str, Any]:
-    """Inputs `collected` and `map` of a head: which clusters of queries attend to which clusters of keys."""
-    from langscape.affinity import head_vectors
-    from langscape.mapfile import read_map
-
-    made = read_map(inputs["map"])
-    head = (settings["layer"], settings["head"])
-    seen = read_head(inputs["collected"], *head)
-    one = head_vectors(seen, *head, special=made.settings.get("special", "keep"))
-    found = pairing(made, one, settings["clusters"])
-    return {
-        "pairs": found.strongest(settings["most"]),
-        "queries": list(found.query_names),
-        "keys": list(found.key_names),
-    }
-
-
-@step(
-    "query_key.two_ways",
-    version=2,
-    defaults={**MAP, "layer": 0, "head": 0, "model": "default", "text": None, "cut": True},
-    revision=revision,
+    title="Queries and keys of a head",
+    room="query_key",
+    pictures=(one_map,),
+    uses=(query_key_collect, query_key_map, query_key_choice),
+    describe=_title,
+    lines=lines,
+    save=save,
+    formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 2, "head": 1},
+    aliases=("qk",),
 )
-def query_key_two_ways(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """One text read at once: the attention-head map and the query–key map of its tokens, see `two_ways`."""
-    from langscape.models import capture
+def query_key(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layer: Layer,
+    head: Head,
+    by: By = "attention",
+    c: C = None,
+    choose: Choose = "none",
+    metric: VectorMetric = "euclidean",
+    share: Share = 0.15,
+    reach: Reach = 0.45,
+    perplexity: QueryKeyPerplexity = 30.0,
+    special: Special = "drop",
+    method: Method = "tsne",
+    dims: Dims = 2,
+    steps: TsneSteps = 600,
+    neighbours: Neighbours = 15,
+    seed: Seed = 0,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    tokens: Tokens = None,
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> QueryKey:
+    """Put the queries and keys of a head on one map: a query lies near the keys it attends to.
 
-    model = opened(settings["model"], revision(settings))
-    text = read_text(inputs["text"]) if "text" in inputs else settings["text"] or sample_text(("harbour",))
-    want = ("attention", "q", "k")
-    given: dict[str, Any] = {"layers": settings["layer"], "heads": settings["head"]}
-    seen = (
-        capture(model, text, want, **given, long="window")[0]
-        if settings["cut"]
-        else capture(model, text, want, **given)
-    )
-    attended, joint = two_ways(seen, settings["layer"], settings["head"], settings, progress)
-    return pack_two_ways(seen, attended, joint)
+    Texts are cut into sentences, and each is read on its own; all heads are read at once and kept, so that the
+    next head is only mapped. A c that is given or chosen makes it a map by distance.
 
-
-def _number(name: str) -> tuple[int, str]:
-    """Inputs "text 2" and "text 10" in the order in which they were given."""
-    last = name.rsplit(" ", 1)[-1]
-    return (int(last) if last.isdigit() else 0, name)
+    >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
+    >>> found = query_key("default", text, layer=3, head=5, perplexity=4, steps=100)
+    >>> len(found.map), sorted(found.map.quality)[:2]
+    (40, ['anywhere', 'order'])
+    """
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    seen = head_capture(layer, head, reading, progress)
+    scales = None
+    if choose != "none":
+        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+        scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
+    wanted = {
+        "layer": layer, "head": head, "by": settled(by, c, choose, method),
+        "c": chosen_scale(scales, layer, head, c), "metric": metric, "share": share, "reach": reach,
+        "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,
+        "neighbours": neighbours, "seed": seed,
+    }  # fmt: skip
+    found = map_of(seen, reading, wanted, progress)
+    tables = tuple(ClassTables(column, class_tables(seen, column)) for column in class_columns(seen))
+    return QueryKey(seen, layer, head, found, tables, scales)

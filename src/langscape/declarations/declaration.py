@@ -193,6 +193,7 @@ class Analysis:
     folder: bool
     example: Mapping[str, Any] | None
     hidden: bool
+    aliases: tuple[str, ...] = ()
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -240,6 +241,7 @@ def analysis(
     folder: bool = False,
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
+    aliases: Sequence[str] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -250,6 +252,7 @@ def analysis(
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
+    aliases   other names of the command, which its list leaves out
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -262,6 +265,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
+            tuple(aliases),
         )  # fmt: skip
         _ANALYSES[called] = declared
 
