@@ -1,4 +1,4 @@
-"""What analyses of queries and keys share: their settings, sentences through a model, one head's map, c, classes."""
+"""What analyses of queries and keys share: settings, reading sentences, a head's map, the choice of c."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Texts = Annotated[
     Input(
         "text",
         "Text",
-        "What the model reads, cut into sentences; several are read one after another, sample texts if left out.",
+        "What the model reads, cut into sentences; several texts are read in turn, samples if left out.",
         sample="sample-texts",
         many=True,
         short="t",
@@ -51,7 +51,8 @@ Tagger = Annotated[
     Literal["none", "auto", "textblob", "spacy"],
     Setting(
         "Parts of speech",
-        "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.",
+        "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is "
+        "installed.",
         document="001",
         labels={"auto": "by a tagger", "textblob": "TextBlob", "spacy": "spaCy"},
     ),
@@ -68,8 +69,8 @@ By = Annotated[
     Literal["attention", "distance"],
     Setting(
         "Near means",
-        "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of "
-        "scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
+        "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, "
+        "of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
         document="001",
         labels={"attention": "attends to"},
     ),
@@ -78,8 +79,8 @@ C = Annotated[
     float | None,
     Setting(
         "c",
-        "By distance: queries are divided and keys multiplied by c, which leaves attention as it is and brings "
-        "the two clouds together.",
+        "By distance: queries are divided and keys multiplied by c, which leaves attention as it is and "
+        "brings the two clouds together.",
         ge=0.01,
         le=100,
         document="001",
@@ -89,8 +90,8 @@ Choose = Annotated[
     Literal["none", "weighted", "scaled", "norms"],
     Setting(
         "Choose c by",
-        "Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by "
-        "how many queries counted, or the ratio of norms.",
+        "Let one of the document’s three metrics choose c for the head: weighted correlation, the same "
+        "scaled by how many queries counted, or the ratio of norms.",
         document="001",
         labels={"none": "given"},
     ),
@@ -108,8 +109,8 @@ Percentile = Annotated[
     float,
     Setting(
         "Percentile",
-        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at "
-        "5, with three keys, the choice also holds on unseen sentences.",
+        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; "
+        "at 5, with three keys, the choice also holds on unseen sentences.",
         ge=0.01,
         le=50,
         document="001",
@@ -153,8 +154,8 @@ Reach = Annotated[
     float,
     Setting(
         "Keys counted",
-        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter until "
-        "it does; 0 takes it as the model has it.",
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
+        "until it does; 0 takes it as the model has it.",
         ge=0,
         le=0.99,
         document="001",
@@ -183,7 +184,7 @@ Color = Annotated[
     str,
     Setting(
         "Colour",
-        "The column that gives the colour: type, position, 'position mod 5', sentence, class, norm and others.",
+        "The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, …",
     ),
 ]
 
@@ -201,7 +202,7 @@ def query_key_collect(
     side: Side = None,
     progress: Progress | None = None,
 ) -> Capture:
-    """The queries and keys of a model over the sentences of texts; with a tagger, parts of speech are added."""
+    """The queries and keys of a model over the sentences of texts, with parts of speech by a tagger."""
     from langscape.models import collect_query_key
     from langscape.models.taggers import find_tagger, parts_of_speech
     from langscape.sources import sentences

@@ -1,4 +1,4 @@
-"""Tables of queries and keys: attention between classes and clusters, scores of maps, and how c was chosen."""
+"""Tables of queries and keys: attention between classes and clusters, scores of maps, how c was chosen."""
 
 from __future__ import annotations
 

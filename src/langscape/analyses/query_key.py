@@ -90,7 +90,7 @@ class QueryKey:
         return cluster_view(self.capture, (self.layer, self.head), self.map, count)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
-        """Write the map as .parquet or .csv, as a figure (.png, .svg, .pdf), or with all tables as a page (.html)."""
+        """Write the map (.parquet, .csv), a figure (.png, .svg, .pdf), or all as a page (.html)."""
         from langscape import views
 
         path = Path(path)
@@ -170,8 +170,8 @@ def query_key(
 ) -> QueryKey:
     """Put the queries and keys of a head on one map: a query lies near the keys it attends to.
 
-    Texts are cut into sentences, and each is read on its own; all heads are read at once and kept, so that the
-    next head is only mapped. A c that is given or chosen makes it a map by distance.
+    Texts are cut into sentences, and each is read on its own; all heads are read at once and kept, so that
+    the next head is only mapped. A c that is given or chosen makes it a map by distance.
 
     >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
     >>> found = query_key("default", text, layer=3, head=5, perplexity=4, steps=100)

@@ -76,7 +76,7 @@ class QueryKeyBeside:
         return query_key(self.capture, panels, color=color, beside=self.attended, title=title)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "agreement") -> Path:
-        """Write both as a page (.html) or a figure (.png, .svg, .pdf), or the query–key map as .parquet or .csv."""
+        """Write both as .html, .png, .svg or .pdf, or the query–key map alone as .parquet or .csv."""
         from langscape.views import write
 
         path = Path(path)
@@ -179,7 +179,7 @@ def query_key_beside(
     cut: Cut = True,
     progress: Progress | None = None,
 ) -> QueryKeyBeside:
-    """Show a head two ways: the attention-head map of a text's tokens beside the map of their queries and keys.
+    """Show a head two ways: the attention-head map of a text beside the map of its queries and keys.
 
     The text is read at once, not sentence by sentence.
 

@@ -1,4 +1,4 @@
-"""One head under six constants, the chosen one marked: what c does to a map (document 001, figures 2 and 3)."""
+"""One head under six constants, the chosen one marked: document 001, figures 2 and 3."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def query_key_constants(
     cluster: Cluster = None,
     progress: Progress | None = None,
 ) -> QueryKeyConstants:
-    """Put the queries and keys of a head on six maps by distance, one for each constant, the chosen one marked.
+    """Put the queries and keys of a head on six maps by distance, one per constant, the chosen one marked.
 
     Of the seven constants the one is left out that is not chosen and lies next to another: 0.8, or 1.25.
 

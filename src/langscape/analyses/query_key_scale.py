@@ -35,7 +35,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 @noun
 @dataclass(frozen=True, eq=False)
 class QueryKeyScales:
-    """The c of every head by each metric (weighted, scaled, norms), and attention between classes of tokens."""
+    """The c of every head by each metric (weighted, scaled, norms), and attention between classes."""
 
     scales: tuple[Scales, ...]
     classes: ClassTables
@@ -52,7 +52,7 @@ class QueryKeyScales:
         return scales(self.scales, fine=fine, **({"title": title} if title else {}))
 
     def save(self, path: str | Path, *, title: str | None = None, fine: bool = False) -> Path:
-        """Write a table (.csv), the heat maps (.png, .svg, .pdf), or these and the classes as a page (.html)."""
+        """Write a table (.csv), heat maps (.png, .svg, .pdf), or these and the classes as a page (.html)."""
         from langscape import views
         from langscape.views.table import write_columns
 
