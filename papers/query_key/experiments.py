@@ -129,9 +129,7 @@ def _run(model: str, plan: Plan, workers: int | None, progress: Progress | None)
         for by in ("distance", "attention"):
             settings = {"by": by, "special": special, "steps": plan.steps}
             wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
-            maps = maps_of(
-                little, short, wanted, title="query–key maps", workers=workers, progress=progress
-            )
+            maps = maps_of(little, short, wanted, title="query–key maps", workers=workers, progress=progress)
             compared[by, special] = [dict(one.quality) for one in maps]
     judged = compared["attention", "drop" if has_special else "keep"]
     shown = heads[int(np.argmax([one["order"] for one in judged]))]

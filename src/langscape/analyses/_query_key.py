@@ -109,8 +109,8 @@ Percentile = Annotated[
     float,
     Setting(
         "Percentile",
-        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; "
-        "at 5, with three keys, the choice also holds on unseen sentences.",
+        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes "
+        "0.5; at 5, with three keys, the choice also holds on unseen sentences.",
         ge=0.01,
         le=50,
         document="001",

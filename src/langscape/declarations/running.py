@@ -89,7 +89,8 @@ def input_sources(
                 continue
             value = sample_of(one.said.sample, settings)
         several = one.said.many and isinstance(value, Sequence) and not isinstance(value, str)
-        for at, part in enumerate(value if several else [value]):
+        parts: Sequence[Any] = value if several else [value]  # type: ignore[assignment]
+        for at, part in enumerate(parts):
             source = source_of(one.said.kind, part, store)
             if source is None:
                 return None
