@@ -19,7 +19,7 @@ from langscape.cli import (
     view,
     words,
 )
-from langscape.faces.command import add_commands
+from langscape.cli.commands import add_commands
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",

@@ -145,7 +145,7 @@ class Later:
 class Picture:
     """A view of a result: a function of the result and its own annotated parameters.
 
-    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays that are made on demand.
+    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays made on demand.
     """
 
     name: str
@@ -193,6 +193,7 @@ class Analysis:
     folder: bool
     example: Mapping[str, Any] | None
     hidden: bool
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
     aliases: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -241,6 +242,7 @@ def analysis(
     folder: bool = False,
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
     aliases: Sequence[str] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
@@ -252,6 +254,7 @@ def analysis(
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
+    check     (settings, inputs, settings of the picture) → refuses what cannot be shown before it is computed
     aliases   other names of the command, which its list leaves out
     """
 
@@ -265,6 +268,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
+            check,
             tuple(aliases),
         )  # fmt: skip
         _ANALYSES[called] = declared
@@ -305,9 +309,8 @@ def load() -> None:
 @functools.cache
 def modules() -> tuple[str, ...]:
     """The names of the modules in `langscape.analyses`; a public one has one analysis of its own name."""
-    import langscape.analyses
-
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(langscape.analyses.__path__)))
+    package = importlib.import_module("langscape.analyses")
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__)))
 
 
 def declaration_of(function: Callable[..., Any]) -> Analysis:

@@ -96,6 +96,8 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
         declared.name,
         called=option_name,
     )
+    if declared.check is not None:
+        declared.check(complete, {one.name: asked.get(one.name) for one in declared.signature.inputs}, how)
     title = declared.called(complete, names)
     try:
         with bar(title) as progress:
@@ -135,7 +137,7 @@ def _notes(result: Any) -> list[str]:
     if isinstance(found, Map):
         more = [note for note in getattr(result, "notes", ()) if note not in found.notes]
         return [*summary(found), *more]
-    return list(dict.fromkeys(getattr(result, "notes", ())))
+    return list(dict.fromkeys(getattr(result, "all_notes", getattr(result, "notes", ()))))
 
 
 def _write(declared: Analysis, result: Any, path: Path, title: str, how: dict[str, Any]) -> list[Path]:
@@ -191,9 +193,8 @@ def _option(one: Parameter | InputParameter | ExecutionParameter) -> inspect.Par
 def _declare(one: Parameter | InputParameter, annotation: Any, value: Any, required: bool) -> Any:
     said = one.said
     more: dict[str, Any] = {}
-    if isinstance(one, Parameter):
-        if one.type in ("integer", "number"):
-            more |= {"min": one.said.ge, "max": one.said.le}
+    if isinstance(one, Parameter) and one.type in ("integer", "number"):
+        more |= {"min": one.said.ge, "max": one.said.le}
     if said.argument:
         return typer.Argument(... if required else value, help=said.help)
     names = [said.option or option_name(one.name), *([f"-{said.short}"] if said.short else [])]
