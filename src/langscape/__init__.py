@@ -50,6 +50,11 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.head import head as head
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.max_attention import max_attention as max_attention
+    from langscape.analyses.query_key import query_key as query_key
+    from langscape.analyses.query_key_beside import query_key_beside as query_key_beside
+    from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
+    from langscape.analyses.query_key_grid import query_key_grid as query_key_grid
+    from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
     from langscape.analyses.texts import texts as texts
 
 

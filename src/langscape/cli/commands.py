@@ -28,6 +28,8 @@ def add_commands(app: typer.Typer, known: Sequence[str] = ()) -> None:
     for name, declared in analyses().items():
         if not declared.hidden and name not in known:
             app.command(name.replace("_", "-").replace(".", "-"), help=declared.help)(command_of(declared))
+            for alias in declared.aliases:
+                app.command(alias, help=declared.help, hidden=True)(command_of(declared))
 
 
 def command_of(declared: Analysis) -> Callable[..., None]:

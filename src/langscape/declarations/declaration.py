@@ -194,6 +194,7 @@ class Analysis:
     example: Mapping[str, Any] | None
     hidden: bool
     check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
+    aliases: tuple[str, ...] = ()
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -242,6 +243,7 @@ def analysis(
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
     check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    aliases: Sequence[str] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -253,6 +255,7 @@ def analysis(
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
     check     (settings, inputs, settings of the picture) → refuses what cannot be shown before it is computed
+    aliases   other names of the command, which its list leaves out
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -266,6 +269,7 @@ def analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
             check,
+            tuple(aliases),
         )  # fmt: skip
         _ANALYSES[called] = declared
 

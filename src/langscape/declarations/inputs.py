@@ -33,6 +33,9 @@ SAMPLES: dict[str, tuple[str, str, Path]] = {
 }
 """What comes inside the package, by id: its kind, its name, and where it is."""
 
+SEVERAL = ("harbour", "orchard", "valley")
+"""The sample texts that are read together where an analysis of many sentences is given none."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -58,8 +61,13 @@ def open_input(kind: str, path: Path) -> Any:
     return KINDS[kind].open(path)
 
 
-def sample_of(id: str, settings: Mapping[str, Any]) -> Path:
-    """The sample that is taken where nothing was given; the text depends on what the model can do."""
+def sample_of(id: str, settings: Mapping[str, Any]) -> Path | list[Path]:
+    """The sample that is taken where nothing was given; the text depends on what the model can do.
+
+    "sample-texts" are several texts, for analyses that take many.
+    """
+    if id == "sample-texts":
+        return [SAMPLES[f"sample-{name}"][2] for name in SEVERAL]
     if id == "sample-text":
         id = "sample-pattern" if _is_decoder(settings.get("model")) else "sample-harbour"
     return SAMPLES[id][2]

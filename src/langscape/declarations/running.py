@@ -40,9 +40,7 @@ def answer(
     bound = inspect.signature(declared.function).bind(*args, **kwargs)
     given = dict(bound.arguments)
     progress = given.pop("progress", None)
-    outer = _INSIDE.get()
-    if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
-        raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
+    _check_uses(declared)
     execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
     store = CURRENT.get() or Store()
     named = name_call(declared, given, store, called=called)
@@ -91,7 +89,8 @@ def input_sources(
                 continue
             value = sample_of(one.said.sample, settings)
         several = one.said.many and isinstance(value, Sequence) and not isinstance(value, str)
-        for at, part in enumerate(value if several else [value]):
+        parts: Sequence[Any] = value if several else [value]  # type: ignore[assignment]
+        for at, part in enumerate(parts):
             source = source_of(one.said.kind, part, store)
             if source is None:
                 return None
@@ -187,6 +186,22 @@ def each(
     yield from (result for _, result in sweep.results())
 
 
+def stored_file(
+    function: Callable[..., Any], *, progress: Progress | None = None, **given: Any
+) -> Path | None:
+    """The file of a declared function's result, computed where it is not there, to read a part of it alone.
+
+    None where the call has no name, and hence no file: it holds an object of this process.
+    """
+    declared, store = declaration_of(function), CURRENT.get() or Store()
+    _check_uses(declared)
+    named = name_call(declared, given, store)
+    if named is None:
+        return None
+    with using(store), _with(_INSIDE, None):
+        return store.make(store.name(named), progress).path
+
+
 @contextlib.contextmanager
 def using(store: Store) -> Iterator[None]:
     """Declared functions called in this block use that store."""
@@ -204,6 +219,9 @@ def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | Non
             value = sample_of(one.said.sample, settings)
         if isinstance(value, Path):
             arguments[one.name] = open_input(one.said.kind, value)
+        elif one.said.many and isinstance(value, list | tuple):
+            parts = [open_input(one.said.kind, part) if isinstance(part, Path) else part for part in value]
+            arguments[one.name] = parts
     return _compute(declared, arguments, progress)
 
 
@@ -254,6 +272,13 @@ def _revision(models: list[str]) -> Callable[[Mapping[str, Any]], str]:
         return " ".join(model_revision(settings[name]) for name in models if settings[name] is not None)
 
     return revision
+
+
+def _check_uses(declared: Analysis) -> None:
+    """Refuse a call inside of an analysis that does not name it: its version would not tell of changes."""
+    outer = _INSIDE.get()
+    if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
+        raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
 
 
 def _is_live(names: str, value: Any) -> bool:

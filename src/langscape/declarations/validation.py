@@ -99,7 +99,7 @@ def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseMod
     from pydantic import ConfigDict, create_model
 
     fields: Any = {
-        one.name: (_annotation(one) if one.required or one.default is not None else _annotation(one) | None,
+        one.name: (_annotation(one) if one.required or one.default is not None else _optional(one),
                    ... if one.required else one.default)
         for one in parameters
     }  # fmt: skip
@@ -110,6 +110,14 @@ def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseMod
 def model_of(analysis: Analysis) -> type[BaseModel]:
     """The settings of an analysis as a pydantic model."""
     return settings_model(analysis.name, analysis.signature.settings)
+
+
+def _optional(one: Parameter) -> Any:
+    """The same or nothing; a union has a title of its own."""
+    from pydantic import Field
+
+    said = Field(description=one.said.help, title=one.said.label)
+    return Annotated[_annotation(one) | None, said]
 
 
 def _annotation(one: Parameter) -> Any:

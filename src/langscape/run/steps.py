@@ -15,7 +15,6 @@ from langscape.run import (  # noqa: F401  register their steps
     compare,
     distributions,
     flow,
-    query_key_steps,
 )
 from langscape.run.registry import step
 from langscape.run.results import Table, Writes
