@@ -60,7 +60,8 @@ class Setting:
 class Input:
     """What an annotation says of a text, a file or an object: `kind` is one of `declarations.inputs.KINDS`.
 
-    sample is the id of the sample that a form begins with; many takes several.
+    sample is the id of the sample that a form begins with; many takes several. Of a list of words, `typed`
+    lets the command take them one by one as well, without a file.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class Input:
     help: str = ""
     sample: str | None = None
     many: bool = False
+    typed: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False
@@ -91,6 +93,7 @@ class Parameter:
     required: bool
     said: Setting
     choices: tuple[Any, ...] = ()
+    """What a choice may be; of a number, the words that may stand for it."""
     whole: bool = True
     """Whether a number must be whole."""
 
@@ -187,7 +190,9 @@ class Analysis:
     pictures: tuple[Picture, ...]
     uses: tuple[Callable[..., Any], ...]
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
     lines: Callable[..., Sequence[str]] | None
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None
     save: Callable[..., Any] | None
     formats: tuple[str, ...]
     folder: bool
@@ -234,7 +239,9 @@ def analysis(
     pictures: Sequence[Picture] = (),
     uses: Sequence[Callable[..., Any]] = (),
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = None,
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
     lines: Callable[..., Sequence[str]] | None = None,
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None,
     save: Callable[..., Any] | None = None,
     formats: Sequence[str] = (),
     folder: bool = False,
@@ -246,7 +253,10 @@ def analysis(
     title     what a form is headed with; room is the studio's room that shows it
     uses      other declared functions whose results it takes: a change of theirs is a change of this
     describe  (settings, names of inputs) → what one run is called
+    check     (settings, inputs, settings of what is shown) → refuses what does not go together, before
+              anything is computed; the last is empty but at the command line
     lines     (result, *, settings…) → what the command prints
+    notes     (result, inputs) → what the command says beside it, where that is more than a map's summary
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
@@ -261,7 +271,8 @@ def analysis(
             )
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
-            tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
+            tuple(pictures), tuple(uses), describe, check, lines, notes, save, tuple(formats), folder,
+            example, hidden,
         )  # fmt: skip
         _ANALYSES[called] = declared
 
@@ -349,6 +360,8 @@ def _parameter(one: inspect.Parameter, annotation: Any, said: Setting) -> Parame
         if isinstance(default, int) and not isinstance(default, bool):
             default = float(default)
         return Parameter(one.name, "number", default, required, said, whole=False)
+    if kind is int and len(parts) == 2 and get_origin(parts[1]) is Literal:
+        return Parameter(one.name, "integer", default, required, said, get_args(parts[1]))
     known: dict[Any, Type] = {int: "integer", str: "text", bool: "flag"}
     if kind in known and len(parts) == 1:
         return Parameter(one.name, known[kind], default, required, said)
@@ -374,6 +387,8 @@ def expected(one: Parameter) -> str:
         return "at most 100 names with numbers, as name:0.5,-1.2,0.3;other:1,2,3"
     what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[one.type]
     low, high = one.said.ge, one.said.le
+    if one.choices:
+        what = f"{', '.join(str(value) for value in one.choices)}, or {what}"
     if low is not None and high is not None:
         return f"{what} from {low:g} to {high:g}"
     return what + (f" of at least {low:g}" if low is not None else "")

@@ -56,9 +56,11 @@ def check_settings(
 
 def parse_setting(one: Parameter, text: str) -> Any:
     """The value that a text from a query or an option stands for; `check_settings` then judges it."""
+    for value in one.choices:
+        if str(value) == text:
+            return value
     if one.type in ("text", "choice"):
-        chosen = next((value for value in one.choices if str(value) == text), text)
-        return chosen
+        return text
     if one.type == "words":
         return [part.strip() for part in text.split(",") if part.strip()]
     if one.type == "numbers":
@@ -118,7 +120,8 @@ def _annotation(one: Parameter) -> Any:
     limits = Field(ge=one.said.ge, le=one.said.le, description=one.said.help, title=one.said.label)
     described = Field(description=one.said.help, title=one.said.label)
     if one.type == "integer":
-        return Annotated[StrictInt, BeforeValidator(_whole), limits]
+        number = Annotated[StrictInt, BeforeValidator(_whole), limits]
+        return number | Literal[one.choices] if one.choices else number  # type: ignore[valid-type]
     if one.type == "number":
         return Annotated[float, BeforeValidator(_real), limits]
     if one.type == "flag":

@@ -139,7 +139,8 @@ def _text(file: Path, name: str) -> dict[str, Any]:
 
 
 def _words(file: Path, name: str) -> dict[str, Any]:
-    """Lists of any form become one word, or word and group, a line: the ending is not known later."""
+    """Lists of any form become the one in which they are kept: the ending is not known later."""
+    from langscape.declarations.inputs import word_list_bytes
     from langscape.sources import read_word_list
 
     suffix = Path(name).suffix.lower()
@@ -152,10 +153,7 @@ def _words(file: Path, name: str) -> dict[str, Any]:
     finally:
         named.rename(file)
     groups = listed.groups
-    lines = ["word" if groups is None else "word\tgroup"]
-    for row, word in enumerate(listed.words):
-        lines.append(word if groups is None else f"{word}\t{groups[row]}")
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    file.write_bytes(word_list_bytes(listed))
     return {"words": len(listed), "groups": 0 if groups is None else len(set(groups))}
 
 
