@@ -3,185 +3,328 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from langscape.data import View
+from langscape.analyses._maps import FORMATS, save_map_as
+from langscape.analyses._packed_vectors import packed_rows, packed_vectors
+from langscape.analyses._placement import CHUNK, Theta, joined, own_places, place_words, vectors_of
+from langscape.data import Map, Progress, View
+from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.running import each, recipe_of
+from langscape.declarations.settings import (
+    ChosenWords,
+    Cluster,
+    Color,
+    Metric,
+    Perplexity,
+    Quantiles,
+    Seed,
+    VectorFile,
+    Workers,
+)
 from langscape.errors import SettingsError
-from langscape.run import Recipe
-from langscape.studio.asks.ask import Ask, Given, Made, Picture, Wanted
-from langscape.studio.asks.setting import QUANTILES, SEED, Setting
+
+if TYPE_CHECKING:
+    from langscape.sources import Vectors
+
+SCORES = ("local", "global", "ndcg", "trustworthiness")
+"""What every item of a map made from vectors has; items that were inserted have the first two."""
+
+PLACED = ("inserted", "dissimilar", "nearest")
+"""Columns that insertion adds."""
+
+Local = Annotated[
+    bool,
+    Setting(
+        "Local perplexity",
+        "A word considers as many others as are like it, besides the global perplexity.",
+        document="002",
+    ),
+]
+Deviations = Annotated[
+    float,
+    Setting(
+        "Deviations",
+        "With local perplexity: by so many standard deviations a word must stand out to count.",
+        ge=0,
+        le=10,
+        document="002",
+    ),
+]
+AtLeast = Annotated[
+    int,
+    Setting(
+        "At least",
+        "With local perplexity: neighbours kept at least; 1 is the document’s, 10 keeps more neighbours on "
+        "the map.",
+        ge=1,
+        le=1000,
+        document="002",
+    ),
+]
+Start = Annotated[
+    Literal["pca", "random", "mds", "mds-angular", "spectral"],
+    Setting("Start", "Where points are before the first step.", document="002", option="--init"),
+]
+EarlierMap = Annotated[
+    Map | str | Path | None,
+    Input("map", "Earlier map", "A map (.parquet) that lends its places to the words it knows."),
+]
+Dimensions = Annotated[
+    Literal[2, 3, 4], Setting("Dimensions", "A plane, or a space; of 4 axes, a picture shows two.")
+]
+Steps = Annotated[
+    int,
+    Setting("Steps", "Steps of t-SNE, 250 of them exaggerated.", ge=10, le=20_000, document="002"),
+]
+Late = Annotated[
+    float,
+    Setting(
+        "Late exaggeration",
+        "Over the last 250 steps; 1 is none, 12 destroys a map.",
+        ge=1,
+        le=100,
+        document="002",
+    ),
+]
+Restarts = Annotated[int, Setting("Restarts", "Runs from other places; the lowest KL is kept.", ge=1, le=100)]
+Limit = Annotated[int | None, Setting("First words", "Only the first so many words of the file.", ge=3)]
+Landmarks = Annotated[
+    int | None,
+    Setting(
+        "Landmarks",
+        "Map so many words and insert all the others; for files too large to map.",
+        ge=10,
+        document="002",
+    ),
+]
+HowMany = Annotated[int, Setting("Landmarks", "How many words carry the map.", ge=10, document="002")]
+Sample = Annotated[
+    Literal["frequency", "random", "kmeans"],
+    Setting(
+        "Which landmarks",
+        "Which words carry the map.",
+        labels={"frequency": "most frequent", "kmeans": "spread (k-means)"},
+    ),
+]
+LandmarkTheta = Annotated[
+    float,
+    Setting(
+        "θ",
+        "With landmarks: what the least similar of ten neighbours weighs, the most similar being 1.",
+        ge=1e-6,
+        le=0.99,
+        document="002",
+    ),
+]
+InsertedWords = Annotated[
+    list[str] | None, Setting("Inserted", "Words placed on the finished map.", document="002")
+]
+OwnVectors = Annotated[
+    dict[str, list[float]] | None,
+    Setting("Own vectors", "Vectors of your own placed on it.", document="002"),
+]
 
 
-def packed(inputs: Mapping[str, Given]) -> Recipe:
-    """The vectors in a file of which any row can be read alone: the map and later insertions share it."""
-    return Recipe("vectors.pack", {}, {"vectors": inputs["vectors"].source})
-
-
-def _recipe(settings: Mapping[str, Any], inputs: Mapping[str, Given], store: Any = None) -> Recipe:
-    steps = settings["steps"]
-    taken: dict[str, Any] = {name: value for name, value in settings.items() if name != "steps"}
-    taken["schedule"] = {"steps": steps, "early_steps": min(250, steps // 2)}
-    sources: dict[str, Any] = {"vectors": packed(inputs)}
-    if "list" in inputs:
-        sources["list"] = inputs["list"].source
-    if settings["landmarks"] is None:
-        return Recipe("words.map", taken, sources)
-    if "list" in inputs or settings["limit"] is not None:
-        raise SettingsError("landmarks map a whole file; leave out the list and the limit")
-    base = Recipe("words.map", taken, sources)
-    usual = Recipe("words.usual", {}, {"map": base})
-    return Recipe("words.rest", {}, {"map": base, "vectors": sources["vectors"], "usual": usual})
-
-
-def _called(settings: Mapping[str, Any], inputs: Mapping[str, Given]) -> str:
-    if "list" in inputs:
-        return f"Words of {inputs['list'].name}"
-    return f"Words of {inputs['vectors'].name}"
-
-
-def _map(made: Made, asked: Mapping[str, Any]) -> View:
+@picture("scatter", name="map")
+def word_map(
+    found: Map,
+    context: Any,
+    *,
+    insert: InsertedWords = None,
+    vectors: OwnVectors = None,
+    color: Color = None,
+    quantiles: Quantiles = None,
+) -> View:
+    """The map, with words and vectors of the reader's own on it."""
     from langscape.views import scatter
 
-    shown = made.result
-    if asked["insert"] or asked["vectors"]:
-        from langscape.studio.insertion import grown
+    if insert or vectors:
+        from langscape.analyses._typed_words import grown
 
-        shown = grown(made, asked["insert"] or (), asked["vectors"] or {})
-    return scatter(shown, color=asked["color"], title=made.title, quantiles=asked["quantiles"])
+        found = grown(found, context, insert or (), vectors or {})
+    return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-ASK = Ask(
-    "words",
-    "Map of words",
-    "words",
-    (
-        Wanted(
-            "vectors",
-            "vectors",
-            "Vectors",
-            "Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.",
-            default="sample-words",
-        ),
-        Wanted(
-            "list",
-            "words",
-            "List",
-            "Only the words of this list; a group column gives the colours.",
-            required=False,
-        ),
-    ),
-    (
-        Setting(
-            "perplexity",
-            "Perplexity",
-            "number",
-            30.0,
-            "About how many neighbours of a word count.",
-            "002",
-            low=1,
-            high=1000,
-        ),
-        Setting(
-            "local",
-            "Local perplexity",
-            "flag",
-            True,
-            "A word considers as many others as are like it, besides the global perplexity.",
-            "002",
-        ),
-        Setting(
-            "k",
-            "Deviations",
-            "number",
-            3.0,
-            "With local perplexity: by so many standard deviations a word must stand out to count.",
-            "002",
-            low=0,
-            high=10,
-        ),
-        Setting(
-            "at_least",
-            "At least",
-            "integer",
-            10,
-            "With local perplexity: neighbours kept at least; 1 is the document’s, 10 keeps more "
-            "neighbours on the map.",
-            "002",
-            low=1,
-            high=1000,
-        ),
-        Setting(
-            "metric",
-            "Distance",
-            "choice",
-            "euclidean",
-            "How far two vectors are apart.",
-            choices=(("euclidean", "Euclidean"), ("cosine", "cosine")),
-        ),
-        Setting(
-            "initial",
-            "Start",
-            "choice",
-            "pca",
-            "Where points are before the first step.",
-            "002",
-            choices=tuple((name, name) for name in ("pca", "random", "mds", "mds-angular", "spectral")),
-        ),
-        Setting("dims", "Dimensions", "choice", 2, "A plane, or a space.", choices=((2, "2"), (3, "3"))),
-        Setting(
-            "steps",
-            "Steps",
-            "integer",
-            1000,
-            "Steps of t-SNE, a quarter of them exaggerated.",
-            "002",
-            low=10,
-            high=20_000,
-        ),
-        Setting(
-            "restarts",
-            "Restarts",
-            "integer",
-            1,
-            "Runs from other places; the lowest KL is kept.",
-            low=1,
-            high=100,
-        ),
-        Setting("limit", "First words", "integer", None, "Only the first so many words of the file.", low=3),
-        Setting(
-            "landmarks",
-            "Landmarks",
-            "integer",
-            None,
-            "Map so many words and insert all the others; for files too large to map.",
-            "002",
-            low=10,
-        ),
-        Setting(
-            "sample",
-            "Which landmarks",
-            "choice",
-            "frequency",
-            "Which words carry the map.",
-            choices=(("frequency", "most frequent"), ("random", "random"), ("kmeans", "spread (k-means)")),
-        ),
-        SEED,
-    ),
-    (
-        Picture(
-            "map",
-            "scatter",
-            _map,
-            (
-                Setting("insert", "Inserted", "words", None, "Words placed on the finished map.", "002"),
-                Setting(
-                    "vectors", "Own vectors", "vectors", None, "Vectors of your own placed on it.", "002"
-                ),
-                Setting("color", "Colour", "text", None, "The column that gives the colour."),
-                QUANTILES,
-            ),
-        ),
-    ),
-    _recipe,
-    _called,
+@analysis(version=1, name="words.landmarks", hidden=True)
+def landmark_map(
+    vectors: VectorFile,
+    *,
+    landmarks: HowMany,
+    sample: Sample = "frequency",
+    perplexity: Perplexity = 30.0,
+    local: Local = False,
+    k: Deviations = 3.0,
+    at_least: AtLeast = 10,
+    metric: Metric = "euclidean",
+    initial: Start = "pca",
+    initial_map: EarlierMap = None,
+    dims: Dimensions = 2,
+    steps: Steps = 1000,
+    late: Late = 1.0,
+    restarts: Restarts = 1,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Map:
+    """The map of some of the words of packed vectors, which is to carry all the others."""
+    from langscape.analyses._landmarks import landmarks as chosen
+
+    words = chosen(Path(vectors), landmarks, sample, seed, progress=progress)  # type: ignore[arg-type]
+    start = initial_map if isinstance(initial_map, Map) else initial
+    near = (perplexity, local, k, at_least, metric)
+    return _mapped(words, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
+
+
+def schedule_of(steps: int, late: float = 1.0) -> Any:
+    """A quarter of a short run, and 250 steps of a long one, are exaggerated."""
+    from langscape.engine import Schedule
+
+    told: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
+    if late != 1.0:
+        told |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
+    return Schedule(**told)
+
+
+def _mapped(
+    vectors: Vectors,
+    near: tuple[float, bool, float, int, Any],
+    initial: Any,
+    dims: int,
+    schedule: Any,
+    restarts: int,
+    seed: int,
+    progress: Progress | None,
+) -> Map:
+    from langscape import affinity
+    from langscape.engine import embed
+
+    perplexity, local, k, at_least, metric = near
+    known: dict[str, Any] = {"items": vectors.items(), "seed": seed}
+    if local:
+        P = affinity.local(vectors.matrix, perplexity, k, at_least, **known)
+    else:
+        P = affinity.points(vectors.matrix, perplexity, metric, **known)
+    made = embed(P, dims, initial, schedule, restarts, seed=seed, progress=progress)
+    return made.but(notes=(*vectors.notes, *made.notes))
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"Words of {names.get('words') or names.get('vectors', '5,000 common English words')}"
+
+
+def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    landmarks = settings["landmarks"]
+    if shown.get("color") is not None:
+        _check_color(shown["color"], settings, inputs)
+    if landmarks is None:
+        return
+    if inputs.get("words") is not None or settings["limit"] is not None:
+        raise SettingsError("landmarks map a whole file; leave out the list of words and the limit")
+    if settings["dims"] != 2:
+        raise SettingsError(f"dims is {settings['dims']}; with landmarks the map has 2, leave it out")
+
+
+def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+    """Refuse a colour that the map will not have."""
+    from langscape.sources import read_word_list
+
+    known: list[str] = list(SCORES)
+    if settings["landmarks"] is not None:
+        known = [*PLACED, *SCORES[:2]]
+    else:
+        listed = inputs.get("words")
+        if settings["local"]:
+            known.insert(0, "score")
+        if isinstance(listed, Path) and read_word_list(listed).groups is not None:
+            known.insert(0, "group")
+    if color not in known:
+        raise SettingsError(f"--color {color} is not known; use {', '.join(known[:-1])} or {known[-1]}")
+
+
+@analysis(
+    version=2,
+    title="Map of words",
+    room="words",
+    pictures=(word_map,),
+    uses=(packed_vectors, landmark_map, place_words),
+    describe=_title,
+    check=_check,
+    save=save_map_as,
+    formats=FORMATS,
+    example={"vectors": "sample-words", "words": "sample-groups", "perplexity": 25.0},
 )
+def words(
+    vectors: VectorFile = None,  # type: ignore[assignment]  5,000 common words
+    words: ChosenWords = None,
+    *,
+    perplexity: Perplexity = 30.0,
+    local: Local = False,
+    k: Deviations = 3.0,
+    at_least: AtLeast = 10,
+    metric: Metric = "euclidean",
+    initial: Start = "pca",
+    initial_map: EarlierMap = None,
+    dims: Dimensions = 2,
+    steps: Steps = 1000,
+    late: Late = 1.0,
+    restarts: Restarts = 1,
+    limit: Limit = None,
+    landmarks: Landmarks = None,
+    sample: Sample = "frequency",
+    theta: LandmarkTheta = 0.3,
+    seed: Seed = 0,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    progress: Progress | None = None,
+) -> Map:
+    """Map word vectors: what is similar lies together, with scores of how far to trust it.
+
+    All words of the file are mapped, the first `limit`, or those of a list. Of a file too large for that,
+    `landmarks` are, and every other word is placed among them: the vectors are then left out of the result.
+
+    >>> found = words(words=["tea", "coffee", "milk", "oslo", "paris", "rome"], perplexity=2, steps=250)
+    >>> found.labels[:3], len(found)
+    (('tea', 'coffee', 'milk'), 6)
+    """
+    how: dict[str, Any] = {
+        "perplexity": perplexity, "local": local, "k": k, "at_least": at_least, "metric": metric,
+        "initial": initial, "initial_map": initial_map, "dims": dims, "steps": steps, "late": late,
+        "restarts": restarts, "seed": seed,
+    }  # fmt: skip
+    if landmarks is not None:
+        return _with_all_others(vectors, landmarks, sample, theta, how, (workers, cluster), progress)
+    from langscape.sources import read_vectors
+
+    read = read_vectors(vectors, words, limit, progress=progress)  # type: ignore[arg-type]
+    start = initial_map if isinstance(initial_map, Map) else initial
+    near = (perplexity, local, k, at_least, metric)
+    return _mapped(read, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
+
+
+def _with_all_others(
+    vectors: Any,
+    landmarks: int,
+    sample: Any,
+    theta: Theta,
+    how: dict[str, Any],
+    where: tuple[int | None, str | None],
+    progress: Progress | None,
+) -> Map:
+    """The landmarks' map with every other word placed on it; stopped half-way, it goes on where it stood."""
+    from langscape.engine.insert import least_similar
+
+    packed = packed_vectors(vectors, progress=progress)
+    named = recipe_of(packed_vectors, vectors=vectors)
+    carrying = {"vectors": named, "landmarks": landmarks, "sample": sample, **how}
+    base = landmark_map(**carrying, progress=progress)
+    task = {
+        "map": recipe_of(landmark_map, **carrying),
+        "vectors": named,
+        "threshold": least_similar(vectors_of(base)),
+        "theta": theta,
+    }
+    tasks = [{**task, "first": first, "count": CHUNK} for first in range(0, packed_rows(packed), CHUNK)]
+    title, (workers, cluster) = "insert words", where
+    parts = each(place_words, tasks, title=title, workers=workers, cluster=cluster, progress=progress)
+    return joined([own_places(base), *parts], base, packed)

@@ -10,6 +10,7 @@ from langscape.cli import (
     experiments,
     flow,
     gaussians,
+    measure,
     models,
     qk,
     store,
@@ -18,7 +19,6 @@ from langscape.cli import (
     train_lstm,
     upkeep,
     view,
-    words,
 )
 from langscape.faces.command import add_commands
 
@@ -50,7 +50,7 @@ def _options(
 for part in (
     studio,
     demo,
-    words,
+    measure,
     view,
     experiments,
     qk,
