@@ -1,8 +1,8 @@
 """Nouns ↔ arrays and JSON: the one way in which a result is put into a file and comes back equal.
 
 Any frozen dataclass marked with `@noun` is written field by field: arrays as tensors, everything else as one
-JSON text that lies among them. Only marked classes are ever made again, by their own name; nothing is pickled.
-A class whose fields change their meaning raises its `codec_version`: what was written before is then
+JSON text that lies among them. Only marked classes are ever made again, by their own name; nothing is
+pickled. A class whose fields change their meaning raises its `codec_version`: what was written before is then
 not read but computed again.
 """
 
@@ -76,7 +76,16 @@ def read_noun(path: Path) -> Any:
             return _Reader(lambda name: file.get_tensor(name), names).decode(written["tree"])
     except FileError:
         raise
-    except (SafetensorError, ValueError, TypeError, KeyError, RecursionError, DataError) as error:
+    except (
+        SafetensorError,
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        DataError,
+    ) as error:
         raise FileError(f"{path.name} is damaged ({type(error).__name__}: {str(error)[:120]})") from None
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from langscape.analyses._maps import FORMATS, save_map_as
+from langscape.analyses._maps import FORMATS, SCORES, check_color, save_map_as
 from langscape.analyses._packed_vectors import packed_rows, packed_vectors
 from langscape.analyses._placement import CHUNK, Theta, joined, own_places, place_words, vectors_of
 from langscape.data import Map, Progress, View
 from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.inputs import word_list
 from langscape.declarations.running import each, recipe_of
 from langscape.declarations.settings import (
     ChosenWords,
@@ -27,9 +28,6 @@ from langscape.errors import SettingsError
 
 if TYPE_CHECKING:
     from langscape.sources import Vectors
-
-SCORES = ("local", "global", "ndcg", "trustworthiness")
-"""What every item of a map made from vectors has; items that were inserted have the first two."""
 
 PLACED = ("inserted", "dissimilar", "nearest")
 """Columns that insertion adds."""
@@ -227,19 +225,11 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
 
 def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
     """Refuse a colour that the map will not have."""
-    from langscape.sources import read_word_list
-
-    known: list[str] = list(SCORES)
     if settings["landmarks"] is not None:
-        known = [*PLACED, *SCORES[:2]]
-    else:
-        listed = inputs.get("words")
-        if settings["local"]:
-            known.insert(0, "score")
-        if isinstance(listed, Path) and read_word_list(listed).groups is not None:
-            known.insert(0, "group")
-    if color not in known:
-        raise SettingsError(f"--color {color} is not known; use {', '.join(known[:-1])} or {known[-1]}")
+        return check_color(color, *PLACED, *SCORES[:2])
+    listed = word_list(inputs["words"]) if inputs.get("words") is not None else None
+    groups = ["group"] if listed is not None and listed.groups is not None else []
+    return check_color(color, *groups, *(["score"] if settings["local"] else []), *SCORES)
 
 
 @analysis(

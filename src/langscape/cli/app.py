@@ -20,7 +20,7 @@ from langscape.cli import (
     upkeep,
     view,
 )
-from langscape.faces.command import add_commands
+from langscape.cli.commands import add_commands
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",

@@ -148,7 +148,7 @@ class Later:
 class Picture:
     """A view of a result: a function of the result and its own annotated parameters.
 
-    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays that are made on demand.
+    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays made on demand.
     """
 
     name: str
@@ -312,9 +312,8 @@ def load() -> None:
 @functools.cache
 def modules() -> tuple[str, ...]:
     """The names of the modules in `langscape.analyses`; a public one has one analysis of its own name."""
-    import langscape.analyses
-
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(langscape.analyses.__path__)))
+    package = importlib.import_module("langscape.analyses")
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__)))
 
 
 def declaration_of(function: Callable[..., Any]) -> Analysis:

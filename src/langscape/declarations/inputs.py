@@ -7,7 +7,6 @@ upload is one input with one digest.
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +82,7 @@ def _is_decoder(model: Any) -> bool:
     """A decoder is shown sentences that repeat, where its induction heads have something to do."""
     if not isinstance(model, str):
         return getattr(model, "kind", "") == "decoder"
-    from langscape.models.lstm_file import is_lstm
+    from langscape.models.config import is_lstm
     from langscape.models.model import kind_of
     from langscape.models.open import config_of, folder_of
 
@@ -94,12 +93,23 @@ def _is_decoder(model: Any) -> bool:
 def _text_source(given: Any, store: Store) -> str:
     from langscape.sources.textfile import read_text
 
+    if isinstance(given, str) and len(given) < 200 and "\n" not in given and _is_file(given):
+        raise SettingsError(
+            f"the text {given!r} is the name of a file; give pathlib.Path({given!r}) to read it"
+        )
     text = read_text(given) if isinstance(given, Path) else given
     if not isinstance(text, str):
         raise SettingsError(f"the text is a {type(given).__name__}; give a str, or a Path to a text file")
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     return store.keep(text.encode("utf-8", "replace"))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _open_text(path: Path) -> str:
@@ -110,6 +120,11 @@ def _open_text(path: Path) -> str:
 
 def _words_source(given: Any, store: Store) -> str:
     return store.keep(word_list_bytes(_word_list(given)))
+
+
+def word_list(given: Any) -> WordList | None:
+    """The list that was given, as a file, a list or a `WordList`; None where none was."""
+    return None if given is None else _word_list(given)
 
 
 def _word_list(given: Any) -> WordList:
@@ -125,28 +140,19 @@ def _word_list(given: Any) -> WordList:
 
 
 def word_list_bytes(listed: WordList) -> bytes:
-    """A list in the one form in which it is kept: CSV with a first line that names the columns."""
-    import csv
+    """A list in the one form in which it is kept, whatever file or object it came from."""
+    from langscape.sources.wordlist import write_word_list
 
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["word"] if listed.groups is None else ["word", "group"])
-    for row, word in enumerate(listed.words):
-        lines.writerow([word] if listed.groups is None else [word, listed.groups[row]])
-    return text.getvalue().encode("utf-8", "replace")
+    with tempfile.TemporaryDirectory(prefix="langscape-") as folder:
+        path = Path(folder) / "list.txt"
+        write_word_list(path, listed)
+        return path.read_bytes()
 
 
 def _open_words(path: Path) -> WordList:
-    import csv
+    from langscape.sources.wordlist import read_word_list
 
-    from langscape.sources.wordlist import WordList
-
-    text = path.read_text(encoding="utf-8")
-    # lists that were given to an earlier studio have tabs
-    tabs = "\t" in text.partition("\n")[0]
-    head, *rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",")
-    groups = [row[1] for row in rows] if len(head) > 1 else None
-    return WordList([row[0] if row else "" for row in rows], groups)
+    return read_word_list(path, ending=".txt")
 
 
 def _path_source(given: Any, store: Store) -> str | None:

@@ -1,4 +1,4 @@
-"""One road: a question, from whatever face, becomes a recipe, and the recipe's result comes from the store."""
+"""One road: a question, from whatever face, becomes a recipe, and its result comes from the store."""
 
 from __future__ import annotations
 

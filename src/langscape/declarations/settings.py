@@ -73,7 +73,7 @@ Restarts = Annotated[
     int,
     Setting(
         "Restarts",
-        "Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document takes 100.",
+        "Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.",
         ge=1,
         le=500,
         document="000",

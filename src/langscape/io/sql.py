@@ -60,6 +60,13 @@ def table_of(path: Path, reader: str, *, memory: int = MEMORY) -> Iterator[tuple
         connection.close()
 
 
+def warm() -> None:
+    """Load DuckDB now, so that the first table does not wait for it."""
+    import duckdb
+
+    duckdb.connect().close()
+
+
 def _refuse_nul(text: str) -> None:
     if "\0" in text:
         raise FileError(f"the name {text[:40]!r} holds a zero byte, which SQL cannot; rename the column")

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from langscape.errors import FileError, SettingsError
+from langscape.regular_file import check_regular, open_regular
 
 Input: TypeAlias = "str | Recipe"
 """A path, `sha256:…` of bytes kept in the store, or the recipe whose result is wanted."""
@@ -140,7 +141,8 @@ def plain(value: Any, name: str) -> Any:
 def hash_file(path: Path) -> str:
     """The sha256 of a file's bytes, 64 hex digits."""
     try:
-        with path.open("rb") as file:
+        missing = f"input {path} cannot be read (No such file or directory); check the path"
+        with open_regular(path, missing=missing) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FileError(f"input {path} cannot be read ({error.strerror}); check the path") from None
@@ -182,6 +184,7 @@ def _input_digest(value: Input | Path, of_file: Callable[[Path], str]) -> Any:
 
 def _files(path: Path) -> list[Path]:
     if not stat.S_ISDIR(_stat(path).st_mode):
+        check_regular(path)
         return [path]
     return sorted(p for p in path.rglob("*") if p.is_file())
 

@@ -11,7 +11,8 @@ from langscape import __version__
 from langscape.analyses._typed_words import MOST, insertion_parameters
 from langscape.studio.asks import ASKS
 from langscape.studio.asks.declared import setting_of
-from langscape.studio.inputs import TEXT, limits
+from langscape.studio.inputs import limits
+from langscape.studio.looking import TEXT
 
 
 def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:

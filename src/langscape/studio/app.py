@@ -60,6 +60,7 @@ def studio(
         events.open()
         jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
         parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
+        parts["inputs"].get_ready()
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
         if examples:
             threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
@@ -67,6 +68,7 @@ def studio(
             yield
         finally:
             events.close()
+            await run_in_threadpool(parts["inputs"].close)
             await run_in_threadpool(jobs.close)
 
     app = FastAPI(

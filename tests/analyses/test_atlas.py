@@ -7,11 +7,13 @@ import pytest
 from tests.commands import at_home_in, run
 
 from langscape import affinity
+from langscape.analyses._captures import captured as captured_text
+from langscape.analyses._captures import induction_probe
+from langscape.analyses.atlas import embed_restarts, make_atlas
+from langscape.codec import differences, read_noun, write_noun
 from langscape.data import Capture
 from langscape.engine import Schedule, embed_many
 from langscape.errors import LangscapeError, SettingsError
-from langscape.run.atlas import embed_restarts, make_atlas, pack_atlas, unpack_atlas
-from langscape.run.heads import captured_attention, induction_probe, opened
 
 AXES = ("layer", "head", "query", "key")
 SHORT = Schedule(steps=120, early_steps=30)
@@ -52,15 +54,12 @@ def test_an_atlas_has_a_map_a_score_and_a_place_for_every_head():
     }
 
 
-def test_an_atlas_comes_back_from_the_store_as_it_was():
+def test_an_atlas_comes_back_from_the_store_as_it_was(tmp_path):
     made = make_atlas(captured(layers=3, heads=2), restarts=2, schedule=SHORT, special="keep")
-    back = unpack_atlas(pack_atlas(made))
-    for key, one in made.maps.items():
-        assert np.array_equal(back.maps[key].xy, one.xy)
-        assert back.maps[key].items.columns["position"].tolist() == one.items.columns["position"].tolist()
-    for name, values in made.scores.columns.items():
-        assert back.scores.columns[name].tolist() == values.tolist()
-    assert np.array_equal(back.head_map.xy, made.head_map.xy)
+    write_noun(made, tmp_path / "atlas.safetensors")
+    back = read_noun(tmp_path / "atlas.safetensors")
+    assert differences(made, back) == []
+    assert len(back.maps[2, 1].history)
     assert np.array_equal(back.view().arrays["attention_2_1"], made.view().arrays["attention_2_1"])
 
 
@@ -141,9 +140,8 @@ def test_the_command_ranks_heads_and_writes_a_figure_and_a_table(folder):
     ("words", "said"),
     [
         (("--text", "none.txt"), "none.txt"),
-        (("--text", "long.txt"), "takes 160 at once"),
-        (("--text", "text.txt", "--layers", "x"), "--layers x is not understood"),
-        (("--text", "text.txt", "--special", "some"), "--special some"),
+        (("--text", "long.txt", "--no-cut"), "takes 160 at once"),
+        (("--text", "text.txt", "--layers", "x"), "--layers is 'x'; expected whole numbers"),
         (("--text", "text.txt", "-o", "heads.docx"), "heads.docx"),
         (("--text", "text.txt", "--steps", "100", "--sort", "beauty"), "beauty"),
     ],
@@ -153,22 +151,24 @@ def test_what_cannot_be_done_is_said(words, said):
         run("atlas", "tiny", *words)
 
 
-def test_a_long_text_is_cut_on_request_and_the_note_says_so(folder):
-    model = opened(str(folder / "tiny"), "")
-    capture = captured_attention(model, (folder / "long.txt").read_text(), cut=True)
+def test_a_long_text_is_cut_and_the_note_says_so(folder):
+    from langscape.models import open_model
+
+    model = open_model(str(folder / "tiny"))
+    capture = captured_text(model, (folder / "long.txt").read_text(), ("attention",), cut=True)
     assert len(capture.tokens) == 160
     assert "windows" in capture.notes[0]
 
 
 @pytest.mark.slow
 def test_the_atlas_of_smollm2_names_its_known_heads():
+    from langscape.analyses.atlas import _keys, _scores
     from langscape.models import get_model, open_model
-    from langscape.run.atlas import _keys, _scores
     from langscape.sources import samples
 
     get_model("decoder")
     model = open_model("decoder", device="cpu")
-    capture = captured_attention(model, samples.text("orchard"))
+    capture = captured_text(model, samples.text("orchard"), ("attention",))
     keys = _keys(capture, "attention")
     tags = dict(zip(keys, _scores(capture, "attention", keys, induction_probe(model))["tags"], strict=True))
     assert all("induction" in tags[head] for head in ((18, 6), (17, 4)))

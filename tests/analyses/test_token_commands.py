@@ -73,7 +73,7 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
     run(*words, "--layer", "1", "-o", "texts.parquet", "-o", "texts.svg")
     made = read_map(folder / "texts.parquet")
     assert made.items.columns["group"][0] == "3 letters"
-    assert "first token, layer 1 of tiny" in (folder / "texts.svg").read_text()
+    assert "list.csv by layer 1 of tiny" in (folder / "texts.svg").read_text()
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,15 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
             ("gaussians", "./tiny", "--corpus", "text.txt", "--word", "cat", "--layer", "7"),
             "hidden layer 7 is not there",
         ),
-        (("head", "./tiny", "--layer", "0", "--head", "0", "--show", "both"), "--show both"),
         (
             ("head", "./tiny", "-t", "text.txt", "--layer", "0", "--head", "0", "--side", "decoder"),
             "one side",
         ),
-        (("hidden", "./tiny", "--side", "left"), "--side left"),
         (("max-attention", "./tiny", "-o", "most.parquet"), "most.parquet"),
-        (("max-attention", "./tiny", "-t", "text.txt", "--show", "sum"), "--show sum"),
         (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
         (
             ("texts", "./tiny", "--words", "text.txt", "--color", "group"),
-            "--color group is not known; use loc",
+            "color 'group' is not known; use loc",
         ),
     ],
 )

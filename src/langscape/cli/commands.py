@@ -140,7 +140,7 @@ def _notes(result: Any) -> list[str]:
     if isinstance(found, Map):
         more = [note for note in getattr(result, "notes", ()) if note not in found.notes]
         return [*summary(found), *more]
-    return list(dict.fromkeys(getattr(result, "notes", ())))
+    return list(dict.fromkeys(getattr(result, "all_notes", getattr(result, "notes", ()))))
 
 
 def _write(declared: Analysis, result: Any, path: Path, title: str, how: dict[str, Any]) -> list[Path]:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
+from langscape.analyses._captures import captured
+from langscape.analyses._token_maps import map_hidden, map_texts
+from langscape.analyses.atlas import make_atlas
+from langscape.analyses.head import map_head
 from langscape.engine import Schedule
 from langscape.errors import DataError
 from langscape.models import capture, wrap_model
-from langscape.run.atlas import make_atlas, pack_atlas, unpack_atlas
-from langscape.run.heads import captured
 from langscape.run.runs import HIDDEN, layer_problems
-from langscape.run.token_maps import map_head, map_hidden, map_texts
 
 SOURCE = "the red lamp hung over the north door of stone"
 TARGET = "green boat over water , south of the lamp"
@@ -30,7 +31,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
         first = next(iter(made.maps.values()))
         assert list(first.items.columns["text"]) == expected
         assert len(made.maps) == len(made.scores) == np.prod(seen[f"{side}_attention"].shape[:2])
-        view = unpack_atlas(pack_atlas(made)).view(side)
+        view = made.view(side)
         assert view.properties["title"] == side
         by_state = map_hidden(seen, perplexity=3, of=f"{side}_hidden", restarts=1, steps=60)
         assert list(by_state.items.columns["text"]) == expected
@@ -55,7 +56,7 @@ def test_a_decoder_has_an_atlas_hidden_states_and_texts(name: str) -> None:
     made = make_atlas(seen, restarts=1, schedule=SHORT)
     assert len(made.maps) == np.prod(seen["attention"].shape[:2])
     assert "steps" in made.scores.columns
-    assert unpack_atlas(pack_atlas(made)).view().arrays["xy"].shape[0] == len(made.maps)
+    assert made.view().arrays["xy"].shape[0] == len(made.maps)
     assert map_hidden(seen, perplexity=3, restarts=1, steps=60).settings["layer"] == len(seen["hidden"]) - 1
     problems = layer_problems(seen, ALL)
     assert {layer for layer, head in problems if head == HIDDEN} == set(range(len(seen["hidden"])))
