@@ -7,6 +7,3 @@ from langscape.run import (  # noqa: F401  register their steps
     flow,
     query_key_steps,
 )
-from langscape.run.registry import step
-
-__all__ = ["step"]
