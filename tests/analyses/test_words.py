@@ -212,6 +212,8 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
     from tests.commands import at_home_in, run
 
     import langscape
+    from langscape.declarations.inputs import word_list_bytes
+    from langscape.sources.wordlist import WordList
     from langscape.studio.asks import ASKS
     from langscape.studio.asks.ask import Given
 
@@ -225,7 +227,7 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
     ask = ASKS["words"]
     given = {
         "vectors": Given("in-1", "vectors", "words.bin", store.keep(vectors.read_bytes())),
-        "words": Given("in-2", "words", "list.txt", store.keep("\n".join(chosen).encode() + b"\n")),
+        "words": Given("in-2", "words", "list.txt", store.keep(word_list_bytes(WordList(chosen)))),
     }
     recipe = ask.recipe(ask.read({"perplexity": 5, "steps": 60}), given, store)
     np.testing.assert_array_equal(store.get(recipe).xy, made.xy)

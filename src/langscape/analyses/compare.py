@@ -214,6 +214,18 @@ def _sides(settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[tuple
     return [tuple(mine), tuple(a if b is None else b for a, b in zip(mine, theirs, strict=True))]
 
 
+_READING = ("text", "other_text", "model", "other_model", "layer", "other_layer", "special", "restarts",
+            "steps", "cut")  # fmt: skip
+_WORDS = ("vectors", "other_vectors", "words")
+
+
+def _ignored(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What has no say in this comparison."""
+    if settings["what"] == "words":
+        return (*_READING, "head", "other_head")
+    return (*_WORDS, "perplexity") if settings["what"] == "head" else (*_WORDS, "head", "other_head")
+
+
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     if settings["what"] == "words" and inputs.get("other_vectors") is None:
         raise SettingsError("two files of vectors are compared; give the other one")
@@ -282,6 +294,7 @@ OtherVectors = Annotated[
     uses=(head_analysis, hidden_analysis, words_analysis),
     describe=_title,
     check=_check,
+    ignores=_ignored,
     lines=lines,
     notes=_notes,
     save=save,

@@ -17,7 +17,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -191,6 +191,7 @@ class Analysis:
     uses: tuple[Callable[..., Any], ...]
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None
     check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None
     lines: Callable[..., Sequence[str]] | None
     notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None
     save: Callable[..., Any] | None
@@ -240,6 +241,7 @@ def analysis(
     uses: Sequence[Callable[..., Any]] = (),
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = None,
     check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None = None,
     lines: Callable[..., Sequence[str]] | None = None,
     notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None,
     save: Callable[..., Any] | None = None,
@@ -255,6 +257,7 @@ def analysis(
     describe  (settings, names of inputs) → what one run is called
     check     (settings, inputs, settings of what is shown) → refuses what does not go together, before
               anything is computed; the last is empty but at the command line
+    ignores   (settings) → the settings and inputs that mean nothing under these: no part of the question
     lines     (result, *, settings…) → what the command prints
     notes     (result, inputs) → what the command says beside it, where that is more than a map's summary
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
@@ -271,8 +274,8 @@ def analysis(
             )
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
-            tuple(pictures), tuple(uses), describe, check, lines, notes, save, tuple(formats), folder,
-            example, hidden,
+            tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
+            folder, example, hidden,
         )  # fmt: skip
         _ANALYSES[called] = declared
 

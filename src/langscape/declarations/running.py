@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -85,22 +85,30 @@ def name_call(
     )
     if live:
         return None
+    ignored = declared.ignores(settings) if declared.ignores is not None else ()
+    settings = {name: None if name in ignored else value for name, value in settings.items()}
     for one in declared.signature.settings:
         if one.said.names == "model" and settings[one.name] is not None:
             settings[one.name] = absolute_model(settings[one.name])
     check_numbers(declared, settings)
     if declared.check is not None:
         declared.check(settings, {name: given.get(name) for name in names}, {})
-    sources = input_sources(declared, settings, given, store)
+    sources = input_sources(declared, settings, given, store, ignored)
     return None if sources is None else Recipe(declared.name, settings, sources)
 
 
 def input_sources(
-    declared: Analysis, settings: Mapping[str, Any], given: Mapping[str, Any], store: Store
+    declared: Analysis,
+    settings: Mapping[str, Any],
+    given: Mapping[str, Any],
+    store: Store,
+    ignored: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """The inputs of a recipe by name, samples where nothing was given; None where one has no name."""
     sources: dict[str, Any] = {}
     for one in declared.signature.inputs:
+        if one.name in ignored:
+            continue
         value = given.get(one.name)
         if value is None or (one.said.many and isinstance(value, Sequence) and not len(value)):
             if one.said.sample is None:

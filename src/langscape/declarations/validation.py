@@ -98,13 +98,13 @@ def shown(value: Any) -> str:
 @functools.lru_cache(maxsize=256)
 def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseModel]:
     """The pydantic model of these parameters: frozen, unknown names refused."""
-    from pydantic import ConfigDict, create_model
+    from pydantic import ConfigDict, Field, create_model
 
-    fields: Any = {
-        one.name: (_annotation(one) if one.required or one.default is not None else _annotation(one) | None,
-                   ... if one.required else one.default)
-        for one in parameters
-    }  # fmt: skip
+    fields: Any = {}
+    for one in parameters:
+        value = _annotation(one) if one.required or one.default is not None else _annotation(one) | None
+        said = Field(title=one.said.label, description=one.said.help)
+        fields[one.name] = (Annotated[value, said], ... if one.required else one.default)
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=False)
     return create_model(f"{name.title().replace('.', '')}Settings", __config__=config, **fields)
 
