@@ -130,9 +130,10 @@ def gaussian_file() -> bytes:
 @cache
 def arrays_file() -> bytes:
     """Arrays of the store: a capture, as `pack_capture` puts it."""
+    from langscape.run.captures import pack_capture
+
     from langscape.data import Capture
     from langscape.run import results
-    from langscape.run.captures import pack_capture
 
     arrays = {"attention": np.full((2, 2, 4, 4), 0.25, np.float32), "hidden": numbers(12, 3).reshape(3, 4, 3)}
     axes = {"attention": ("layer", "head", "query", "key"), "hidden": ("layer", "token", "dim")}

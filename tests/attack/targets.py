@@ -248,8 +248,9 @@ def _size(folder: Path, rng: random.Random) -> Any:
 
 
 def _capture(path: Path, rng: random.Random) -> Any:
-    from langscape.run import results
     from langscape.run.captures import unpack_capture
+
+    from langscape.run import results
 
     return unpack_capture(results.read("arrays", path))
 

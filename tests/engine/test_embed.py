@@ -215,7 +215,8 @@ def test_control_c_stops_and_hands_over_what_stood():
 
 BITS = """
 import hashlib, numpy as np, os
-from langscape import affinity, embed, embed_many, insert, Schedule
+from langscape import affinity, embed, embed_many, Schedule
+from langscape.engine import insert
 r = np.random.default_rng(0)
 wide = lambda n, d: r.normal(size=(n, d)) * r.lognormal(sigma=3, size=(n, 1))
 s = Schedule(steps=60, early_steps=20)

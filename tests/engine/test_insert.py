@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from langscape import Schedule, affinity, embed, insert
+from langscape import Schedule, affinity, embed
 from langscape.data import Items
+from langscape.engine import insert
 from langscape.engine.weighting import base_for, power_for
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import reference

@@ -12,8 +12,8 @@ import pytest
 from map_settings import SHORT
 from PIL import Image
 
-from langscape import affinity, embed, insert, read_vectors
-from langscape.engine import Schedule
+from langscape import affinity, embed, read_vectors
+from langscape.engine import Schedule, insert
 from langscape.sources import samples
 from langscape.studio.asks import ASKS
 from langscape.views.page import STATIC

@@ -10,6 +10,7 @@ from langscape.cli import (
     experiments,
     flow,
     gaussians,
+    measure,
     models,
     store,
     studio,
@@ -17,7 +18,6 @@ from langscape.cli import (
     train_lstm,
     upkeep,
     view,
-    words,
 )
 from langscape.cli.commands import add_commands
 
@@ -49,7 +49,7 @@ def _options(
 for part in (
     studio,
     demo,
-    words,
+    measure,
     view,
     experiments,
     gaussians,

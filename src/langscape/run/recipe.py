@@ -32,7 +32,7 @@ class Recipe:
     An input is a file or folder, bytes kept in the store (`sha256:…`), or another recipe, whose
     result is computed first. Two recipes are equal when their JSON is.
 
-    >>> Recipe("words.map", {"perplexity": 30.0}) == Recipe("words.map", {"perplexity": 30.0})
+    >>> Recipe("words", {"perplexity": 30.0}) == Recipe("words", {"perplexity": 30.0})
     True
     """
 
@@ -42,9 +42,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not isinstance(self.step, str) or not self.step:
-            raise SettingsError(
-                f"a recipe's step is {_short(self.step)}; expected a name such as 'words.map'"
-            )
+            raise SettingsError(f"a recipe's step is {_short(self.step)}; expected a name such as 'words'")
         settings = plain(self.settings, f"the settings of {self.step}")
         if not isinstance(settings, dict):
             raise SettingsError(

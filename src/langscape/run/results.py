@@ -23,6 +23,7 @@ ENDINGS = {
     "table": ".parquet",
     "arrays": ".safetensors",
     "noun": ".safetensors",
+    "file": ".safetensors",
     "bytes": ".bin",
     "figures": "",
 }
@@ -46,7 +47,10 @@ class Arrays:
 
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """A result too large to hold: `write(path)` makes its file, as `kind` "arrays" or "table"."""
+    """A result too large to hold: `write(path)` makes its file, as `kind` "arrays", "table" or "file".
+
+    Of a "file" it is the path that is read: whoever takes it reads the parts it needs.
+    """
 
     kind: str
     write: Callable[[Path], None]
@@ -127,6 +131,8 @@ def _read(kind: str, path: Path) -> Any:
         return _read_arrays(path)
     if kind == "noun":
         return read_noun(path)
+    if kind == "file":
+        return path
     return path.read_bytes()
 
 

@@ -12,8 +12,8 @@ from langscape.data import Progress, Step
 
 def warm(progress: Progress | None = None) -> None:
     """Run each road through the engine on a few points; compiled code lands in the user's cache."""
-    from langscape import affinity, embed, insert, metrics
-    from langscape.engine import Schedule
+    from langscape import affinity, embed, metrics
+    from langscape.engine import Schedule, insert
     from langscape.sources import Vectors, read_vectors, write_vectors
 
     rng = np.random.default_rng(0)

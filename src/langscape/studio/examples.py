@@ -24,10 +24,8 @@ def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
 
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     **{name: _example(one) for name, one in analyses().items() if one.example is not None},
-    "words": ({"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"}),
     "flow": ({}, {}),
     "gaussians": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
-    "compare": ({"what": "hidden", "layer": 1, "other_layer": 6}, {"text": "sample-harbour"}),
 }
 """Ask: settings and inputs of its example."""
 

@@ -12,7 +12,7 @@ export interface AskName {
   hides?: (values: Record<string, unknown>) => string[]
 }
 
-const WORDS = ['vectors', 'other_vectors', 'list']
+const WORDS = ['vectors', 'other_vectors', 'words']
 const HEADS = ['head', 'other_head']
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langscape.declarations import analyses
 from langscape.errors import SettingsError
-from langscape.studio.asks import flow, gaussians, words
+from langscape.studio.asks import flow, gaussians
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.declared import ask_of
 from langscape.studio.asks.setting import Setting
@@ -16,7 +16,6 @@ ASKS: dict[str, Ask] = {
     for ask in (
         *(ask_of(one) for one in analyses().values() if not one.hidden),
         flow.ASK,
-        words.ASK,
         gaussians.ASK,
     )
 }

@@ -39,7 +39,9 @@ def setting_of(one: Parameter) -> Setting:
         one.said.document,
         one.said.ge,
         one.said.le,
-        tuple((value, one.said.labels.get(value, str(value))) for value in one.choices),
+        tuple((value, one.said.labels.get(value, str(value))) for value in one.choices)
+        if one.type == "choice"
+        else (),
         one.required,
     )
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from langscape import strict_json
 from langscape.data import Progress
+from langscape.declarations import analysis
+from langscape.declarations.settings import VectorFile
 from langscape.errors import FileError
-from langscape.run import disk
+from langscape.run import Writes, disk
 from langscape.sources.gather import Gather
 from langscape.sources.vectors import read_into
 from langscape.tensorfile import Tensor, read_header
@@ -20,6 +22,12 @@ from langscape.tensorfile import Tensor, read_header
 _TENSORS = {"vectors": ("F32", 2), "ends": ("I64", 1), "words": ("U8", 1)}
 _HEADER = 4096
 """Bytes kept free at the start; the header is written last, when the number of rows is known."""
+
+
+@analysis(version=3, name="vectors.packed", hidden=True)
+def packed_vectors(vectors: VectorFile, *, progress: Progress | None = None) -> Path:
+    """The same rows in a file of which any part can be read alone; who asks gets its path."""
+    return Writes("file", lambda path: pack(Path(vectors), path, progress))  # type: ignore[return-value, arg-type]
 
 
 def pack(source: Path, target: Path, progress: Progress | None = None) -> None:

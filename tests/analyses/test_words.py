@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
 
-from langscape import affinity, insert, metrics
+from langscape import affinity, metrics
+from langscape.analyses import _large_quality as large_quality
+from langscape.analyses._packed_vectors import pack, packed_rows, read_packed
+from langscape.analyses.insert import insertion
 from langscape.data import Items, Map
-from langscape.engine import Schedule, embed
+from langscape.engine import Schedule, embed, insert
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.run import large_quality
-from langscape.run.bulk import insertion
-from langscape.run.packing import pack, packed_rows, read_packed
 from langscape.run.recipe import Recipe
+from langscape.run.registry import step
 from langscape.run.store import Store
 from langscape.sources import Vectors, read_vectors, samples, write_vectors
 
-QUICK = {"steps": 300, "early_steps": 100}
+QUICK = Schedule(steps=300, early_steps=150)
+"""What 300 steps of `words` are."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@step("figures.seven", version=1, defaults={})
+def seven(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Any) -> dict[str, int]:
+    return {"seven": 7}
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +43,16 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def base(vectors: Path) -> Recipe:
-    return Recipe("words.map", {"limit": 400, "perplexity": 20, "schedule": QUICK}, {"vectors": vectors})
+    return Recipe("words", {"limit": 400, "perplexity": 20, "steps": 300}, {"vectors": vectors})
 
 
 @pytest.mark.parametrize("local", [False, True])
 def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, local: bool) -> None:
-    settings = {"limit": 200, "perplexity": 15.0, "local": local, "schedule": QUICK, "seed": 3}
-    made = store.run(Recipe("words.map", settings, {"vectors": vectors}))
+    settings = {"limit": 200, "perplexity": 15.0, "local": local, "steps": 300, "seed": 3}
+    made = store.run(Recipe("words", settings, {"vectors": vectors}))
     read = read_vectors(vectors, limit=200)
     P = (affinity.local if local else affinity.points)(read.matrix, 15.0, items=read.items(), seed=3)
-    expected = embed(P, schedule=Schedule(**QUICK), seed=3)
+    expected = embed(P, schedule=QUICK, seed=3)
     np.testing.assert_array_equal(made.xy, expected.xy)
     assert made.labels == read.words
     assert made.kl == expected.kl
@@ -51,7 +65,7 @@ def test_a_list_with_groups_chooses_and_colours_the_words(
     chosen = [word for word in read_vectors(vectors).words[100:160] if word.isalpha()]
     listed = tmp_path / "list.csv"
     listed.write_text("word,group\n" + "".join(f"{word},{i % 3}\n" for i, word in enumerate(chosen)))
-    recipe = Recipe("words.map", {"perplexity": 5, "schedule": QUICK}, {"vectors": vectors, "list": listed})
+    recipe = Recipe("words", {"perplexity": 5, "steps": 300}, {"vectors": vectors, "words": listed})
     made = store.run(recipe)
     assert list(made.labels) == chosen
     assert set(made.items.columns["group"]) == {"0", "1", "2"}
@@ -59,11 +73,12 @@ def test_a_list_with_groups_chooses_and_colours_the_words(
 
 def test_inserted_words_by_recipe_are_those_by_call(store: Store, vectors: Path, base: Recipe) -> None:
     words = list(read_vectors(vectors).words[1000:1010])
-    grown = store.run(Recipe("words.insert", {"words": words}, {"map": base, "vectors": vectors}))
+    listed = store.keep("\n".join(words).encode())
+    grown = store.run(Recipe("insert", {}, {"map": base, "vectors": vectors, "words": listed}))
     expected = insert(store.run(base), read_vectors(vectors, words).matrix, words)
     np.testing.assert_array_equal(grown.xy, expected.xy)
     with pytest.raises(DataError, match="no words are named for insertion"):
-        store.run(Recipe("words.insert", {}, {"map": base, "vectors": vectors}))
+        store.run(Recipe("insert", {}, {"map": base, "vectors": vectors}))
 
 
 @pytest.mark.parametrize("ending", [".bin", ".txt", ".npz", ".safetensors", ".parquet"])
@@ -90,7 +105,7 @@ def test_packing_a_broken_file_leaves_nothing(store: Store, vectors: Path, tmp_p
     cut = tmp_path / "cut.bin"
     cut.write_bytes(vectors.read_bytes()[:-1000])
     with pytest.raises(FileError, match="cut short"):
-        store.run(Recipe("vectors.pack", {}, {"vectors": cut}))
+        store.run(Recipe("vectors.packed", {}, {"vectors": cut}))
     assert store.size() == (0, 0)
     assert not list((store.root / "aside").iterdir())
 
@@ -128,7 +143,7 @@ def test_only_tables_and_maps_make_a_dataset_and_failure_leaves_no_folder(
     from langscape.run.sweep import Sweep
 
     with pytest.raises(DataError, match="gives figures; only maps and tables"):
-        Sweep({"a": Recipe("chores.square")}, store=store).dataset(tmp_path / "out")
+        Sweep({"a": Recipe("figures.seven")}, store=store).dataset(tmp_path / "out")
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
     with pytest.raises(SettingsError, match="chunk is 0"):
         insertion(tmp_path / "map.parquet", tmp_path / "v.bin", store=store, chunk=0)
@@ -160,9 +175,8 @@ def test_rows_that_were_left_out_in_packing_are_named_on_the_map(store: Store, t
     again = lines[3].replace(lines[3].split()[1], "nan")
     path = tmp_path / "v.txt"
     path.write_text("\n".join([*lines, lines[5], "odd" + again[again.index(" ") :]]))
-    packed = Recipe("vectors.pack", {}, {"vectors": path})
-    settings = {"landmarks": 20, "perplexity": 5, "schedule": QUICK}
-    made = store.run(Recipe("words.map", settings, {"vectors": packed}))
+    settings = {"landmarks": 20, "perplexity": 5, "steps": 300}
+    made = store.run(Recipe("words", settings, {"vectors": path}))
     assert [note.split(" (")[0] for note in made.notes[:2]] == [
         "1 repeated words: the first row of each was kept",
         "1 rows with NaN or infinity were left out",
@@ -175,12 +189,13 @@ def test_a_map_saved_without_vectors_takes_them_from_the_file(
     made = store.run(base)
     bare = made.save(tmp_path / "bare.parquet", vectors=False)
     words = read_vectors(vectors).words[500:503]
-    grown = store.run(Recipe("words.insert", {"words": list(words)}, {"map": bare, "vectors": vectors}))
+    listed = store.keep("\n".join(words).encode())
+    grown = store.run(Recipe("insert", {}, {"map": bare, "vectors": vectors, "words": listed}))
     plainly = insert(made, read_vectors(vectors, words).matrix, words)
     np.testing.assert_array_equal(grown.xy, plainly.xy)
     other = write_vectors(tmp_path / "other.bin", samples.words().rows(range(300, 600)))
     with pytest.raises(DataError, match="300 of its 400 words are not in the file"):
-        store.run(Recipe("words.insert", {"words": list(words)}, {"map": bare, "vectors": other}))
+        store.run(Recipe("insert", {}, {"map": bare, "vectors": other, "words": listed}))
 
 
 def test_a_map_saved_without_vectors_says_what_is_missing(
@@ -189,3 +204,69 @@ def test_a_map_saved_without_vectors_says_what_is_missing(
     path = store.run(base).save(tmp_path / "map.parquet", vectors=False)
     with pytest.raises(DataError, match="saved without its vectors"):
         insertion(path, vectors, store=store).run(workers=0)
+
+
+def test_the_same_words_from_python_command_and_studio_are_one_question(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.commands import at_home_in, run
+
+    import langscape
+    from langscape.declarations.inputs import word_list_bytes
+    from langscape.sources.wordlist import WordList
+    from langscape.studio.asks import ASKS
+    from langscape.studio.asks.ask import Given
+
+    at_home_in(tmp_path, monkeypatch)
+    chosen = list(read_vectors(vectors).words[100:140])
+    (tmp_path / "list.txt").write_text("\n".join(chosen))
+    made = langscape.words(vectors, chosen, perplexity=5, steps=60)
+    store = Store()
+    count = sum(one.kind != "bytes" for one in store.entries())
+    run("words", vectors, "--words", "list.txt", "--perplexity", "5", "--steps", "60", "--no-local")
+    ask = ASKS["words"]
+    given = {
+        "vectors": Given("in-1", "vectors", "words.bin", store.keep(vectors.read_bytes())),
+        "words": Given("in-2", "words", "list.txt", store.keep(word_list_bytes(WordList(chosen)))),
+    }
+    recipe = ask.recipe(ask.read({"perplexity": 5, "steps": 60}), given, store)
+    np.testing.assert_array_equal(store.get(recipe).xy, made.xy)
+    assert sum(one.kind != "bytes" for one in store.entries()) == count
+    assert langscape.words(read_vectors(vectors), chosen, perplexity=5, steps=60).kl == made.kl
+
+
+def test_landmarks_are_one_road_whoever_asks_and_however_many_compute(store: Store, vectors: Path) -> None:
+    import langscape
+    from langscape.declarations.running import using
+
+    with using(store):
+        made = langscape.words(vectors, landmarks=300, perplexity=10, steps=60, workers=0)
+        again = langscape.words(vectors, landmarks=300, perplexity=10, steps=60, workers=2)
+        other = langscape.words(vectors, landmarks=300, perplexity=10, steps=60, theta=0.05, workers=0)
+    assert len(made) == 1500
+    assert made.vectors is None
+    np.testing.assert_array_equal(made.xy, again.xy)
+    np.testing.assert_array_equal(made.xy[:300], other.xy[:300])
+    assert not np.array_equal(made.xy[300:], other.xy[300:])
+    steps = [dict(one.recipe)["step"] for one in store.entries() if one.kind != "bytes"]
+    assert sorted(steps) == [
+        "vectors.packed", "words", "words", "words.landmarks", "words.placed", "words.placed",
+    ]  # fmt: skip
+    for wrong in ({"limit": 20}, {"words": ["tea"]}, {"dims": 3}):
+        with pytest.raises(SettingsError, match="landmarks"), using(store):
+            langscape.words(vectors, landmarks=300, **wrong)
+
+
+def test_arrays_are_inserted_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import langscape
+
+    monkeypatch.setenv("LANGSCAPE_HOME", str(tmp_path / "home"))
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    base = embed(affinity.points(X[:30], 5), schedule=QUICK)
+    for neighbours, engine in ((8, 8), ("score", "score"), ("none", None)):
+        grown = langscape.insert(base, X[30:], [f"w{i}" for i in range(10)], neighbours=neighbours)
+        np.testing.assert_array_equal(grown.xy, insert(base, X[30:], neighbours=engine).xy)
+    assert grown.labels[-1] == "w9"
+    assert not (tmp_path / "home").exists()
+    with pytest.raises(SettingsError, match="score, none, or a whole number from 1 to 1000"):
+        langscape.insert(base, X[30:], neighbours="some")

@@ -8,79 +8,62 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from langscape.analyses._packed_vectors import packed_rows, packed_vectors, read_words
+from langscape.analyses._placement import insertion_settings
+from langscape.analyses.insert import insert as insert_analysis
 from langscape.data import Map
+from langscape.declarations import Parameter, declaration_of
+from langscape.declarations.running import using
+from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError
+from langscape.run import Recipe, Store
 from langscape.sources import Vectors, match_words
-from langscape.studio.asks.ask import Made
-from langscape.studio.asks.setting import Setting, read_settings
 
 MOST = 2000
 """Words placed in one call."""
-
-SETTINGS = (
-    Setting(
-        "neighbours",
-        "Neighbours",
-        "integer",
-        10,
-        "How many most similar words pull a new one.",
-        "002",
-        low=1,
-        high=1000,
-    ),
-    Setting(
-        "weighting",
-        "Weighting",
-        "choice",
-        "power",
-        "How pull falls with similarity.",
-        "002",
-        choices=(("power", "power"), ("exponential", "exponential")),
-    ),
-    Setting(
-        "theta",
-        "θ",
-        "number",
-        0.3,
-        "What the least similar neighbour weighs, the most similar being 1.",
-        "002",
-        low=1e-6,
-        high=0.99,
-    ),
-    Setting(
-        "p",
-        "p",
-        "number",
-        None,
-        "Exponent or base of the weighting; found from θ if left out.",
-        "002",
-        low=0,
-        high=1000,
-    ),
-    Setting(
-        "method",
-        "Method",
-        "choice",
-        "median",
-        "The weighted median, or refined by lowering the new point’s own KL.",
-        "002",
-        choices=(("median", "median"), ("optimise", "refined")),
-    ),
-)
 
 # compiled loops share one team of threads, and only one caller may use it
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def insert_words(made: Made, words: Sequence[str], settings: Any) -> dict[str, Any]:
+class Finished(Protocol):
+    """A finished map of words: what the studio holds of it."""
+
+    @property
+    def result(self) -> Any:
+        """The map."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def recipe(self) -> Recipe:
+        """What it was made by."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """Where it lies."""
+        ...
+
+
+def insertion_parameters() -> tuple[Parameter, ...]:
+    """The settings of an insertion, as `insert` declares them."""
+    return declaration_of(insert_analysis).signature.settings
+
+
+def insert_words(made: Finished, words: Sequence[str], settings: Any) -> dict[str, Any]:
     """Where words land, what they are like, and which the vectors do not hold."""
     started = time.perf_counter()
-    base = _base(made)
-    how = read_settings(SETTINGS, settings, "insertion")
+    base = _base(made.result, made.title)
+    how = _how(settings)
     rows = {label: row for row, label in reversed(list(enumerate(base.labels)))}
     known = [word for word in words if word in rows]
     others = [word for word in dict.fromkeys(words) if word not in rows]
@@ -106,11 +89,11 @@ def make_ready() -> None:
         insert(base, rng.normal(size=(1, 4)))
 
 
-def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str, Any]:
+def insert_vector(made: Finished, name: str, vector: Any, settings: Any) -> dict[str, Any]:
     """Where a vector of the user's own lands."""
     started = time.perf_counter()
-    base = _base(made)
-    how = read_settings(SETTINGS, settings, "insertion")
+    base = _base(made.result, made.title)
+    how = _how(settings)
     return {
         "words": _placed(base, _own(base, {name: vector}), how),
         "known": [],
@@ -119,11 +102,11 @@ def insert_vector(made: Made, name: str, vector: Any, settings: Any) -> dict[str
     }
 
 
-def grown(made: Made, words: Sequence[str], own: Mapping[str, Any] | None = None) -> Map:
+def grown(found: Map, made: Finished, words: Sequence[str], own: Mapping[str, Any] | None = None) -> Map:
     """The map with those words and vectors on it, but for words that are there already or not known."""
     from langscape.engine import insert
 
-    base = _base(made)
+    base = _base(found, made.title)
     there = set(base.labels)
     vectors, missing = _looked_up(made, [word for word in dict.fromkeys(words) if word not in there])
     notes = (f"not among the vectors: {', '.join(missing[:10])}",) if missing else ()
@@ -138,12 +121,18 @@ def grown(made: Made, words: Sequence[str], own: Mapping[str, Any] | None = None
     return made_map.but(notes=(*made_map.notes, *notes))
 
 
-def _base(made: Made) -> Map:
-    if not isinstance(made.result, Map):
-        raise SettingsError(f"{made.title} is no map of words; open one first")
-    if made.result.vectors is None:
-        raise DataError(f"{made.title} was made without keeping its vectors; insert into its landmarks' map")
-    return made.result
+def _how(settings: Any) -> dict[str, Any]:
+    checked = check_settings(insertion_parameters(), settings, "insertion")
+    how = insertion_settings(**checked)
+    return {name: getattr(how, name) for name in checked}
+
+
+def _base(found: Any, title: str) -> Map:
+    if not isinstance(found, Map):
+        raise SettingsError(f"{title} is no map of words; open one first")
+    if found.vectors is None:
+        raise DataError(f"{title} was made without keeping its vectors; insert into its landmarks' map")
+    return found
 
 
 def _own(base: Map, vectors: Mapping[str, Any]) -> Vectors:
@@ -216,7 +205,7 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _looked_up(made: Made, words: Sequence[str]) -> tuple[Vectors, list[str]]:
+def _looked_up(made: Finished, words: Sequence[str]) -> tuple[Vectors, list[str]]:
     """The vectors of those words, read row by row from the packed file, and the words it lacks."""
     from safetensors import safe_open
 
@@ -235,22 +224,23 @@ def _looked_up(made: Made, words: Sequence[str]) -> tuple[Vectors, list[str]]:
     return Vectors([names[i] for i in good], matrix[good]), [*found.missing, *bad]
 
 
-def _index(made: Made) -> tuple[Path, Mapping[str, int]]:
-    path = made.needed("vectors").path
-    assert path is not None
+def _index(made: Finished) -> tuple[Path, Mapping[str, int]]:
+    """The packed vectors that the map was made from; packed now, where nobody has needed them yet."""
+    if "vectors" not in made.recipe.inputs:
+        raise SettingsError(f"{made.title} is no map of words; open one first")
+    with using(made.store):
+        path = packed_vectors(made.recipe.inputs["vectors"])  # type: ignore[arg-type]
     return path, _rows_of(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=3)
 def _rows_of(path: Path, stamp: int) -> Mapping[str, int]:
-    from langscape.run.packing import packed_rows, read_words
-
     words = read_words(path)
     assert len(words) == packed_rows(path)
     return {word: row for row, word in enumerate(words)}
 
 
-def _words_of(made: Made) -> Sequence[str]:
+def _words_of(made: Finished) -> Sequence[str]:
     return list(_index(made)[1])[:50_000]
 
 

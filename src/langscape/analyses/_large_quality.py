@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from langscape.analyses._packed_vectors import packed_rows, read_packed
 from langscape.data import Map
 from langscape.kernels.linear import one_blas_thread, squared_distances
 from langscape.kernels.rank_agreement import in_common, rank_correlations
 from langscape.metrics.figure import known_mean
 from langscape.metrics.summary import K
-from langscape.run.packing import packed_rows, read_packed
 
 _ROWS = 1000
 _PART = 8192

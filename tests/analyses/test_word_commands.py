@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from langscape import read_map
-from langscape.cli.outputs import FIGURES
+from langscape.analyses._maps import SCORES
 from langscape.sources import samples, write_vectors
 
 
@@ -52,7 +52,7 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert done.stdout.split() == ["m.parquet", "m.csv"]
     assert "local" in done.stderr
     m = read_map(folder / "m.parquet")
-    assert [*m.items.columns, *m.per_point] == ["group", "score", *FIGURES]
+    assert [*m.items.columns, *m.per_point] == ["group", "score", *SCORES]
     with (folder / "m.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == list(m.labels)
@@ -94,7 +94,7 @@ def test_asked_again_the_same_map_comes_from_the_store(folder):
 def test_an_earlier_map_can_be_the_start(folder):
     langscape(folder, "words", "words.npz", "--limit", "200", "-o", "old.parquet")
     done = langscape(
-        folder, "words", "words.npz", "--limit", "220", "--init", "old.parquet", "-o", "new.parquet"
+        folder, "words", "words.npz", "--limit", "220", "--initial-map", "old.parquet", "-o", "new.parquet"
     )
     assert "220 items" in done.stderr
     assert read_map(folder / "new.parquet").settings["initial"] == "map"
@@ -136,20 +136,20 @@ def test_landmarks_carry_all_other_words(folder):
         (["words", "nowhere.txt", "-o", "words.npz/m.png"], "cannot write words.npz/m.png"),
         (
             ["words", "nowhere.txt", "--words", "list.csv", "--color", "grop"],
-            "--color grop is not known; use group, local, global, ndcg or trustworthiness",
+            "color 'grop' is not known; use group, local, global, ndcg, trustworthiness",
         ),
-        (["words", "nowhere.txt", "--color", "group"], "--color group is not known; use local, global"),
+        (["words", "nowhere.txt", "--color", "group"], "color 'group' is not known; use local, global"),
         (["words", "nowhere.txt", "--words", "plain.txt", "--local", "--color", "group"], "use score, local"),
-        (["words", "nowhere.txt", "--sample", "foo"], "--sample foo is not known; use frequency, random or"),
+        (["words", "nowhere.txt", "--sample", "foo"], "'foo' is not one of 'frequency', 'random', 'kmeans'"),
         (["words", "words.npz", "--words", "nolist.csv"], "nolist.csv"),
         (["words", "words.npz", "--limit", "20", "--perplexity", "90"], "perplexity 90"),
-        (["words", "words.npz", "--limit", "50", "--init", "sideways"], "--init sideways"),
+        (["words", "words.npz", "--limit", "50", "--init", "sideways"], "'sideways' is not one of 'pca'"),
         (["words", "words.npz", "--landmarks", "9000"], "9,000 landmarks"),
         (["insert", "nomap.parquet", "tea", "--vectors", "words.npz"], "nomap.parquet"),
         (["insert", "words.npz", "--vectors", "words.npz"], "name the words"),
         (
             ["insert", "words.npz", "tea", "--vectors", "words.npz", "--neighbours", "some"],
-            "--neighbours some",
+            "--neighbours is 'some'",
         ),
         (["measure", "words.npz"], "words.npz"),
     ],
@@ -185,7 +185,7 @@ def test_control_c_keeps_the_map_as_it_stood(folder):
     command = [sys.executable, "-m", "langscape.cli", "words", "words.npz", "--limit", "600"]
     ours, theirs = os.openpty()  # on a terminal the bar tells when the descent is on its way
     process = subprocess.Popen(
-        [*command, "--steps", "10000000", "-o", "part.parquet"],
+        [*command, "--steps", "20000", "-o", "part.parquet"],
         cwd=folder,
         stderr=theirs,
         env={**os.environ, "LANGSCAPE_HOME": str(folder / "home"), "TERM": "xterm", "COLUMNS": "120"},
@@ -205,12 +205,19 @@ def test_control_c_keeps_the_map_as_it_stood(folder):
 
 
 def test_a_stopped_map_does_not_take_the_place_of_a_finished_one(tmp_path):
-    from langscape.cli.words import _free
+    from langscape.cli.commands import _keep_partial
+    from langscape.data import Items, Map
+    from langscape.errors import Cancelled
 
     there = tmp_path / "map.parquet"
-    assert _free(there) == there
     there.write_text("finished")
-    assert _free(there) == tmp_path / "map.stopped.parquet"
+    stood = Map(np.zeros((2, 2)), Items.numbered(2))
+    with pytest.raises(Cancelled, match="as it stood"):
+        _keep_partial(Cancelled("stopped", partial=stood), [there, tmp_path / "other.csv"], "a map")
+    assert there.read_text() == "finished"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "map.parquet", "map.stopped.parquet", "other.csv",
+    ]  # fmt: skip
 
 
 def read_until(terminal, words):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from langscape import affinity
+from langscape.analyses.atlas import embed_restarts, head_schedules
+from langscape.analyses.compare import Comparison, compare, compare_maps
+from langscape.analyses.head import all_restarts
+from langscape.codec import differences, read_noun, write_noun
 from langscape.data import Affinities, Items, Map
-from langscape.errors import DataError
+from langscape.errors import DataError, SettingsError
 from langscape.metrics import kl, kl_points
-from langscape.run import Recipe, Store
-from langscape.run.atlas import embed_restarts, head_schedules
-from langscape.run.compare import compare_maps, unpack_compared
-from langscape.run.restarts import all_restarts, pack_restarts, unpack_restarts
 
 
 def turned(xy, angle=0.7, scale=3.0, mirror=True):
@@ -64,13 +64,52 @@ def test_maps_with_nothing_in_common_say_so(places):
 def test_a_comparison_comes_back_from_the_store_as_it_was(places, tmp_path):
     items = Items([f"w{i}" for i in range(40)], {"group": ["a", "b"] * 20, "size": np.arange(40.0)})
     left, right = Map(places, items, kl=0.5, kls=np.array([0.5, 0.6])), Map(turned(places), items)
-    paths = {"left": left.save(tmp_path / "l.parquet"), "right": right.save(tmp_path / "r.parquet")}
-    stored = unpack_compared(Store(tmp_path / "store").run(Recipe("compare.maps", {}, paths)))
     direct = compare_maps(left, right)
-    assert stored.right.xy.tobytes() == direct.right.xy.tobytes()
-    assert np.array_equal(stored.left.per_point["moved"], direct.left.per_point["moved"])
+    write_noun(direct, tmp_path / "noun.safetensors")
+    stored = read_noun(tmp_path / "noun.safetensors")
+    assert isinstance(stored, Comparison)
+    assert differences(stored, direct) == []
     assert stored.left.items.columns["group"].tolist() == ["a", "b"] * 20
     assert (stored.left.kl, stored.left.kls.tolist()) == (0.5, [0.5, 0.6])
+
+
+def test_a_comparison_is_written_in_every_format(places, tmp_path):
+    labels = [f"w{i}" for i in range(40)]
+    made = compare_maps(Map(places, Items(labels)), Map(turned(places), Items(labels)))
+    for ending in (".parquet", ".csv", ".svg"):
+        path = made.save(tmp_path / f"both{ending}", title="one and other")
+        assert path.stat().st_size > 1000
+    first = (tmp_path / "both.csv").read_text().splitlines()[0]
+    assert first == "left_label,left_x,left_y,right_label,right_x,right_y,moved,shared"
+
+
+def test_two_layers_two_heads_and_two_files_are_compared(tmp_path, monkeypatch):
+    from tests.commands import at_home_in, run
+    from tests.models.folders import TEXT, bert_folder
+
+    from langscape.sources import samples, write_vectors
+
+    bert_folder(tmp_path / "tiny")
+    at_home_in(tmp_path, monkeypatch)
+    few = {"restarts": 1, "steps": 60, "perplexity": 3}
+    made = compare("tiny", TEXT, layer=0, other_layer=1, **few)
+    assert made.left.labels == made.right.labels
+    assert made.left.quality["moved"] > 0
+    heads = compare("tiny", TEXT, what="head", layer=1, head=0, other_head=1, **few)
+    assert "moved" in heads.left.per_point
+    one = write_vectors(tmp_path / "one.bin", samples.words().rows(range(60)))
+    other = write_vectors(tmp_path / "other.bin", samples.words().rows(range(20, 80)))
+    words = compare(what="words", vectors=one, other_vectors=other, perplexity=5)
+    assert len(words.left) == 40
+    told = run("compare", "tiny", "--layer", 0, "--other-layer", 1, "--restarts", 1, "--steps", 60,
+               "--perplexity", 3, "-o", "both.csv")  # fmt: skip
+    assert "both.csv" in told.stdout
+    assert len(told.stdout.splitlines()) == 11  # what moved most, and the file
+    assert "items on both maps" in told.stderr
+    with pytest.raises(SettingsError, match="both sides are the same"):
+        compare("tiny", TEXT, layer=1)
+    with pytest.raises(SettingsError, match="give the other one"):
+        compare("tiny", TEXT, what="words")
 
 
 @pytest.fixture
@@ -95,21 +134,12 @@ def test_the_points_shares_of_the_kl_add_up_to_it_dense_and_sparse(problem):
 
 def test_all_restarts_keep_the_best_and_the_others_lie_over_it(problem):
     schedules = head_schedules(30, 60)
-    made = all_restarts(problem, 4, schedules, seed=5)
+    made, runs = all_restarts(problem, 4, schedules, seed=5)
     (best,), figures = embed_restarts([problem], 4, schedules, 5)
-    assert made.map.xy.tobytes() == best.xy.tobytes()
-    assert made.map.kl == made.map.kls.min()
-    assert made.ghosts.shape == (4, 30, 2)
-    kept = made.ghosts[int(made.map.kls.argmin())]
+    assert made.xy.tobytes() == best.xy.tobytes()
+    assert made.kl == made.kls.min()
+    assert runs.shape == (4, 30, 2)
+    kept = runs[int(made.kls.argmin())]
     assert np.allclose(kept, best.xy, atol=1e-3)
-    assert made.map.quality["stability"] == pytest.approx(figures["stability"][0])
-    assert made.map.per_point["error"].sum() == pytest.approx(made.map.kl, abs=1e-4)
-
-
-def test_restarts_come_back_as_they_were(problem):
-    made = all_restarts(problem, 2, head_schedules(30, 60))
-    again = unpack_restarts(pack_restarts(made))
-    assert again.map.xy.tobytes() == made.map.xy.tobytes()
-    assert again.ghosts.tobytes() == made.ghosts.tobytes()
-    assert again.map.labels == made.map.labels
-    assert np.array_equal(again.map.per_point["spread"], made.map.per_point["spread"])
+    assert made.quality["stability"] == pytest.approx(figures["stability"][0])
+    assert made.per_point["error"].sum() == pytest.approx(made.kl, abs=1e-4)

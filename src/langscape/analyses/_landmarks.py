@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from langscape.analyses._packed_vectors import packed_notes, packed_rows, read_packed
 from langscape.data import Progress
 from langscape.errors import SettingsError
-from langscape.run.packing import packed_notes, packed_rows, read_packed
 from langscape.sources import Vectors
 
 SAMPLES = ("frequency", "random", "kmeans")
