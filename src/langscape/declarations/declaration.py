@@ -41,7 +41,8 @@ class Setting:
     option    the name of the command's option where it is not the parameter's own
     short     a letter for the command's option
     argument  whether the command takes it without the name of an option
-    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have
+    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have;
+              "files" for what the files of an input are called, in the order in which they were given
     """
 
     label: str
@@ -193,6 +194,9 @@ class Analysis:
     folder: bool
     example: Mapping[str, Any] | None
     hidden: bool
+    check: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None
+    out: str = ""
+    opens: bool = False
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -240,6 +244,9 @@ def analysis(
     folder: bool = False,
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
+    check: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    out: str = "",
+    opens: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -250,6 +257,9 @@ def analysis(
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
+    check     (settings, inputs that were given) raises what does not go together, before anything is computed
+    out       the file that the command writes where none is named
+    opens     whether the command, where no file is named, writes a page aside and opens it
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -262,6 +272,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
+            check, out, opens,
         )  # fmt: skip
         _ANALYSES[called] = declared
 
