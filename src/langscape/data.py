@@ -18,6 +18,7 @@ from langscape.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 @dataclass(frozen=True)
 class Step:
     """How far a long call has come: `done` of `total` units, and what it is doing.

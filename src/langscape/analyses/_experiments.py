@@ -1,35 +1,36 @@
-"""The two experiments of document 000 as sweeps: KL of both methods layer by layer, and how robust it is.
-
-`compare` sets hidden-state t-SNE beside the t-SNE of every head; `robustness` replaces tokens and asks how
-much more the KL then varies.
-"""
+"""What the two experiments of document 000 share: their runs, tables, pictures and files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._captures import text_capture
+from langscape.analyses._kl_runs import HIDDEN, kl_runs
+from langscape.codec import noun
 from langscape.data import Progress, View
-from langscape.errors import DataError, SettingsError, not_there
-from langscape.models.titles import model_title
-from langscape.run.captures import capture_recipe
-from langscape.run.recipe import Recipe
+from langscape.declarations import Setting, picture
+from langscape.declarations.running import each
+from langscape.errors import SettingsError, not_there
 from langscape.run.results import Table
-from langscape.run.runs import HIDDEN
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
 
 CHUNK = 10
 """Runs of one task; a multiple of how many schedules there are is not needed, since runs are numbered."""
 
-Text = str | Path | None
-Kind = Literal["compare", "robustness"]
+FORMATS = (".csv", ".parquet", ".html", ".png", ".svg", ".pdf")
+
+Names = Annotated[
+    list[str] | None,
+    Setting("Names", "What the texts are called in tables and pictures; by their files.", names="files"),
+]
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """What came out: every run, and what it comes to.
@@ -38,21 +39,72 @@ class Experiment:
     summary  a row per layer and method (and, in robustness, per head): mean, sd and what `kind` adds
     """
 
-    kind: Kind
+    kind: Literal["compare", "robustness"]
     title: str
     runs: Table
     summary: Table
     notes: tuple[str, ...] = ()
 
-    def views(self) -> list[View]:
+    @property
+    def texts(self) -> list[str]:
+        """What the texts are called, in the order in which they were given."""
+        return list(dict.fromkeys(self.runs["text"].tolist()))
+
+    def named(self, names: Sequence[str] | None) -> Experiment:
+        """The same with other names of its texts."""
+        if names is None:
+            return self
+        if len(set(names)) != len(self.texts):
+            raise SettingsError(
+                f"{len(self.texts)} texts have the names {', '.join(names)}; give each a name of its own"
+            )
+        called = dict(zip(self.texts, names, strict=True))
+        column = np.array([called[one] for one in self.runs["text"].tolist()], object)
+        return replace(self, runs=Table({**self.runs.columns, "text": column}, self.runs.facts))
+
+    def views(self, *, title: str | None = None) -> list[View]:
         """Box plots over the layers; of several texts, all together first and then each."""
-        texts = list(dict.fromkeys(self.runs["text"].tolist()))
-        pictures = [self._view(self.runs, self.title, "all texts" if len(texts) > 1 else texts[0])]
+        texts, title = self.texts, title or self.title
+        pictures = [self._view(self.runs, title, "all texts" if len(texts) > 1 else texts[0])]
         if len(texts) > 1:
-            pictures += [
-                self._view(_where(self.runs, text=text), f"{text}: {self.title}", text) for text in texts
-            ]
+            pictures += [self._view(_where(self.runs, text=text), f"{text}: {title}", text) for text in texts]
         return pictures
+
+    def save(self, path: str | Path, *, title: str | None = None, names: Sequence[str] | None = None) -> Path:
+        """Write the summary (.csv), all runs (.parquet), a page (.html) or a figure (.png, .svg, .pdf)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        found, path = self.named(names), Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            return write_columns(found.summary.columns, path)
+        if suffix == ".parquet":
+            from langscape.run.results import write as write_result
+            from langscape.whole import whole
+
+            with whole(path) as aside:
+                write_result(found.runs, aside)
+            return path
+        shown = found.views(title=title)
+        return write(shown if suffix == ".html" else shown[0], path)
+
+    def save_all(
+        self, folder: str | Path, *, title: str | None = None, names: Sequence[str] | None = None
+    ) -> list[Path]:
+        """Write page, summary and all runs into a folder."""
+        files = ("index.html", "summary.csv", "runs.parquet")
+        return [self.save(Path(folder) / name, title=title, names=names) for name in files]
+
+    def lines(self, columns: Sequence[str]) -> list[str]:
+        """The summary as lines of text, single heads left out."""
+        table = self.summary
+        out = ["  ".join(f"{name:>{max(8, len(name))}}" for name in columns)]
+        for at in range(len(table)):
+            if table["method"][at] != "head":
+                cells = [f"{_cell(table[name][at]):>{max(8, len(name))}}" for name in columns]
+                out.append("  ".join(cells))
+        return out
 
     def _view(self, runs: Table, title: str, text: str) -> View:
         from langscape.views import boxes
@@ -69,185 +121,79 @@ class Experiment:
         )
 
 
-def comparison(
-    model: str = "default",
-    texts: Mapping[str, Text] | Text = None,
+@picture("boxes", name="boxes")
+def boxes_picture(found: Experiment, context: Any, *, names: Names = None) -> View:
+    """The KLs of both methods as box plots, layer by layer, all texts together."""
+    return found.named(names).views(title=context.title)[0]
+
+
+def save(found: Experiment, path: Path, *, title: str | None = None, names: Names = None) -> Path:
+    """One file of the experiment."""
+    return found.save(path, title=title, names=names)
+
+
+def run_all(
+    model: Any,
+    texts: Sequence[str],
+    runs: int,
+    settings: Mapping[str, Any],
     *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    runs: int = 100,
-    store: Store | None = None,
-    cut: bool = False,
-    **settings: Any,
-) -> Sweep:
-    """The sweep behind `compare`; `settings` are special, perplexity, steps and schedule."""
-    store = store or Store()
-    tasks: dict[str, Recipe] = {}
-    for name, text in named_texts(texts).items():
-        seen = capture_recipe(model, text, cut=cut)
-        shape = _shape(store, seen)
-        for layer in _layers(shape, layers):
-            for first, count in _chunks(runs):
-                chosen = {
-                    **settings,
-                    "layers": [layer],
-                    "heads": _heads(heads),
-                    "first": first,
-                    "count": count,
-                }
-                tasks[f"{name}|{layer}|{first}"] = Recipe("heads.runs", chosen, {"capture": seen})
-    return Sweep(tasks, store=store, title=f"compare {model}")
+    share: float = 0.0,
+    title: str,
+    workers: int | None,
+    cluster: str | None,
+    progress: Progress | None,
+) -> Table:
+    """Every run as one table; with `share`, each text also with that share of its tokens replaced."""
+    calls: list[dict[str, Any]] = []
+    of: list[tuple[str, bool]] = []
+    for at, text in enumerate(texts):
+        name = "text" if len(texts) == 1 else f"text {at + 1}"
+        seen = text_capture(model, text, cut=settings["cut"])
+        known = {**settings, "model": model, "text": text, "heads": _heads(seen, settings["heads"])}
+        layers = _layers(seen, settings["layers"])
+        for first in range(0, runs, CHUNK):
+            part = {**known, "first": first, "count": min(CHUNK, runs - first)}
+            calls += [{**part, "layers": [layer]} for layer in layers]
+            of += [(name, False)] * len(layers)
+            if share:
+                calls.append({**part, "layers": layers, "share": share})
+                of.append((name, True))
+    found = each(kl_runs, calls, title=title, workers=workers, cluster=cluster, progress=progress)
+    parts: list[dict[str, np.ndarray]] = []
+    for (name, disturbed), table in zip(of, found, strict=True):
+        size = len(table)
+        columns = {"text": np.full(size, name, object), "layer": table["layer"], "head": table["head"]}
+        if share:
+            columns["disturbed"] = np.full(size, disturbed)
+        parts.append({**columns, "run": table["run"], "kl": table["kl"]})
+    return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def compare(
-    model: str = "default",
-    texts: Mapping[str, Text] | Text = None,
-    *,
-    workers: int | None = None,
-    cluster: str | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> Experiment:
-    """KL of hidden-state t-SNE and of attention-head t-SNE, layer by layer, over many runs.
-
-    texts is a text, a file (a Path), several by name, or None for a sample text. settings are layers,
-    heads, runs (100), special ("keep", the document's), perplexity (20, of the hidden states), steps,
-    schedule ("ours" or "document"), cut and store. What was computed before is not computed again.
-    """
-    sweep = comparison(model, texts, **settings)
-    finish(sweep, workers, cluster, progress)
-    return compared(sweep, model)
-
-
-def compared(sweep: Sweep, model: str) -> Experiment:
-    """The experiment of a finished `comparison`."""
-    rows = _gathered(sweep, disturbed=False)
-    summary = _compare_summary(rows)
-    title = f"KL of hidden states and heads, {model_title(model)}"
-    return Experiment("compare", title, rows, summary)
-
-
-def disturbance(
-    model: str = "default",
-    text: Text = None,
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    repeats: int = 1000,
-    share: float = 0.05,
-    store: Store | None = None,
-    cut: bool = False,
-    **settings: Any,
-) -> Sweep:
-    """The sweep behind `robustness`: undisturbed runs of one capture, each disturbed run of its own."""
-    if not 0 < share <= 1:
-        raise SettingsError(f"share {share:g} is not possible; it is above 0 and at most 1, 0.05 for 5 %")
-    store = store or Store()
-    seen = capture_recipe(model, text, cut=cut)
-    shape = _shape(store, seen)
-    name = next(iter(named_texts(text)))
-    chosen = {**settings, "layers": _layers(shape, layers), "heads": _heads(heads)}
-    inputs = {"text": text} if isinstance(text, Path) else {}
-    said = {"model": model, "cut": cut, "share": share}
-    said |= {} if isinstance(text, Path) else {"text": text}
-    tasks: dict[str, Recipe] = {}
-    for first, count in _chunks(repeats):
-        for layer in chosen["layers"]:
-            plain = {**chosen, "layers": [layer], "first": first, "count": count}
-            tasks[f"{name}|{layer}|{first}"] = Recipe("heads.runs", plain, {"capture": seen})
-        tasks[f"{name}|disturbed|{first}"] = Recipe(
-            "heads.disturbed", {**chosen, **said, "first": first, "count": count}, inputs
-        )
-    return Sweep(tasks, store=store, title=f"robustness of {model}")
-
-
-def robustness(
-    model: str = "default",
-    text: Text = None,
-    *,
-    workers: int | None = None,
-    cluster: str | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> Experiment:
-    """How KL varies when tokens are replaced, for hidden states and heads, layer by layer.
-
-    settings are those of `compare`, with repeats (1000) in place of runs, and share (0.05) of the tokens. The
-    ratio of the disturbed to the undisturbed standard deviation says how much of the variation is due to the
-    text rather than to where a run began.
-    """
-    sweep = disturbance(model, text, **settings)
-    finish(sweep, workers, cluster, progress)
-    return disturbed(sweep, model, settings.get("share", 0.05))
-
-
-def disturbed(sweep: Sweep, model: str, share: float) -> Experiment:
-    """The experiment of a finished `disturbance`."""
-    rows = _gathered(sweep)
-    title = f"KL with {100 * share:g} % of the tokens replaced, {model_title(model)}"
-    return Experiment("robustness", title, rows, _robustness_summary(rows))
-
-
-def finish(sweep: Sweep, workers: int | None, cluster: str | None, progress: Progress | None) -> None:
-    """Run what is missing; a task that failed is an error that names it."""
-    report = sweep.run(workers=workers, cluster=cluster, progress=progress)
-    if report.failed:
-        key, why = next(iter(report.failed.items()))
-        raise DataError(f"{len(report.failed)} of {report.total} tasks failed, the first is {key}: {why}")
-
-
-def named_texts(texts: Mapping[str, Text] | Text) -> dict[str, Text]:
-    """Texts by the name they are shown under: a file's name, or "text"."""
-    if isinstance(texts, Mapping):
-        if not texts:
-            raise SettingsError("no text is given; name at least one")
-        return {str(name).replace("|", " "): text for name, text in texts.items()}
-    if isinstance(texts, Path):
-        return {texts.name.replace("|", " "): texts}
-    return {"sample text" if texts is None else "text": texts}
-
-
-def _chunks(runs: int) -> list[tuple[int, int]]:
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
-        raise SettingsError(f"{runs!r} runs are too few for a distribution; ask for 2 or more")
-    return [(first, min(CHUNK, runs - first)) for first in range(0, runs, CHUNK)]
-
-
-def _shape(store: Store, seen: Recipe) -> dict[str, Any]:
-    """Which layers and heads a capture holds; it is made where it is not there yet."""
-    made = store.run(seen).facts["made"]
-    side = "" if "attention" in made["layers"] else "encoder_"
-    return {"hidden": made["layers"][f"{side}hidden"], "heads": made["heads"][f"{side}attention"]}
-
-
-def _layers(shape: Mapping[str, Any], wanted: Sequence[int] | None) -> list[int]:
-    held = shape["hidden"]
+def _layers(seen: Any, wanted: Sequence[int] | None) -> list[int]:
+    side = "" if "attention" in seen.made["layers"] else "encoder_"
+    held = seen.made["layers"][f"{side}hidden"]
     absent = [layer for layer in wanted or () if layer not in held]
     if absent:
         raise not_there("hidden layer", absent[0], held)
-    return list(held) if wanted is None else sorted({int(layer) for layer in wanted})
+    return [int(one) for one in held] if wanted is None else sorted({int(layer) for layer in wanted})
 
 
-def _heads(heads: Sequence[int] | None) -> list[int] | None:
-    return None if heads is None else sorted({int(head) for head in heads})
+def _heads(seen: Any, wanted: Sequence[int] | None) -> list[int] | None:
+    side = "" if "attention" in seen.made["layers"] else "encoder_"
+    held = seen.made["heads"][f"{side}attention"]
+    absent = [head for head in wanted or () if head not in held]
+    if absent:
+        raise not_there("head", absent[0], held)
+    return None if wanted is None else sorted({int(head) for head in wanted})
 
 
-def _gathered(sweep: Sweep, disturbed: bool | None = None) -> Table:
-    """Every run of the sweep as one table."""
-    parts: list[dict[str, np.ndarray]] = []
-    for key, table in sweep.results():
-        name, what, _ = key.split("|")
-        size = len(table)
-        told = {
-            "text": np.full(size, name, object),
-            "layer": table["layer"],
-            "head": table["head"],
-            "disturbed": np.full(size, what == "disturbed"),
-            "run": table["run"],
-            "kl": table["kl"],
-        }
-        parts.append({k: v for k, v in told.items() if disturbed is None or k != "disturbed"})
-    return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value != value:
+        return "–"
+    return f"{value}" if isinstance(value, Integral) else f"{value:z.4f}"
 
 
 def _where(table: Table, **values: Any) -> Table:
@@ -285,7 +231,8 @@ def _by_disturbance(runs: Table) -> dict[tuple[str, str], np.ndarray]:
     return {key: np.concatenate(parts) for key, parts in made.items()}
 
 
-def _compare_summary(runs: Table) -> Table:
+def compare_summary(runs: Table) -> Table:
+    """A row per layer and method: the KLs of all runs, and their spread within one head."""
     rows: list[dict[str, Any]] = []
     for layer in np.unique(runs["layer"]):
         of_layer = _where(runs, layer=layer)
@@ -309,7 +256,8 @@ def _compare_summary(runs: Table) -> Table:
     return _table(rows)
 
 
-def _robustness_summary(runs: Table) -> Table:
+def robustness_summary(runs: Table) -> Table:
+    """A row per layer, method and head: deviations with and without replaced tokens, and their ratio."""
     rows: list[dict[str, Any]] = []
     for layer in np.unique(runs["layer"]):
         of_layer = _where(runs, layer=layer)

@@ -1,4 +1,4 @@
-"""Steps over distributions: corpus → contexts → Gaussians → a map with ellipses.
+"""Words of a corpus, or the individuals of a table, as distributions: a mean and a spread each.
 
 Contexts are found once; the model then runs over the words part by part, so that a run that was stopped goes
 on where it stood and parts may be worked on side by side.
@@ -6,244 +6,298 @@ on where it stood and parts may be worked on side by side.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.data import Context, Gaussians, Items, Map, Progress, View
+from langscape.codec import noun
+from langscape.data import Context, Gaussians, Items, Progress
+from langscape.declarations import Input, Setting, analysis
+from langscape.declarations.inputs import SAMPLES
+from langscape.declarations.running import each, opened
+from langscape.declarations.settings import Cluster, Model, Seed, Workers
 from langscape.errors import DataError, SettingsError
-from langscape.run.heads import opened, revision
-from langscape.run.recipe import Recipe
-from langscape.run.registry import step
-from langscape.run.results import Table, Writes
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.models.titles import model_title
+from langscape.sources.wordlist import WordList
 
 PART = 25
 """Words of one task: about 2,500 contexts, some ten seconds of work."""
 
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_READ = 5_000_000
 
-def word_recipe(
-    words: Sequence[str],
-    corpora: Sequence[str | Path],
+Corpus = Annotated[
+    str | Path | Sequence[str | Path] | None,
+    Input(
+        "corpus",
+        "Corpus",
+        "Where words are read in context: a text file, a folder, or a packaged corpus (`langscape corpora`); "
+        "sample texts if left out.",
+        sample="sample-corpus",
+        many=True,
+    ),
+]
+List = Annotated[
+    WordList | Sequence[str] | Path | None,
+    Input(
+        "words",
+        "Words",
+        "The words: one a line, or .csv; a group column gives the colours.",
+        option="--words",
+    ),
+]
+Words = Annotated[
+    list[str] | None,
+    Setting("Words", "The words to look up; the most frequent ones if left out.", option="--word"),
+]
+Most = Annotated[
+    int, Setting("Most frequent", "How many words are taken where none are named.", ge=4, le=2000)
+]
+Contexts = Annotated[
+    int,
+    Setting("Contexts", "Passages per word, drawn evenly from all there are.", ge=1, le=5000, document="004"),
+]
+Unit = Annotated[
+    Literal["sentence", "paragraph"],
+    Setting(
+        "A context is",
+        "What the model reads around a word.",
+        labels={"sentence": "a sentence", "paragraph": "a paragraph"},
+    ),
+]
+ContextLayer = Annotated[
+    int,
+    Setting(
+        "Layer",
+        "The hidden layer: 0 is the embedding, -1 the last.",
+        ge=-1,
+        le=500,
+        document="004",
+        names="hidden layer",
+    ),
+]
+Rank = Annotated[
+    int,
+    Setting(
+        "Factors",
+        "Factors kept of each covariance; 0 keeps variances alone.",
+        ge=0,
+        le=64,
+        document="004",
+    ),
+]
+Samples = Annotated[
+    bool, Setting("Keep vectors", "Keep every context’s vector; ellipses get their angle from them.")
+]
+Table = Annotated[
+    str | Path | None,
+    Input("table", "Table", "Instead of words: a .csv or .parquet with several rows for each individual."),
+]
+By = Annotated[
+    str | None,
+    Setting("Whose rows", "With a table: the column that says whose row it is.", document="004"),
+]
+Columns = Annotated[
+    list[str] | None,
+    Setting("Columns", "With a table: the columns to use, by comma; all numbers if left out."),
+]
+Standardise = Annotated[bool, Setting("Standardise", "With a table: divide each column by its deviation.")]
+First = Annotated[int, Setting("First", "The first word of the part.", ge=0)]
+Count = Annotated[int, Setting("Count", "How many words the part has.", ge=1)]
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class WordContexts:
+    """Passages of a corpus in which words stand.
+
+    contexts     for each word those that were drawn
+    occurrences  how often each word stands in the corpus
+    asked        how many were wanted of each
+    missing      words that stand nowhere
+    """
+
+    words: tuple[str, ...]
+    contexts: tuple[tuple[Context, ...], ...]
+    occurrences: np.ndarray
+    asked: int
+    missing: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@analysis(version=1, name="gaussians.contexts", hidden=True)
+def word_contexts(
+    corpus: Corpus = None,
+    list: List = None,
     *,
-    model: str = "default",
-    contexts: int = 100,
-    unit: str = "sentence",
-    layer: int = -1,
-    rank: int = 0,
-    samples: bool = True,
-    seed: int = 0,
-    groups: Sequence[str] | None = None,
-    part: int = PART,
-) -> tuple[Recipe, dict[str, Recipe]]:
-    """The recipe of the words' Gaussians, and its parts by name, for a `Sweep` to run side by side first."""
-    listed = [str(word) for word in words]
-    if not listed:
-        raise SettingsError("no words are named; give at least one")
-    if len(set(listed)) < len(listed):
-        twice = next(word for word in listed if listed.count(word) > 1)
-        raise SettingsError(f"the word {twice!r} is named twice; name each word once")
-    inputs = {
-        f"corpus {i}": str(path) if str(path).startswith("sha256:") else Path(path)
-        for i, path in enumerate(corpora)
-    }
-    if not inputs:
-        raise SettingsError("no corpus is named; give a text file, a folder, or a packaged corpus")
-    asked = {"words": listed, "contexts": contexts, "unit": unit, "seed": seed}
-    found = Recipe("gaussians.contexts", asked, inputs)
-    how = {"model": model, "layer": layer, "rank": rank, "samples": samples}
-    parts = {}
-    for first in range(0, len(listed), part):
-        last = min(first + part, len(listed))
-        name = f"{listed[first]} … {listed[last - 1]}"
-        settings = {**how, "first": first, "count": last - first}
-        parts[f"{first:05d} {name}"] = Recipe("gaussians.part", settings, {"contexts": found})
-    gathered = {f"part {i:05d}": recipe for i, recipe in enumerate(parts.values())}
-    settings = {"groups": None if groups is None else [str(group) for group in groups]}
-    return Recipe("gaussians.words", settings, {"contexts": found, **gathered}), parts
-
-
-def make_gaussians(
-    recipe: Recipe,
-    parts: Mapping[str, Recipe],
-    *,
-    store: Store | None = None,
-    workers: int | None = 0,
+    contexts: Contexts = 100,
+    unit: Unit = "sentence",
+    seed: Seed = 0,
     progress: Progress | None = None,
-) -> Path:
-    """The file of the Gaussians in the store, computed where it is missing; stopped, it goes on next time."""
-    store = store or Store()
-    named = store.name(recipe)
-    if store.entry(named.digest) is None:
-        report = Sweep(parts, store=store, title="gaussians").run(workers=workers, progress=progress)
-        if report.failed:
-            key, why = next(iter(report.failed.items()))
-            raise DataError(f"{len(report.failed)} of {report.total} parts failed, the first is {key}: {why}")
-    path = store.make(named, progress).path
-    assert path is not None
-    return path
+) -> WordContexts:
+    """Passages of a corpus in which the words of a list stand, and how often each does."""
+    from langscape.sources import corpus as open_corpus
 
-
-def ellipse_view(
-    recipe: Recipe, *, store: Store | None = None, progress: Progress | None = None, **how: Any
-) -> View:
-    """The picture of a `gaussians.map` recipe with its passages; `how` are settings of `views.ellipses`."""
-    from langscape.gaussianfile import read_gaussians
-    from langscape.views import ellipses, scatter
-
-    store = store or Store()
-    made: Map = store.run(recipe, progress)
-    given = recipe.inputs["gaussians"]
-    path = store.make(store.name(given), progress).path if isinstance(given, Recipe) else Path(given)
-    assert path is not None
-    return scatter(made, **how) if made.shapes is None else ellipses(made, read_gaussians(path), **how)
-
-
-@step("gaussians.contexts", version=1, defaults={"words": [], "contexts": 100, "unit": "sentence", "seed": 0})
-def contexts_found(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
-    """Inputs `corpus 0`, …: a row per context, and how often each word stands in them among the facts."""
-    from langscape.sources import corpus
-
-    paths = [inputs[name] for name in sorted(inputs, key=_number)]
-    words = settings["words"]
-    how = {"unit": settings["unit"], "seed": settings["seed"], "progress": progress}
-    found = corpus(paths).find(words, settings["contexts"], **how)
-    rows = [(number, one) for number, mine in enumerate(found.contexts) for one in mine]
-    if not rows:
+    words = _words_of(list)
+    found = open_corpus(_paths(corpus)).find(words, contexts, unit=unit, seed=seed, progress=progress)
+    if not any(len(some) for some in found.contexts):
         raise DataError(
             "none of the words stands in the corpus; check their spelling, or take another corpus"
         )
-    return Table(
-        {
-            "word": np.array([number for number, _ in rows], np.int64),
-            "text": np.array([one.text for _, one in rows], dtype=object),
-            "start": np.array([one.start for _, one in rows], np.int64),
-            "end": np.array([one.end for _, one in rows], np.int64),
-        },
-        {
-            "words": list(words),
-            "occurrences": found.occurrences.tolist(),
-            "asked": found.asked,
-            "missing": list(found.missing),
-            "notes": list(found.notes()),
-        },
+    return WordContexts(
+        tuple(words),
+        tuple(tuple(some) for some in found.contexts),
+        np.asarray(found.occurrences),
+        found.asked,
+        tuple(found.missing),
+        tuple(found.notes()),
     )
 
 
-@step(
-    "gaussians.part",
-    version=1,
-    defaults={"model": "default", "layer": -1, "rank": 0, "samples": True, "first": 0, "count": PART},
-    revision=revision,
-)
-def gaussians_part(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Writes:
-    """Input `contexts`: the Gaussians of `count` words from `first` on; a part may hold none."""
-    from langscape.gaussianfile import write_gaussians
+@analysis(version=1, name="gaussians.part", hidden=True, uses=(word_contexts,))
+def gaussians_part(
+    model: Model = "default",
+    corpus: Corpus = None,
+    list: List = None,
+    *,
+    contexts: Contexts = 100,
+    unit: Unit = "sentence",
+    seed: Seed = 0,
+    layer: ContextLayer = -1,
+    rank: Rank = 0,
+    samples: Samples = True,
+    first: First = 0,
+    count: Count = PART,
+    progress: Progress | None = None,
+) -> Gaussians:
+    """The Gaussians of `count` words from `first` on; a part may hold none."""
     from langscape.models import gaussians_of
-    from langscape.run import results
 
-    table: Table = results.read("table", inputs["contexts"])
-    first = settings["first"]
-    words = table.facts["words"][first : first + settings["count"]]
-    contexts: list[list[Context]] = [[] for _ in words]
-    mine = (table["word"] >= first) & (table["word"] < first + len(words))
-    for row in np.flatnonzero(mine):
-        one = Context(str(table["text"][row]), int(table["start"][row]), int(table["end"][row]))
-        contexts[int(table["word"][row]) - first].append(one)
-    if not any(contexts):
-        empty = Gaussians(np.zeros((0, 1)), np.zeros((0, 1)), Items([]), np.zeros(0))
-        return Writes("arrays", lambda path: write_gaussians(empty, path))
-    made = gaussians_of(
-        opened(settings["model"], revision(settings)),
-        words,
-        contexts,
-        occurrences=table.facts["occurrences"][first : first + len(words)],
-        asked=table.facts["asked"],
-        layer=settings["layer"],
-        rank=settings["rank"],
-        samples=settings["samples"],
+    found = word_contexts(corpus, list, contexts=contexts, unit=unit, seed=seed)
+    mine = slice(first, first + count)
+    if not any(found.contexts[mine]):
+        return Gaussians(np.zeros((0, 1)), np.zeros((0, 1)), Items([]), np.zeros(0))
+    return gaussians_of(
+        opened(model),
+        found.words[mine],
+        found.contexts[mine],
+        occurrences=found.occurrences[mine].tolist(),
+        asked=found.asked,
+        layer=layer,
+        rank=rank,
+        samples=samples,
         progress=progress,
     )
-    return Writes("arrays", lambda path: write_gaussians(made, path))
 
 
-@step("gaussians.words", version=1, defaults={"groups": None})
-def gaussians_words(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Writes:
-    """Inputs `part 00000`, … and `contexts`: all words in one file; `groups` become a column."""
-    from langscape.gaussianfile import read_gaussians, write_gaussians
-    from langscape.run import results
+def check_given(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse what does not go together: words and a table, a table of which nothing says whose rows it has."""
+    if "table" in given:
+        if settings["words"] or "list" in given or not _is_sample(given.get("corpus")):
+            raise SettingsError("a table does not go with a corpus and words; give one or the other")
+        if not settings["by"]:
+            raise SettingsError(
+                "by is missing: name the column of the table that says whose row it is, patient for example"
+            )
+    elif settings["words"] and "list" in given:
+        raise SettingsError("words are named twice; give a list, or name them one by one")
 
-    parts = [read_gaussians(inputs[name]) for name in sorted(inputs) if name.startswith("part ")]
-    facts = results.read("table", inputs["contexts"]).facts
-    made = joined([part for part in parts if len(part)], facts["notes"])
-    if settings["groups"] is not None:
-        group = dict(zip(facts["words"], settings["groups"], strict=True))
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if "table" in names:
+        return f"{settings['by']} of {names['table']} as distributions"
+    of = names.get("corpus", "the sample texts")
+    return f"Words of {of} as distributions, by {model_title(settings['model'])}"
+
+
+def lines(found: Gaussians) -> list[str]:
+    """How many there are, and which vary least and most."""
+    dims, total = found.means.shape[1], int(found.counts.sum())
+    said = [f"{len(found):,} distributions of {dims} dimensions, {total:,} contexts"]
+    order = found.spread.argsort()
+    few = min(5, len(found) // 2)  # no word stands in both lists
+    if few:
+        some = [", ".join(found.labels[int(i)] for i in rows) for rows in (order[:few], order[::-1][:few])]
+        said.append(f"vary least: {some[0]}; most: {some[1]}")
+    return said
+
+
+def save(found: Gaussians, path: Path, *, title: str | None = None) -> Path:
+    """The file of the distributions."""
+    return found.save(path)
+
+
+@analysis(
+    version=1,
+    title="Distributions as a file",
+    room="distributions",
+    uses=(word_contexts, gaussians_part),
+    describe=_title,
+    check=check_given,
+    lines=lines,
+    save=save,
+    formats=(".safetensors",),
+    out="gaussians.safetensors",
+)
+def gaussians(
+    model: Model = "default",
+    corpus: Corpus = None,
+    *,
+    words: Words = None,
+    list: List = None,
+    most: Most = 60,
+    contexts: Contexts = 100,
+    unit: Unit = "sentence",
+    layer: ContextLayer = -1,
+    rank: Rank = 0,
+    samples: Samples = True,
+    table: Table = None,
+    by: By = None,
+    columns: Columns = None,
+    standardise: Standardise = True,
+    seed: Seed = 0,
+    workers: Workers = 0,
+    cluster: Cluster = None,
+    progress: Progress | None = None,
+) -> Gaussians:
+    """Find words in a corpus, run a model over their contexts, and keep a mean and a variance of each.
+
+    What is computed is kept part by part: a run that was stopped goes on where it stood. With a table, one
+    Gaussian for each value of its column `by`.
+
+    >>> found = gaussians(words=["harbour", "boats", "morning"], contexts=4)
+    >>> found.labels[:2], found.means.shape[1]
+    (('harbour', 'boats'), 384)
+    """
+    if table is not None:
+        from langscape.sources import tables
+
+        return tables.gaussians(table, by, columns, standardise=standardise, progress=progress)  # type: ignore[arg-type]
+    paths = _paths(corpus)
+    listed = _listed(words, list, paths, most)
+    asked: dict[str, Any] = {
+        "corpus": paths, "list": WordList(listed.words), "contexts": contexts, "unit": unit, "seed": seed
+    }  # fmt: skip
+    found = word_contexts(**asked, progress=progress)
+    calls = [
+        {**asked, "model": model, "layer": layer, "rank": rank, "samples": samples, "first": first,
+         "count": min(PART, len(listed) - first)}
+        for first in range(0, len(listed), PART)
+    ]  # fmt: skip
+    parts = each(
+        gaussians_part, calls, title="distributions", workers=workers, cluster=cluster, progress=progress
+    )
+    made = joined([part for part in parts if len(part)], found.notes)
+    if listed.groups is not None:
+        group = dict(zip(listed.words, listed.groups, strict=True))
         column = np.array([group[word] for word in made.labels], dtype=object)
         made = replace(made, items=made.items.with_columns(group=column))
-    made = replace(made, made={**made.made, "missing": facts["missing"]})
-    return Writes("arrays", lambda path: write_gaussians(made, path))
-
-
-@step(
-    "gaussians.table",
-    version=1,
-    defaults={"by": None, "columns": None, "standardise": True},
-)
-def gaussians_table(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Writes:
-    """Input `table`: one Gaussian for each value of the column `by`."""
-    from langscape.gaussianfile import write_gaussians
-    from langscape.sources import tables
-
-    if not settings["by"]:
-        raise SettingsError("nothing says whose rows belong together; name the column with by")
-    how = {"standardise": settings["standardise"], "progress": progress}
-    made = tables.gaussians(inputs["table"], settings["by"], settings["columns"], **how)
-    return Writes("arrays", lambda path: write_gaussians(made, path))
-
-
-@step(
-    "gaussians.map",
-    version=2,
-    defaults={
-        "method": "tsne",
-        "shape": "contexts",
-        "perplexity": 30.0,
-        "distance": "wasserstein",
-        "center": True,
-        "initial": "pca",
-        "restarts": 1,
-        "schedule": None,
-        "seed": 0,
-    },
-)
-def gaussians_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
-    """Input `gaussians`: their map with ellipses, by distributional PCA or t-SNE."""
-    from langscape import affinity
-    from langscape.engine import Schedule, embed, pca
-    from langscape.gaussianfile import read_gaussians
-
-    given = read_gaussians(inputs["gaussians"])
-    if settings["method"] == "pca":
-        return pca(given, center=settings["center"])
-    if settings["method"] != "tsne":
-        raise SettingsError(f"method {settings['method']!r} is not known; use pca or tsne")
-    P = affinity.gaussians(
-        given, perplexity=settings["perplexity"], distance=settings["distance"], seed=settings["seed"]
-    )
-    schedule = None if settings["schedule"] is None else Schedule(**settings["schedule"])
-    return embed(
-        P,
-        initial=settings["initial"],
-        schedule=schedule,
-        restarts=settings["restarts"],
-        shape=settings["shape"],
-        seed=settings["seed"],
-        progress=progress,
-    )
+    return replace(made, made={**made.made, "missing": [*found.missing]})
 
 
 def joined(parts: Sequence[Gaussians], notes: Sequence[str] = ()) -> Gaussians:
@@ -266,10 +320,56 @@ def joined(parts: Sequence[Gaussians], notes: Sequence[str] = ()) -> Gaussians:
     )
 
 
+def frequent_words(paths: Sequence[Path], most: int) -> list[str]:
+    """The most frequent words of at least four letters in the first megabytes of texts or folders."""
+    counted: Counter[str] = Counter()
+    for path in paths:
+        for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
+            with file.open(encoding="utf-8", errors="replace") as opened:
+                counted.update(_WORD.findall(opened.read(_READ).lower()))
+    if not counted:
+        raise SettingsError("no words are named, and the corpus has none of four letters; name some")
+    ranked = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return [word for word, _ in ranked[:most]]
+
+
+def _listed(words: Sequence[str] | None, list: Any, paths: Sequence[Path], most: int) -> WordList:
+    """The words, each once: typed, of a list with their groups, or the most frequent ones of the corpus."""
+    if words:
+        return WordList([*dict.fromkeys(words)])
+    if list is None:
+        return WordList(frequent_words(paths, most))
+    listed = list if isinstance(list, WordList) else WordList([*list])
+    once = [*dict.fromkeys(listed.words)]
+    if listed.groups is None:
+        return WordList(once)
+    group = dict(reversed([*zip(listed.words, listed.groups, strict=True)]))
+    return WordList(once, [group[word] for word in once])
+
+
+def _words_of(list: Any) -> list[str]:
+    words = [str(word) for word in (list.words if isinstance(list, WordList) else list or ())]
+    if not words:
+        raise SettingsError("no words are named; give at least one")
+    if len(set(words)) < len(words):
+        twice = next(word for word, count in Counter(words).items() if count > 1)
+        raise SettingsError(f"the word {twice!r} is named twice; name each word once")
+    return words
+
+
+def _paths(corpus: Any) -> list[Path]:
+    from langscape.sources import corpus_path
+
+    given = [corpus] if isinstance(corpus, str | Path) else corpus or [SAMPLES["sample-corpus"][2]]
+    return [corpus_path(one) for one in given]
+
+
+def _is_sample(corpus: Any) -> bool:
+    """Whether a corpus is the one that is taken where none is given."""
+    given = [] if corpus is None else [corpus] if isinstance(corpus, str | Path) else [*corpus]
+    return all(Path(one) == SAMPLES["sample-corpus"][2] for one in given)
+
+
 def _stacked(arrays: Sequence[np.ndarray | None]) -> np.ndarray | None:
     held = [array for array in arrays if array is not None]
     return np.concatenate(held) if len(held) == len(arrays) else None
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition(" ")[2])

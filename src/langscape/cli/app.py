@@ -6,10 +6,8 @@ import typer
 
 from langscape import __version__
 from langscape.cli import (
+    corpora,
     demo,
-    experiments,
-    flow,
-    gaussians,
     models,
     qk,
     store,
@@ -52,10 +50,8 @@ for part in (
     demo,
     words,
     view,
-    experiments,
     qk,
-    gaussians,
-    flow,
+    corpora,
     train_lstm,
     models,
     store,

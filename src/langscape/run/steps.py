@@ -13,8 +13,6 @@ from langscape.data import Map, Progress, Step
 from langscape.errors import DataError
 from langscape.run import (  # noqa: F401  register their steps
     compare,
-    distributions,
-    flow,
     query_key_steps,
 )
 from langscape.run.registry import step

@@ -17,7 +17,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "words": ({"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"}),
     "flow": ({}, {}),
     "query_key": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
-    "gaussians": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
+    "ellipses": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
     "compare": ({"what": "hidden", "layer": 1, "other_layer": 6}, {"text": "sample-harbour"}),
     "hidden": ({"layer": 3}, {"text": "sample-harbour"}),
     "head": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
