@@ -13,7 +13,7 @@ from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.metrics import contributions as gate_contributions
 from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
-from langscape.run.flow import make_flow
+from langscape.analyses.flow import make_flow
 from langscape.views import flow
 
 PROMPT = "the small dog barks ."

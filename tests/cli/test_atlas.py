@@ -4,13 +4,13 @@ import csv
 
 import numpy as np
 import pytest
+from langscape.run.atlas import embed_restarts, make_atlas, pack_atlas, unpack_atlas
 from tests.commands import at_home_in, run
 
 from langscape import affinity
 from langscape.data import Capture
 from langscape.engine import Schedule, embed_many
 from langscape.errors import LangscapeError, SettingsError
-from langscape.run.atlas import embed_restarts, make_atlas, pack_atlas, unpack_atlas
 from langscape.run.heads import captured_attention, induction_probe, opened
 
 AXES = ("layer", "head", "query", "key")
@@ -162,8 +162,9 @@ def test_a_long_text_is_cut_on_request_and_the_note_says_so(folder):
 
 @pytest.mark.slow
 def test_the_atlas_of_smollm2_names_its_known_heads():
-    from langscape.models import get_model, open_model
     from langscape.run.atlas import _keys, _scores
+
+    from langscape.models import get_model, open_model
     from langscape.sources import samples
 
     get_model("decoder")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from langscape.models import open_model
-from langscape.run.flow import make_flow
+from langscape.analyses.flow import make_flow
 
 
 @pytest.mark.slow

@@ -57,8 +57,8 @@ def kl_runs(
 ) -> Table:
     """The KL of `count` runs for every head and hidden state of `layers`.
 
-    Run r begins at random places of seed r. With `share`, each run is on a text of its own, with that share of
-    the tokens replaced by seed r. Columns: layer, head (-1 for hidden states), run, kl.
+    Run r begins at random places of seed r. With `share`, each run is on a text of its own, with so many
+    of its tokens replaced by seed r. Columns: layer, head (-1 for hidden states), run, kl.
     """
     tell = progress or (lambda step: None)
     how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "perplexity": perplexity}

@@ -61,8 +61,8 @@ Shape = Annotated[
     Literal["contexts", "diagonal", "full", "none"],
     Setting(
         "Ellipses",
-        "From contexts: area is variance. Diagonal and full are learned with the map, as in the document, and "
-        "do not show variance.",
+        "From contexts: area is variance. Diagonal and full are learned with the map, as in the document, "
+        "and do not show variance.",
         document="004",
         labels={"contexts": "from contexts", "diagonal": "diagonal (the document’s)"},
     ),

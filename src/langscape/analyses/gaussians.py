@@ -196,7 +196,7 @@ def gaussians_part(
 
 
 def check_given(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse what does not go together: words and a table, a table of which nothing says whose rows it has."""
+    """Refuse words beside a table, and a table of which nothing says whose rows it has."""
     if "table" in given:
         if settings["words"] or "list" in given or not _is_sample(given.get("corpus")):
             raise SettingsError("a table does not go with a corpus and words; give one or the other")

@@ -18,7 +18,7 @@ from langscape.declarations.declaration import (
     analyses,
     read_signature,
 )
-from langscape.errors import Cancelled
+from langscape.errors import Cancelled, SettingsError
 
 Out = list[Path]
 
@@ -123,6 +123,10 @@ def _name_files(shown: dict[str, Parameter], how: dict[str, Any], names: list[st
     """Tell what is printed and written how the files are called, where the user has not said it."""
     for one in shown.values():
         if one.said.names == "files" and how.get(one.name) is None:
+            if len(set(names)) < len(names):
+                raise SettingsError(
+                    "two texts have the same file name; rename one, so that the table tells them apart"
+                )
             how[one.name] = names
 
 
