@@ -67,7 +67,7 @@ def test_robustness_prints_both_methods_and_keeps_the_heads_for_the_table(folder
         (("compare-kl", "./tiny", "-t", "text.txt", "-t", "home/../text.txt"), "the same file name"),
         (
             ("compare-kl", "./tiny", "-t", "text.txt", "--heads", "x"),
-            "--heads is 'x'; expected whole numbers",
+            "--heads is 'x'; expected whole",
         ),
         (("robustness", "./tiny", "-t", "text.txt", "--share", "0"), "share 0 is not possible"),
         (
