@@ -288,6 +288,7 @@ def _good_packed(found: Any) -> None:
 
 def _corpus(path: Path, rng: random.Random) -> Any:
     from langscape.run.heads import read_text
+
     from langscape.sources import corpus, sentences
 
     unit = rng.choice(("sentence", "paragraph"))

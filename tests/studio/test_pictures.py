@@ -255,7 +255,7 @@ ASKED = {
     "query_key.scale": {"percentile": 20},
     "query_key.constants": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "percentile": 20},
     "query_key.beside": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5},
-    "gaussians": {"most": 20, "contexts": 5, "perplexity": 4},
+    "ellipses": {"most": 20, "contexts": 5, "perplexity": 4},
     "flow": {},
     "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
 }
@@ -300,11 +300,11 @@ def test_a_table_becomes_distributions(client):
     rows = "\n".join(f"p{i // 5},{i % 7},{i * i % 11}" for i in range(60))
     table = client.post("/api/inputs?kind=table&name=t.csv", f"who,a,b\n{rows}\n".encode()).json
     assert set(table["summary"]["columns"]) == {"who", "a", "b"}
-    record = client.ask("gaussians", {"by": "who", "method": "pca"}, table=table["id"])
+    record = client.ask("ellipses", {"by": "who", "method": "pca"}, table=table["id"])
     client.wait(record["id"])
     view = view_of(client, record["id"], "map")
     assert sorted(view["properties"]["labels"]) == sorted(f"p{i}" for i in range(12))
-    refused = client.post("/api/jobs", {"ask": "gaussians", "inputs": {"table": table["id"]}})
+    refused = client.post("/api/jobs", {"ask": "ellipses", "inputs": {"table": table["id"]}})
     assert "by" in refused.error["message"]
 
 

@@ -6,10 +6,8 @@ import typer
 
 from langscape import __version__
 from langscape.cli import (
+    corpora,
     demo,
-    experiments,
-    flow,
-    gaussians,
     measure,
     models,
     store,
@@ -51,9 +49,7 @@ for part in (
     demo,
     measure,
     view,
-    experiments,
-    gaussians,
-    flow,
+    corpora,
     train_lstm,
     models,
     store,

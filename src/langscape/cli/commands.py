@@ -18,7 +18,7 @@ from langscape.declarations.declaration import (
     analyses,
     read_signature,
 )
-from langscape.errors import Cancelled
+from langscape.errors import Cancelled, SettingsError
 
 Out = list[Path]
 
@@ -54,6 +54,10 @@ def command_of(declared: Analysis) -> Callable[..., None]:
             default=typer.Option([], "--out", "-o", help=_out_help(declared)),
         )
     )
+    if declared.opens:
+        opens = typer.Option(True, "--open/--no-open", help="Without --out, open the page in the browser.")
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("open_it", kind, annotation=bool, default=opens))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__name__ = declared.name.replace(".", "_")
@@ -72,7 +76,8 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     from langscape.declarations.running import answer
     from langscape.declarations.validation import check_settings, parse_setting
 
-    outs: Out = given.pop("out")
+    outs: Out = given.pop("out") or ([Path(declared.out)] if declared.out else [])
+    shows = given.pop("open_it", False) and not outs
     again = _join_typed(declared, given)
     check_outs(outs, declared.formats, folder=declared.folder)
     settings = {one.name: one for one in declared.signature.settings}
@@ -82,6 +87,8 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     names: dict[str, str] = {}
     for name, value in given.items():
         one = settings.get(name) or shown.get(name)
+        if one is not None and one.type == "words" and isinstance(value, list):
+            value = ",".join(value) or None  # an option that may be given several times
         if one is not None and isinstance(value, str):
             value = parse_setting(one, value)
         if name in shown:
@@ -93,14 +100,17 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
         paths = asked.get(one.name)
         if paths:
             listed = paths if isinstance(paths, list) else [paths]
-            names[one.name] = ", ".join(path.name if isinstance(path, Path) else path for path in listed)
+            called = [path.name if isinstance(path, Path) else path for path in listed]
+            names[one.name] = ", ".join(called)
+            if one.said.many:
+                _name_files(shown, how, called)
     complete = check_settings(
         settings.values(),
         {k: v for k, v in asked.items() if k in settings},
         declared.name,
         called=option_name,
     )
-    inputs = {one.name: asked.get(one.name) for one in declared.signature.inputs}
+    inputs = {one.name: asked[one.name] for one in declared.signature.inputs if asked.get(one.name)}
     if declared.check is not None:
         declared.check(complete, inputs, how)
     title = declared.called(complete, names)
@@ -112,9 +122,37 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     for line in _lines(declared, result, how):
         typer.echo(line)
     say(*again, *(declared.notes(result, inputs) if declared.notes else _notes(result)))
-    for path in outs:
+    for path in [*outs, *([_page_aside(declared)] if declared.opens and not outs else [])]:
         for file in _write(declared, result, path, title, how):
             typer.echo(file)
+            if shows:
+                _open(file)
+
+
+def _name_files(shown: dict[str, Parameter], how: dict[str, Any], names: list[str]) -> None:
+    """Tell what is printed and written how the files are called, where the user has not said it."""
+    for one in shown.values():
+        if one.said.names == "files" and how.get(one.name) is None:
+            if len(set(names)) < len(names):
+                raise SettingsError(
+                    "two texts have the same file name; rename one, so that the table tells them apart"
+                )
+            how[one.name] = names
+
+
+def _page_aside(declared: Analysis) -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="langscape-")) / f"{declared.name}.html"
+
+
+def _open(file: Path) -> None:
+    import webbrowser
+
+    from langscape.cli.terminal import say
+
+    if not webbrowser.open(file.resolve().as_uri()):
+        say("no browser could be opened; open the file above in one")
 
 
 def _keep_partial(stopped: Cancelled, outs: Out, title: str) -> None:
@@ -189,7 +227,9 @@ def _option(one: Parameter | InputParameter | ExecutionParameter) -> inspect.Par
         if one.type == "choice":  # the shell completes what is named
             annotation = Literal[tuple(str(choice) for choice in one.choices)]  # type: ignore[misc]
         value = one.default
-        if one.type in ("numbers", "words") and value is not None:
+        if one.type == "words":
+            annotation, value = list[str], list(value or [])
+        elif one.type == "numbers" and value is not None:
             value = ",".join(str(item) for item in value)
         elif one.choices and value is not None:
             value = str(value)

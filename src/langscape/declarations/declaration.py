@@ -41,7 +41,8 @@ class Setting:
     option    the name of the command's option where it is not the parameter's own
     short     a letter for the command's option
     argument  whether the command takes it without the name of an option
-    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have
+    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have;
+              "files" for what the files of an input are called, in the order in which they were given
     """
 
     label: str
@@ -200,6 +201,8 @@ class Analysis:
     example: Mapping[str, Any] | None
     hidden: bool
     aliases: tuple[str, ...] = ()
+    out: str = ""
+    opens: bool = False
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -251,6 +254,8 @@ def analysis(
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
     aliases: Sequence[str] = (),
+    out: str = "",
+    opens: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -266,6 +271,8 @@ def analysis(
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
     aliases   other names of the command, which its list leaves out
+    out       the file that the command writes where none is named
+    opens     whether the command, where no file is named, writes a page aside and opens it
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -278,7 +285,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
-            folder, example, hidden, tuple(aliases),
+            folder, example, hidden, tuple(aliases), out, opens,
         )  # fmt: skip
         _ANALYSES[called] = declared
 

@@ -178,6 +178,13 @@ def _vectors_source(given: Any, store: Store) -> str | None:
         return store.keep(write_vectors(Path(folder) / "vectors.safetensors", given).read_bytes())
 
 
+def _corpus_source(given: Any, store: Store) -> str | None:
+    """A text file, a folder, or the folder of a packaged corpus by its name."""
+    from langscape.sources import corpus_path
+
+    return str(corpus_path(given).absolute()) if isinstance(given, str | Path) else None
+
+
 def _noun_source(noun: type, suffix: str) -> Callable[[Any, Store], str | None]:
     def source(given: Any, store: Store) -> str | None:
         if isinstance(given, noun):
@@ -208,7 +215,7 @@ KINDS: dict[str, Kind] = {
     "text": Kind(_text_source, _open_text),
     "words": Kind(_words_source, _open_words),
     "vectors": Kind(_vectors_source, Path),
-    "corpus": Kind(_path_source, Path),
+    "corpus": Kind(_corpus_source, Path),
     "table": Kind(_path_source, Path),
     "map": Kind(_noun_source(Map, ".parquet"), _open_map),
     "gaussians": Kind(_noun_source(Gaussians, ".safetensors"), _open_gaussians),

@@ -81,6 +81,8 @@ def name_call(
         declared.name,
         called=called,
     )
+    if declared.check is not None:
+        declared.check(settings, {name: given[name] for name in names if given.get(name) is not None}, {})
     if live:
         return None
     ignored = declared.ignores(settings) if declared.ignores is not None else ()
@@ -89,8 +91,6 @@ def name_call(
         if one.said.names == "model" and settings[one.name] is not None:
             settings[one.name] = absolute_model(settings[one.name])
     check_numbers(declared, settings)
-    if declared.check is not None:
-        declared.check(settings, {name: given.get(name) for name in names}, {})
     sources = input_sources(declared, settings, given, store, ignored)
     return None if sources is None else Recipe(declared.name, settings, sources)
 
@@ -183,7 +183,14 @@ def each(
     workers=0 computes here, one after the other; else in so many processes (one per core if None), or on a
     Dask cluster. Stopped half-way, it goes on where it stood.
     """
-    declared, store = declaration_of(function), CURRENT.get() or Store()
+    declared, store, calls = declaration_of(function), CURRENT.get() or Store(), list(calls)
+    if workers == 0 and cluster is None:
+        tell = progress or _nobody
+        for at, call in enumerate(calls):
+            tell(Step(at, len(calls), title))
+            yield function(**call)
+        tell(Step(len(calls), len(calls), title))
+        return
     recipes = []
     for call in calls:
         named = name_call(declared, call, store)
@@ -192,13 +199,6 @@ def each(
                 f"{title}: workers take models and files by name, not objects; open them by name"
             )
         recipes.append(named)
-    if workers == 0 and cluster is None:
-        tell = progress or _nobody
-        for at, recipe in enumerate(recipes):
-            tell(Step(at, len(recipes), title))
-            yield store.run(recipe)
-        tell(Step(len(recipes), len(recipes), title))
-        return
     from langscape.run.sweep import Sweep
 
     keys = [f"{at:06d}" for at in range(len(recipes))]

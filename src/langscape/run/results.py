@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from langscape import strict_json
-from langscape.codec import is_noun, read_noun, write_noun
+from langscape.codec import is_noun, noun, read_noun, write_noun
 from langscape.data import Map, frozen
 from langscape.errors import DataError, FileError, LangscapeError
 from langscape.io.parquet import metadata_of, open_parquet, read_columns, write_parquet
@@ -56,6 +56,7 @@ class Writes:
     write: Callable[[Path], None]
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class Table:
     """Named columns of one length: numbers, truth values or text. Kept as `.parquet`."""

@@ -24,8 +24,6 @@ def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
 
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     **{name: _example(one) for name, one in analyses().items() if one.example is not None},
-    "flow": ({}, {}),
-    "gaussians": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
 }
 """Ask: settings and inputs of its example."""
 

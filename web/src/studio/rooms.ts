@@ -52,7 +52,7 @@ export const ROOMS: RoomName[] = [
     about: 'A head’s queries and keys on one map: close means attention.',
   },
   { name: 'words', title: 'Words', asks: [{ ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] }], about: 'Word vectors as a map, with new words placed live.' },
-  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'gaussians', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
+  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'ellipses', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
   { name: 'flow', title: 'Flow', asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }], about: 'What flows through a network as it reads, step by step.' },
   { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'], hides: ({ what }) => (what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS]) }], about: 'Two texts or two models side by side, aligned; what moved most.' },
   { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },

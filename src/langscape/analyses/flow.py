@@ -1,4 +1,4 @@
-"""Prompt → flow: a model's vectors over a text as a view, coloured by meaning."""
+"""Prompt → flow: a model's vectors over a text, coloured by meaning, and what made each number."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.codec import noun
 from langscape.data import Progress, Step, View
+from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Seed
 from langscape.errors import SettingsError
-from langscape.run.heads import opened, revision
-from langscape.run.registry import step
-from langscape.run.results import Arrays
+from langscape.models.titles import model_title
 
 if TYPE_CHECKING:
     from langscape.engine import WordColours
@@ -28,21 +30,119 @@ PROMPTS = {
 WHOLE = 10_000
 """Words up to which a vocabulary is coloured as a whole; of a larger one, those that a page speaks of."""
 
+FORMATS = (".html", ".png", ".svg", ".pdf")
 
-@step(
-    "flow.view",
-    version=4,
-    defaults={"model": "lstm-tiny", "prompt": None, "top": 8, "space": "oklab", "fit": "exact", "seed": 0},
-    revision=revision,
+FlowModel = Annotated[
+    str,
+    Setting(
+        "Model",
+        "lstm-tiny (20 words), lstm, decoder (SmolLM2), default (MiniLM), a folder or a Hub id.",
+        document="003",
+        argument=True,
+        names="model",
+    ),
+]
+Prompt = Annotated[
+    str | None, Setting("Prompt", "What it reads; a short text of its own if left out.", short="p")
+]
+PromptFile = Annotated[
+    str | Path | None, Input("text", "Text", "A file with the text to read, instead of a prompt.", short="t")
+]
+Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=50, document="003")]
+Space = Annotated[
+    Literal["oklab", "rgb"],
+    Setting(
+        "Colour space",
+        "OKLab, where equal distances look equal, or red, green and blue as in the document.",
+        document="003",
+        labels={"oklab": "OKLab", "rgb": "RGB"},
+    ),
+]
+Fit = Annotated[
+    Literal["exact", "force"],
+    Setting(
+        "Colour of vectors",
+        "Found over all mapped words, or by the document’s forces from sixteen of them.",
+        document="003",
+    ),
+]
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What flowed through a model as it read a prompt: every vector, its words and its colour, laid out."""
+
+    shown: View
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Scores of trust, alarms, and what else a reader should know."""
+        said = self.shown.properties
+        scores = [f"{one['label']}: {one['shown']}" for one in said["quality"]]
+        return (*scores, *(f"alarm: {one['text']}" for one in said["alarms"]), *said["notes"])
+
+    def view(self, *, title: str | None = None) -> View:
+        """The picture."""
+        if title is None:
+            return self.shown
+        return View(self.shown.kind, {**self.shown.properties, "title": title}, self.shown.arrays)
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html) or a figure (.png, .svg, .pdf)."""
+        from langscape.views import write
+
+        return write(self.view(title=title), path)
+
+
+@picture("flow", name="flow")
+def flow_picture(found: Flow, context: Any) -> View:
+    """Every vector on its way, and what made each number."""
+    return found.view(title=context.title)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if settings["prompt"]:
+        return flow_title(settings["model"], settings["prompt"])
+    return f"{model_title(settings['model'])} reads {names.get('text', 'a text of its own')}"
+
+
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    if settings["prompt"] is not None:
+        if "text" in given:
+            raise SettingsError("give a prompt or a text, not both")
+        if not settings["prompt"].strip():
+            raise SettingsError("the prompt is empty; give at least one word")
+
+
+@analysis(
+    version=5,
+    pictures=(flow_picture,),
+    describe=_title,
+    check=_check,
+    formats=FORMATS,
+    opens=True,
+    example={},
 )
-def flow_view(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Arrays:
-    """The flow of `model` over `prompt`, or the file of the input `prompt`; see `unpack_view`."""
-    from langscape.run.heads import read_text
+def flow(
+    model: FlowModel = "lstm-tiny",
+    prompt: Prompt = None,
+    *,
+    text: PromptFile = None,
+    top: Top = 8,
+    space: Space = "oklab",
+    fit: Fit = "exact",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Flow:
+    """Watch vectors move through an LSTM or a transformer, and see what made each number.
 
-    model = opened(settings["model"], revision(settings))
-    prompt = read_text(inputs["prompt"]).strip() if "prompt" in inputs else settings["prompt"]
-    how = {name: settings[name] for name in ("top", "space", "fit", "seed")}
-    return pack_view(make_flow(model, prompt, progress=progress, **how))
+    >>> found = flow("lstm-tiny", "the small dog barks .")
+    >>> found.view().properties["tokens"]
+    ['.', 'the', 'small', 'dog', 'barks', '.']
+    """
+    said = prompt if text is None else str(text).strip()
+    return Flow(make_flow(opened(model), said, top=top, space=space, fit=fit, seed=seed, progress=progress))
 
 
 def make_flow(
@@ -90,8 +190,6 @@ def flow_title(model: str, prompt: str) -> str:
     >>> flow_title("lstm-tiny", "the cat  sat")
     'Tiny LSTM reads “the cat sat”'
     """
-    from langscape.models.titles import model_title
-
     said = " ".join(prompt.split())
     return f"{model_title(model)} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
 
@@ -180,15 +278,3 @@ def _base(table: _Table, space: str, seed: int) -> WordColours:
     from langscape.engine import colours
 
     return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
-
-
-def pack_view(view: View) -> Arrays:
-    """A view as arrays and plain facts, for the store."""
-    from langscape.views.plain import plain
-
-    return Arrays(view.arrays, {"kind": view.kind, "properties": plain(view.properties)})
-
-
-def unpack_view(stored: Arrays) -> View:
-    """The view that `pack_view` stored."""
-    return View(stored.facts["kind"], stored.facts["properties"], stored.arrays)

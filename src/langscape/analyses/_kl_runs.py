@@ -3,65 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._captures import Heads, HiddenLayers, captured, text_capture
 from langscape.data import Affinities, Capture, Progress, Step
+from langscape.declarations import Setting, analysis
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Cut, Model, Perplexity, Special, Steps, Text
 from langscape.errors import SettingsError, not_there
-from langscape.run.captures import model_and_text, read_capture
-from langscape.run.heads import captured, revision
-from langscape.run.registry import step
 from langscape.run.results import Table
 
 HIDDEN = -1
 """Stands for the hidden states where others have the number of a head."""
 
-_RUNS = {
-    "layers": None,
-    "heads": None,
-    "special": "keep",
-    "perplexity": 20.0,
-    "steps": 1000,
-    "schedule": "ours",
-    "first": 0,
-    "count": 10,
-}
+RunLayers = Annotated[
+    list[int] | None,
+    Setting(
+        "Layers",
+        "Only these hidden layers, from 0, as 0-3 or 0,5,11; all if left out.",
+        ge=0,
+        names="hidden layer",
+    ),
+]
+RunSchedule = Annotated[
+    Literal["ours", "document"],
+    Setting(
+        "Schedule", "Ours, or the document’s: learning rate 5, no gains, no exaggeration.", document="000"
+    ),
+]
+Share = Annotated[float, Setting("Share", "Share of the tokens replaced; 0 for none.", ge=0, le=1)]
+First = Annotated[int, Setting("First", "The number of the first run.", ge=0)]
+Count = Annotated[int, Setting("Count", "How many runs.", ge=1)]
 
 
-@step("heads.runs", version=1, defaults=_RUNS)
-def heads_runs(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
-    """Input `capture`: the KL of `count` runs for every head and hidden state of `layers`.
+@analysis(version=1, name="kl.runs", hidden=True, uses=(text_capture,))
+def kl_runs(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layers: HiddenLayers = None,
+    heads: Heads = None,
+    special: Special = "keep",
+    perplexity: Perplexity = 20.0,
+    steps: Steps = 1000,
+    schedule: RunSchedule = "ours",
+    cut: Cut = True,
+    share: Share = 0.0,
+    first: First = 0,
+    count: Count = 10,
+    progress: Progress | None = None,
+) -> Table:
+    """The KL of `count` runs for every head and hidden state of `layers`.
 
-    Run r begins at random places of seed r. Columns: layer, head (-1 for hidden states), run, kl.
+    Run r begins at random places of seed r. With `share`, each run is on a text of its own, with so many
+    of its tokens replaced by seed r. Columns: layer, head (-1 for hidden states), run, kl.
     """
-    problems = layer_problems(read_capture(inputs["capture"]), settings)
-    return _rows(
-        problems, settings, range(settings["first"], settings["first"] + settings["count"]), progress
-    )
-
-
-@step(
-    "heads.disturbed",
-    version=1,
-    defaults={**_RUNS, "model": "default", "text": None, "cut": False, "share": 0.05},
-    revision=revision,
-)
-def heads_disturbed(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Table:
-    """The same, each run on a text of its own, with `share` of its tokens replaced.
-
-    Run r replaces tokens by seed r, and begins at the places of the undisturbed run r.
-    """
-    model, text = model_and_text(settings, inputs)
-    plain = captured(model, text, ("hidden",), [0], cut=settings["cut"])
+    tell = progress or (lambda step: None)
+    how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "perplexity": perplexity}
+    runs = range(first, first + count)
+    if not share:
+        seen = text_capture(model, text, cut=cut)
+        return _rows(layer_problems(seen, **how), schedule, steps, runs, tell)
+    reader = opened(model)
+    plain = captured(reader, text, ("hidden",), [0], cut=cut)  # type: ignore[arg-type]
     parts = []
-    for at in range(settings["count"]):
-        run = settings["first"] + at
-        ids = disturb(plain.made["ids"], plain.made["special"], settings["share"], run)
-        seen = _again(model, ids)
-        parts.append(_rows(layer_problems(seen, settings), settings, [run], lambda told: None))
-        progress(Step(at + 1, settings["count"], "disturbed texts"))
+    for at, run in enumerate(runs):
+        ids = disturb(plain.made["ids"], plain.made["special"], share, run)
+        seen = _again(reader, ids)
+        parts.append(_rows(layer_problems(seen, **how), schedule, steps, [run], lambda step: None))
+        tell(Step(at + 1, count, "disturbed texts"))
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns})
 
 
@@ -88,7 +100,14 @@ def disturb(ids: Sequence[int], special: Sequence[bool], share: float, seed: int
     return made.tolist()
 
 
-def layer_problems(capture: Capture, settings: Mapping[str, Any]) -> dict[tuple[int, int], Affinities]:
+def layer_problems(
+    capture: Capture,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    *,
+    special: Literal["keep", "drop"] = "keep",
+    perplexity: float = 20.0,
+) -> dict[tuple[int, int], Affinities]:
     """(layer, head) → affinities, hidden states under head -1, for the layers and heads asked for.
 
     An encoder–decoder is taken by its encoder. The last hidden layer has no heads of its own.
@@ -96,16 +115,14 @@ def layer_problems(capture: Capture, settings: Mapping[str, Any]) -> dict[tuple[
     from langscape.affinity import attention, hidden
 
     side = "" if "hidden" in capture.arrays else "encoder_"
-    told = capture.made
-    states = list(told["layers"][f"{side}hidden"])
-    attending = list(told["layers"][f"{side}attention"])
-    heads = list(told["heads"][f"{side}attention"])
-    layers = _chosen("layer", settings["layers"], states)
-    special, perplexity = settings["special"], settings["perplexity"]
+    known = capture.made
+    states = list(known["layers"][f"{side}hidden"])
+    attending = list(known["layers"][f"{side}attention"])
+    numbers = list(known["heads"][f"{side}attention"])
     made: dict[tuple[int, int], Affinities] = {}
-    for layer in layers:
+    for layer in _chosen("hidden layer", layers, states):
         made[layer, HIDDEN] = hidden(capture, layer, perplexity, special, of=f"{side}hidden")
-        for head in _chosen("head", settings["heads"], heads) if layer in attending else ():
+        for head in _chosen("head", heads, numbers) if layer in attending else ():
             made[layer, head] = attention(capture, layer, head, special, of=f"{side}attention")
     return made
 
@@ -129,7 +146,8 @@ def run_schedules(name: str, n: int, steps: int) -> list[Any]:
 
 def _rows(
     problems: Mapping[tuple[int, int], Affinities],
-    settings: Mapping[str, Any],
+    schedule: str,
+    steps: int,
     runs: Sequence[int],
     progress: Progress,
 ) -> Table:
@@ -140,11 +158,11 @@ def _rows(
     done, total = 0, len(sizes) * len(runs)
     for size in sorted(sizes):
         keys = [key for key, one in problems.items() if len(one) == size]
-        schedules = run_schedules(settings["schedule"], size, settings["steps"])
+        schedules = run_schedules(schedule, size, steps)
         for at, run in enumerate(runs):
-            schedule = schedules[run % len(schedules)]
+            taken = schedules[run % len(schedules)]
             alike = [problems[key] for key in keys]
-            maps = embed_many(alike, 2, "random", schedule, quality=False, seed=run)
+            maps = embed_many(alike, 2, "random", taken, quality=False, seed=run)
             for key, made in zip(keys, maps, strict=True):
                 kls[key][at] = made.kl
             done += 1
