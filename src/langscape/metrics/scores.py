@@ -242,7 +242,7 @@ def _local(seen: TwoSpaces) -> np.ndarray:
 
 
 def _inserted_local(seen: InsertedPoints) -> np.ndarray:
-    from langscape.kernels.agreement import in_common
+    from langscape.kernels.rank_agreement import in_common
 
     return in_common(seen.near, seen.on_map) / seen.near.shape[1]
 
@@ -252,7 +252,7 @@ def _global(seen: TwoSpaces) -> np.ndarray:
 
 
 def _inserted_global(seen: InsertedPoints) -> np.ndarray:
-    from langscape.kernels.agreement import rank_correlations
+    from langscape.kernels.rank_agreement import rank_correlations
 
     return rank_correlations(seen.data, seen.places)
 

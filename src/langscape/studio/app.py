@@ -22,6 +22,8 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from langscape import __version__
+from langscape.analyses._typed_words import MOST as MOST_WORDS
+from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
 from langscape.run import Store, disk
 from langscape.studio import inputs as given
@@ -32,8 +34,6 @@ from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
 from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
-from langscape.studio.insertion import MOST as MOST_WORDS
-from langscape.studio.insertion import insert_vector, insert_words, make_ready
 from langscape.studio.jobs import Jobs
 from langscape.studio.pictures import FORMATS, Pictures
 from langscape.studio.trouble import PathCleaner, Trouble, trouble_of
