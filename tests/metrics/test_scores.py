@@ -8,6 +8,7 @@ from scripts import score_table
 
 from langscape import affinity, embed, insert, metrics
 from langscape.analyses._maps import check_color, summary
+from langscape.analyses.compare import compare_maps
 from langscape.data import Items, Map
 from langscape.engine import Schedule, pca
 from langscape.errors import SettingsError
@@ -33,10 +34,12 @@ def test_the_table_in_the_documentation_is_that_of_the_registry():
     assert score_table.renewed(text) == text, "run python -m scripts.score_table"
 
 
-def test_maps_insertions_and_ellipses_carry_registered_scores_alone(base):
+def test_maps_insertions_ellipses_and_comparisons_carry_registered_scores_alone(base):
     assert unknown(base) == []
     assert unknown(insert(base, rng.normal(size=(3, 6)))) == []
     assert unknown(pca(rng.normal(size=(12, 3)), np.ones((12, 3)))) == []
+    other = Map(base.xy[:, ::-1], base.items)
+    assert unknown(compare_maps(base, other).left) == []
 
 
 def test_every_score_says_what_it_is():
