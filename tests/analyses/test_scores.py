@@ -38,8 +38,8 @@ def test_maps_of_heads_and_hidden_states_have_registered_scores_alone(tiny):
 
 
 def test_maps_of_queries_and_keys_have_registered_scores_alone(tiny):
-    found = langscape.query_key(tiny, TEXT, layer=1, head=1, steps=20, perplexity=3.0)
-    beside = langscape.query_key_beside(tiny, TEXT, layer=1, head=1, steps=20, perplexity=3.0)
+    found = langscape.query_key(tiny, TEXT, layer=1, head=1, steps=50, perplexity=3.0)
+    beside = langscape.query_key_beside(tiny, TEXT, layer=1, head=1, steps=50, perplexity=3.0)
     assert "order" in found.map.quality
     assert "agreement" in beside.map.quality
     assert unknown(found.map) == unknown(beside.map) == unknown(beside.attended) == []
