@@ -11,13 +11,12 @@ from langscape.errors import DataError
 from langscape.models import capture, wrap_model
 from langscape.run.atlas import make_atlas, pack_atlas, unpack_atlas
 from langscape.run.heads import captured
-from langscape.run.runs import HIDDEN, layer_problems
+from langscape.analyses._kl_runs import HIDDEN, layer_problems
 from langscape.run.token_maps import map_head, map_hidden, map_texts
 
 SOURCE = "the red lamp hung over the north door of stone"
 TARGET = "green boat over water , south of the lamp"
 SHORT = Schedule(steps=60, early_steps=15)
-ALL = {"layers": None, "heads": None, "special": "keep", "perplexity": 3.0}
 
 
 @pytest.mark.parametrize("name", list(PAIRS))
@@ -36,7 +35,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
         assert list(by_state.items.columns["text"]) == expected
     assert make_atlas(seen, restarts=1, schedule=SHORT).of == "encoder_attention"
     assert len(map_head(seen, 0, 0, restarts=1, steps=60)) == len(SOURCE.split())
-    problems = layer_problems(seen, ALL)
+    problems = layer_problems(seen, perplexity=3.0)
     assert len(problems[0, HIDDEN]) == len(problems[0, 1]) == len(seen.tokens)
     texts = map_texts(model, SOURCE.split(), perplexity=3, restarts=1)
     assert len(texts) == len(SOURCE.split())
@@ -57,5 +56,5 @@ def test_a_decoder_has_an_atlas_hidden_states_and_texts(name: str) -> None:
     assert "steps" in made.scores.columns
     assert unpack_atlas(pack_atlas(made)).view().arrays["xy"].shape[0] == len(made.maps)
     assert map_hidden(seen, perplexity=3, restarts=1, steps=60).settings["layer"] == len(seen["hidden"]) - 1
-    problems = layer_problems(seen, ALL)
+    problems = layer_problems(seen, perplexity=3.0)
     assert {layer for layer, head in problems if head == HIDDEN} == set(range(len(seen["hidden"])))

@@ -254,6 +254,8 @@ ASKED = {
     "query_key.scale": {"percentile": 20},
     "ellipses": {"most": 20, "contexts": 5, "perplexity": 4},
     "flow": {},
+    "compare_kl": {"runs": 2, "layers": [1], "heads": [2], "steps": 60, "perplexity": 5},
+    "robustness": {"repeats": 2, "layers": [1], "heads": [2], "steps": 60, "perplexity": 5},
     "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
 }
 """Small settings of every ask that needs a model."""
