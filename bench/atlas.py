@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from langscape.analyses.atlas import make_atlas
 from langscape.models import capture, get_model, open_model
-from langscape.run.atlas import make_atlas
 from langscape.sources import samples
 from langscape.views import write
 

@@ -12,9 +12,9 @@ import argparse
 import numpy as np
 
 from langscape import affinity
+from langscape.analyses.atlas import embed_restarts, head_schedules
 from langscape.engine import embed_many
 from langscape.models import capture, open_model
-from langscape.run.atlas import embed_restarts, head_schedules
 from langscape.sources import samples
 
 

@@ -6,7 +6,9 @@ Names are loaded when first used, so that `import langscape` costs next to nothi
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -22,7 +24,6 @@ _HOME = {
     "Schedule": "langscape.engine",
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
-    "insert": "langscape.engine",
     "capture": "langscape.models",
     "open_model": "langscape.models",
     "read_gaussians": "langscape.gaussianfile",
@@ -34,10 +35,34 @@ _HOME = {
 }
 _MODULES = ("affinity", "engine", "errors", "estimators", "metrics", "models", "sources", "views")
 
-__all__ = [*sorted(_HOME), *_MODULES, "__version__"]
+# one file, one analysis: a file that is there is a function that is there
+_ANALYSES = tuple(
+    one.name
+    for one in pkgutil.iter_modules([str(Path(__file__).parent / "analyses")])
+    if not one.name.startswith("_")
+)
+
+__all__ = sorted({*_HOME, *_MODULES, *_ANALYSES, "__version__"})  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is there
+    from langscape.analyses.atlas import atlas as atlas
+    from langscape.analyses.compare import compare as compare
+    from langscape.analyses.head import head as head
+    from langscape.analyses.hidden import hidden as hidden
+    from langscape.analyses.insert import insert as insert
+    from langscape.analyses.max_attention import max_attention as max_attention
+    from langscape.analyses.query_key import query_key as query_key
+    from langscape.analyses.query_key_beside import query_key_beside as query_key_beside
+    from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
+    from langscape.analyses.query_key_grid import query_key_grid as query_key_grid
+    from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
+    from langscape.analyses.texts import texts as texts
+    from langscape.analyses.words import words as words
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ANALYSES:
+        return getattr(importlib.import_module(f"langscape.analyses.{name}"), name)
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _MODULES:

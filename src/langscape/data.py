@@ -149,6 +149,13 @@ class Context:
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end <= len(self.text):
+            raise DataError(
+                f"a word at {self.start} to {self.end} lies outside its context, which has "
+                f"{len(self.text)} characters"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussians(_Copied):
@@ -382,8 +389,8 @@ class Map(_Copied):
     ) -> Path:
         """Write the map, whole or not at all; the ending says as what.
 
-        .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a table;
-        .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
+        .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a
+        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
         """
         if Path(path).suffix.lower() == ".parquet":
             from langscape.mapfile import save_map

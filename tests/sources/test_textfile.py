@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from langscape.errors import FileError
-from langscape.run.heads import read_text
 from langscape.sources import corpus
+from langscape.sources.textfile import read_text
 
 
 def test_a_word_document_is_refused_whatever_its_name(tmp_path: Path) -> None:

@@ -59,13 +59,7 @@ def captured(
         raise SettingsError("the text is empty; give one of a few sentences")
     if not cut:
         return capture(model, text, want, layers, heads, target=target)
-    windows = capture(model, text, want, layers, heads, long="window", target=target)
-    first = windows[0]
-    if len(windows) == 1:
-        return first
-    read = int(np.sum(~np.asarray(first.made["special"], bool)))
-    note = f"the text is longer than {model.name} takes: its first {read:,} tokens were read"
-    return Capture(first.tokens, first.arrays, first.axes, first.made, (*first.notes, note))
+    return capture(model, text, want, layers, heads, long="window", target=target)[0]
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

@@ -9,6 +9,10 @@ from typing import Any
 from langscape.data import Map, View
 from langscape.declarations import picture
 from langscape.declarations.settings import Color, Quantiles
+from langscape.errors import SettingsError
+
+SCORES = ("local", "global", "ndcg", "trustworthiness")
+"""What every item of a map made from vectors has; items that were inserted have the first two."""
 
 FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 
@@ -19,6 +23,12 @@ def map_picture(found: Map, context: Any, *, color: Color = None, quantiles: Qua
     from langscape.views import scatter
 
     return scatter(found, title=context.title, color=color, quantiles=quantiles)
+
+
+def check_color(color: str | None, *columns: str) -> None:
+    """Refuse a colour that a map with these columns cannot have, before anything is computed."""
+    if color is not None and color not in columns:
+        raise SettingsError(f"color {color!r} is not known; use {', '.join(dict.fromkeys(columns))}")
 
 
 def save_map_as(

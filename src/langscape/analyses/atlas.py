@@ -90,6 +90,11 @@ class Atlas:
             title=title,
         )
 
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What a reader should know of the text, the heads and their maps."""
+        return tuple(dict.fromkeys(self.view(attention=False).properties["notes"]))
+
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
         from langscape.views import write

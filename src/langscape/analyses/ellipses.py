@@ -243,9 +243,9 @@ def save(
     return found.save(path, title=title, mass=mass, only=only, color=color)
 
 
-def _check(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     if "gaussians" not in given:
-        check_given(settings, given)
+        check_given(settings, given, shown)
     elif settings["words"] or "list" in given or "table" in given:
         raise SettingsError("distributions do not go with words or a table; give one or the other")
 

@@ -107,7 +107,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{model_title(settings['model'])} reads {names.get('text', 'a text of its own')}"
 
 
-def _check(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     if settings["prompt"] is not None:
         if "text" in given:
             raise SettingsError("give a prompt or a text, not both")

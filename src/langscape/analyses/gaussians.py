@@ -195,7 +195,7 @@ def gaussians_part(
     )
 
 
-def check_given(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def check_given(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     """Refuse words beside a table, and a table of which nothing says whose rows it has."""
     if "table" in given:
         if settings["words"] or "list" in given or not _is_sample(given.get("corpus")):

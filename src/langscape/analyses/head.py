@@ -80,7 +80,7 @@ class Head:
         color: str | None = "position",
         quantiles: int | None = None,
     ) -> Path:
-        """Write the map as .parquet or .csv, both as a page (.html), or one as a figure (.png, .svg, .pdf)."""
+        """Write the map as .parquet or .csv, both as .html, or one of them as .png, .svg or .pdf."""
         from langscape.views import write
 
         path = Path(path)
@@ -100,7 +100,10 @@ class Head:
 def all_restarts(
     problem: Affinities, restarts: int, schedules: Any, seed: int = 0, progress: Progress | None = None
 ) -> tuple[Map, np.ndarray]:
-    """The map of lowest KL, and every run laid over it. `error` is each point's share of the KL, `spread` how far it wanders."""
+    """The map of lowest KL, and every run laid over it: moved, turned, mirrored and scaled.
+
+    `error` is each point's share of the KL, `spread` how far it wanders.
+    """
     from langscape.metrics import align, kl_points, stability
 
     tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
@@ -114,6 +117,28 @@ def all_restarts(
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
     made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
     return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
+
+
+def map_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    *,
+    special: Literal["keep", "drop"] = "drop",
+    restarts: int = 8,
+    steps: int = 1000,
+    seed: int = 0,
+    of: str | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The tokens as one head sees them: attention-head t-SNE, of several restarts the lowest KL.
+
+    `of` names the array where there are several; an encoder–decoder is taken by its encoder.
+    """
+    from langscape.affinity import attention
+
+    problem = attention(capture, layer, head, special, of=of or array_of("attention", capture))
+    return all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)[0]
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -210,7 +235,8 @@ def head(
 
     Only this layer and this head are captured. Of all restarts the map of lowest KL is kept.
 
-    >>> found = head("default", "The cat sat on the mat, and the dog sat by the cat.", layer=2, head=1, restarts=2)
+    >>> text = "The cat sat on the mat, and the dog sat by the cat."
+    >>> found = head("default", text, layer=2, head=1, restarts=2)
     >>> len(found.map), found.runs.shape
     (15, (2, 15, 2))
     """

@@ -23,7 +23,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 @noun
 @dataclass(frozen=True, eq=False)
 class MaxAttention:
-    """The attention of every head, of which the largest and the mean weight that each token gets are shown."""
+    """The attention of every head; what is shown of it is the largest and the mean weight of each token."""
 
     capture: Capture
     of: str

@@ -59,7 +59,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"KL with {100 * settings['share']:g} % of the tokens replaced, {model_title(settings['model'])}"
 
 
-def _check(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     if not settings["share"]:
         raise SettingsError("share 0 is not possible; it is above 0 and at most 1, 0.05 for 5 %")
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from langscape.analyses._maps import FORMATS, map_picture, save_map_as
+from langscape.analyses._maps import FORMATS, SCORES, check_color, map_picture, save_map_as
 from langscape.analyses._token_maps import map_texts
 from langscape.data import Map, Progress
 from langscape.declarations import Input, Setting, analysis
+from langscape.declarations.inputs import word_list
 from langscape.declarations.running import opened
 from langscape.declarations.settings import HiddenLayer, Metric, Model, Perplexity, Restarts, Seed
 from langscape.models.titles import model_title
@@ -40,6 +41,12 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{names.get('texts', 'Texts')} by {layer} of {model_title(settings['model'])}"
 
 
+def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
+    if how.get("color") is not None:
+        listed = word_list(inputs["texts"])
+        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []), *SCORES)
+
+
 @analysis(
     version=2,
     title="Texts by a layer",
@@ -48,6 +55,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     describe=_title,
     save=save_map_as,
     formats=FORMATS,
+    check=_check,
 )
 def texts(
     model: Model = "default",

@@ -8,17 +8,16 @@ from langscape import __version__
 from langscape.cli import (
     corpora,
     demo,
+    measure,
     models,
-    qk,
     store,
     studio,
     sweep,
     train_lstm,
     upkeep,
     view,
-    words,
 )
-from langscape.faces.command import add_commands
+from langscape.cli.commands import add_commands
 
 app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
@@ -48,9 +47,8 @@ def _options(
 for part in (
     studio,
     demo,
-    words,
+    measure,
     view,
-    qk,
     corpora,
     train_lstm,
     models,

@@ -39,6 +39,7 @@ def studio(
 
     check_loopback(host)
     held = Store(store)
+    held.check_writable("what the studio computes")
     if prepare:
         with bar("the studio's examples") as progress:
             prepare_examples(held, progress)

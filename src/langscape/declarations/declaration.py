@@ -17,7 +17,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -61,7 +61,8 @@ class Setting:
 class Input:
     """What an annotation says of a text, a file or an object: `kind` is one of `declarations.inputs.KINDS`.
 
-    sample is the id of the sample that a form begins with; many takes several.
+    sample is the id of the sample that a form begins with; many takes several. Of a list of words, `typed`
+    lets the command take them one by one as well, without a file.
     """
 
     kind: str
@@ -69,6 +70,7 @@ class Input:
     help: str = ""
     sample: str | None = None
     many: bool = False
+    typed: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False
@@ -92,6 +94,7 @@ class Parameter:
     required: bool
     said: Setting
     choices: tuple[Any, ...] = ()
+    """What a choice may be; of a number, the words that may stand for it."""
     whole: bool = True
     """Whether a number must be whole."""
 
@@ -146,7 +149,7 @@ class Later:
 class Picture:
     """A view of a result: a function of the result and its own annotated parameters.
 
-    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays that are made on demand.
+    `whole` is drawn for files, where nothing can be fetched later; `later` are arrays made on demand.
     """
 
     name: str
@@ -188,13 +191,16 @@ class Analysis:
     pictures: tuple[Picture, ...]
     uses: tuple[Callable[..., Any], ...]
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None
     lines: Callable[..., Sequence[str]] | None
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None
     save: Callable[..., Any] | None
     formats: tuple[str, ...]
     folder: bool
     example: Mapping[str, Any] | None
     hidden: bool
-    check: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None
+    aliases: tuple[str, ...] = ()
     out: str = ""
     opens: bool = False
 
@@ -238,13 +244,16 @@ def analysis(
     pictures: Sequence[Picture] = (),
     uses: Sequence[Callable[..., Any]] = (),
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = None,
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None = None,
     lines: Callable[..., Sequence[str]] | None = None,
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None,
     save: Callable[..., Any] | None = None,
     formats: Sequence[str] = (),
     folder: bool = False,
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
-    check: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    aliases: Sequence[str] = (),
     out: str = "",
     opens: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -253,11 +262,15 @@ def analysis(
     title     what a form is headed with; room is the studio's room that shows it
     uses      other declared functions whose results it takes: a change of theirs is a change of this
     describe  (settings, names of inputs) → what one run is called
+    check     (settings, inputs, settings of what is shown) → refuses what does not go together, before
+              anything is computed; the last is empty but at the command line
+    ignores   (settings) → the settings and inputs that mean nothing under these: no part of the question
     lines     (result, *, settings…) → what the command prints
+    notes     (result, inputs) → what the command says beside it, where that is more than a map's summary
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
-    check     (settings, inputs that were given) raises what does not go together, before anything is computed
+    aliases   other names of the command, which its list leaves out
     out       the file that the command writes where none is named
     opens     whether the command, where no file is named, writes a page aside and opens it
     """
@@ -271,8 +284,8 @@ def analysis(
             )
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
-            tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
-            check, out, opens,
+            tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
+            folder, example, hidden, tuple(aliases), out, opens,
         )  # fmt: skip
         _ANALYSES[called] = declared
 
@@ -312,9 +325,8 @@ def load() -> None:
 @functools.cache
 def modules() -> tuple[str, ...]:
     """The names of the modules in `langscape.analyses`; a public one has one analysis of its own name."""
-    import langscape.analyses
-
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(langscape.analyses.__path__)))
+    package = importlib.import_module("langscape.analyses")
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__)))
 
 
 def declaration_of(function: Callable[..., Any]) -> Analysis:
@@ -360,6 +372,8 @@ def _parameter(one: inspect.Parameter, annotation: Any, said: Setting) -> Parame
         if isinstance(default, int) and not isinstance(default, bool):
             default = float(default)
         return Parameter(one.name, "number", default, required, said, whole=False)
+    if kind is int and len(parts) == 2 and get_origin(parts[1]) is Literal:
+        return Parameter(one.name, "integer", default, required, said, get_args(parts[1]))
     known: dict[Any, Type] = {int: "integer", str: "text", bool: "flag"}
     if kind in known and len(parts) == 1:
         return Parameter(one.name, known[kind], default, required, said)
@@ -385,6 +399,8 @@ def expected(one: Parameter) -> str:
         return "at most 100 names with numbers, as name:0.5,-1.2,0.3;other:1,2,3"
     what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[one.type]
     low, high = one.said.ge, one.said.le
+    if one.choices:
+        what = f"{', '.join(str(value) for value in one.choices)}, or {what}"
     if low is not None and high is not None:
         return f"{what} from {low:g} to {high:g}"
     return what + (f" of at least {low:g}" if low is not None else "")

@@ -7,15 +7,18 @@ upload is one input with one digest.
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langscape.data import Gaussians, Map
 from langscape.errors import SettingsError
+from langscape.mapfile import read_map
+from langscape.run.recipe import Recipe
+from langscape.sources.vectors import Vectors
 
 if TYPE_CHECKING:
     from langscape.run.store import Store
@@ -34,6 +37,9 @@ SAMPLES: dict[str, tuple[str, str, Path]] = {
 }
 """What comes inside the package, by id: its kind, its name, and where it is."""
 
+SEVERAL = ("harbour", "orchard", "valley")
+"""The sample texts that are read together where an analysis of many sentences is given none."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -47,11 +53,20 @@ class Kind:
     open: Callable[[Path], Any]
 
 
-def source_of(kind: str, given: Any, store: Store) -> str | None:
+def source_of(kind: str, given: Any, store: Store) -> str | Recipe | None:
     """How a recipe names what was given; None where it is an object that only this process holds."""
-    if isinstance(given, str) and given.startswith("sha256:") and len(given) == 71:
+    if isinstance(given, Recipe) or (
+        isinstance(given, str) and given.startswith("sha256:") and len(given) == 71
+    ):
         return given
     return KINDS[kind].source(given, store)
+
+
+def is_live(kind: str, given: Any) -> bool:
+    """Whether an input is an object that only this process holds, such as an array."""
+    if isinstance(given, list | tuple):
+        return any(is_live(kind, one) for one in given)
+    return kind in _FILES and not isinstance(given, str | Path | Recipe | Vectors | Map | Gaussians | None)
 
 
 def open_input(kind: str, path: Path) -> Any:
@@ -59,8 +74,13 @@ def open_input(kind: str, path: Path) -> Any:
     return KINDS[kind].open(path)
 
 
-def sample_of(id: str, settings: Mapping[str, Any]) -> Path:
-    """The sample that is taken where nothing was given; the text depends on what the model can do."""
+def sample_of(id: str, settings: Mapping[str, Any]) -> Path | list[Path]:
+    """The sample that is taken where nothing was given; the text depends on what the model can do.
+
+    "sample-texts" are several texts, for analyses that take many.
+    """
+    if id == "sample-texts":
+        return [SAMPLES[f"sample-{name}"][2] for name in SEVERAL]
     if id == "sample-text":
         id = "sample-pattern" if _is_decoder(settings.get("model")) else "sample-harbour"
     return SAMPLES[id][2]
@@ -70,7 +90,7 @@ def _is_decoder(model: Any) -> bool:
     """A decoder is shown sentences that repeat, where its induction heads have something to do."""
     if not isinstance(model, str):
         return getattr(model, "kind", "") == "decoder"
-    from langscape.models.lstm_file import is_lstm
+    from langscape.models.config import is_lstm
     from langscape.models.model import kind_of
     from langscape.models.open import config_of, folder_of
 
@@ -81,12 +101,23 @@ def _is_decoder(model: Any) -> bool:
 def _text_source(given: Any, store: Store) -> str:
     from langscape.sources.textfile import read_text
 
+    if isinstance(given, str) and len(given) < 200 and "\n" not in given and _is_file(given):
+        raise SettingsError(
+            f"the text {given!r} is the name of a file; give pathlib.Path({given!r}) to read it"
+        )
     text = read_text(given) if isinstance(given, Path) else given
     if not isinstance(text, str):
         raise SettingsError(f"the text is a {type(given).__name__}; give a str, or a Path to a text file")
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     return store.keep(text.encode("utf-8", "replace"))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _open_text(path: Path) -> str:
@@ -97,6 +128,11 @@ def _open_text(path: Path) -> str:
 
 def _words_source(given: Any, store: Store) -> str:
     return store.keep(word_list_bytes(_word_list(given)))
+
+
+def word_list(given: Any) -> WordList | None:
+    """The list that was given, as a file, a list or a `WordList`; None where none was."""
+    return None if given is None else _word_list(given)
 
 
 def _word_list(given: Any) -> WordList:
@@ -112,32 +148,34 @@ def _word_list(given: Any) -> WordList:
 
 
 def word_list_bytes(listed: WordList) -> bytes:
-    """A list in the one form in which it is kept: CSV with a first line that names the columns."""
-    import csv
+    """A list in the one form in which it is kept, whatever file or object it came from."""
+    from langscape.sources.wordlist import write_word_list
 
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["word"] if listed.groups is None else ["word", "group"])
-    for row, word in enumerate(listed.words):
-        lines.writerow([word] if listed.groups is None else [word, listed.groups[row]])
-    return text.getvalue().encode("utf-8", "replace")
+    with tempfile.TemporaryDirectory(prefix="langscape-") as folder:
+        path = Path(folder) / "list.txt"
+        write_word_list(path, listed)
+        return path.read_bytes()
 
 
 def _open_words(path: Path) -> WordList:
-    import csv
+    from langscape.sources.wordlist import read_word_list
 
-    from langscape.sources.wordlist import WordList
-
-    with path.open(encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    groups = [row[1] for row in rows] if len(head) > 1 else None
-    return WordList([row[0] if row else "" for row in rows], groups)
+    return read_word_list(path, ending=".txt")
 
 
 def _path_source(given: Any, store: Store) -> str | None:
     if isinstance(given, str | Path):
         return str(Path(given).expanduser().absolute())
     return None
+
+
+def _vectors_source(given: Any, store: Store) -> str | None:
+    if not isinstance(given, Vectors):
+        return _path_source(given, store)
+    from langscape.sources import write_vectors
+
+    with tempfile.TemporaryDirectory(prefix="langscape-") as folder:
+        return store.keep(write_vectors(Path(folder) / "vectors.safetensors", given).read_bytes())
 
 
 def _corpus_source(given: Any, store: Store) -> str | None:
@@ -158,8 +196,12 @@ def _noun_source(noun: type, suffix: str) -> Callable[[Any, Store], str | None]:
 
 
 def _open_map(path: Path) -> Map:
-    from langscape.mapfile import read_map
+    return _read_map(path, path.stat().st_mtime_ns) if path.exists() else read_map(path)
 
+
+@lru_cache(maxsize=1)
+def _read_map(path: Path, stamp: int) -> Map:
+    """A map that many tasks of one worker share, read once."""
     return read_map(path)
 
 
@@ -172,10 +214,13 @@ def _open_gaussians(path: Path) -> Gaussians:
 KINDS: dict[str, Kind] = {
     "text": Kind(_text_source, _open_text),
     "words": Kind(_words_source, _open_words),
-    "vectors": Kind(_path_source, Path),
+    "vectors": Kind(_vectors_source, Path),
     "corpus": Kind(_corpus_source, Path),
     "table": Kind(_path_source, Path),
     "map": Kind(_noun_source(Map, ".parquet"), _open_map),
     "gaussians": Kind(_noun_source(Gaussians, ".safetensors"), _open_gaussians),
 }
 """Every kind of input."""
+
+_FILES = ("vectors", "corpus", "table", "map", "gaussians")
+"""Kinds that a str names by path; a text or a list of words is the thing itself."""

