@@ -255,6 +255,7 @@ ASKED = {
     "query_key.scale": {"percentile": 20},
     "query_key.constants": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "percentile": 20},
     "query_key.beside": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5},
+    "gaussians": {"most": 4, "contexts": 2},
     "ellipses": {"most": 20, "contexts": 5, "perplexity": 4},
     "flow": {},
     "compare_kl": {"runs": 2, "layers": [1], "heads": [2], "steps": 60, "perplexity": 5},
