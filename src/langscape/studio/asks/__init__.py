@@ -12,7 +12,7 @@ __all__ = ["ASKS", "Ask", "Given", "Later", "Made", "Picture", "Setting", "Wante
 
 ASKS: dict[str, Ask] = {
     ask.name: ask
-    for ask in (*(ask_of(one) for one in analyses().values() if not one.hidden and one.pictures),)
+    for ask in (ask_of(one) for one in analyses().values() if not one.hidden)
 }
 
 
