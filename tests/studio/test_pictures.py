@@ -9,12 +9,12 @@ import duckdb
 import numpy as np
 import psutil
 import pytest
+from langscape.run.atlas import unpack_atlas
 from map_settings import SHORT
 from PIL import Image
 
 from langscape import affinity, embed, insert, read_vectors
 from langscape.engine import Schedule
-from langscape.run.atlas import unpack_atlas
 from langscape.sources import samples
 from langscape.studio.asks import ASKS
 from langscape.views.page import STATIC

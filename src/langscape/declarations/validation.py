@@ -104,7 +104,7 @@ def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseMod
         for one in parameters
     }  # fmt: skip
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=False)
-    return create_model(f"{name.title().replace('.', '')}Settings", __config__=config, **fields)
+    return create_model(f"{re.sub('[._]', '', name.title())}Settings", __config__=config, **fields)
 
 
 def model_of(analysis: Analysis) -> type[BaseModel]:
