@@ -11,7 +11,7 @@ DIST := dist
 WEB := $(shell find web -type f -not -path 'web/node_modules/*' 2>/dev/null)
 KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscape/sources -name '*.py')
 
-.PHONY: studio test test-fast check bench soak page wheel clean lock sbom browser
+.PHONY: studio test test-fast check attack bench soak page wheel clean lock sbom browser
 
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
@@ -39,6 +39,10 @@ web-test: web/node_modules/.done .make/package
 api: web/node_modules/.done .make/package
 	$(BIN)/python scripts/write_openapi.py .make/openapi.json
 	cd web && npm run --silent api
+
+# about half an hour; the small budget is a part of `make test`
+attack: .make/tests .make/browser .make/page .make/kernels .make/model
+	$(BIN)/python -m tests.attack --budget full --write
 
 bench: .make/tests .make/kernels
 	$(BIN)/python -m bench --get-peers

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from langscape.run.bulk import insertion
+from langscape.analyses.insert import insertion
 from langscape.run.recipe import Recipe
 from langscape.run.store import Store
 
@@ -83,8 +83,8 @@ def main() -> None:
         write_words(vectors, args.words)
         print(f"{args.words:,} words, {vectors.stat().st_size / 1e6:.0f} MB of vectors\n")
         print("| part | seconds | figure |\n|---|---|---|")
-        settings = {"limit": args.landmarks, "schedule": {"steps": 750}}
-        base = Recipe("words.map", settings, {"vectors": vectors})
+        settings = {"limit": args.landmarks, "steps": 750}
+        base = Recipe("words", settings, {"vectors": vectors})
         began = time.perf_counter()
         quality = store.run(base).quality
         print(f"| map of {args.landmarks:,} | {_since(began)} | {_figures(quality)} |", flush=True)

@@ -139,7 +139,7 @@ def interactions(page: Any, view: Any, repeats: int) -> dict[str, list[float]]:
 
 def made(model: Any, prompt: str, file: Path) -> tuple[Any, float]:
     """The flow of a prompt, written as a page, and the seconds that took."""
-    from langscape.run.flow import make_flow
+    from langscape.analyses.flow import make_flow
     from langscape.views import write
 
     began = time.perf_counter()

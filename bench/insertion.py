@@ -17,7 +17,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.data import word_vectors
-from langscape import Schedule, affinity, embed, insert, metrics
+from langscape import Schedule, affinity, embed, metrics
+from langscape.engine import insert
 from langscape.kernels.neighbours import nearest_to
 
 

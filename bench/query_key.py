@@ -1,4 +1,4 @@
-"""All 72 heads of MiniLM over 2,000 tokens, 4,000 points each: the chain behind `langscape qk default --all`.
+"""All 72 heads of MiniLM over 2,000 tokens, 4,000 points each: the chain behind `langscape query-key-grid`.
 
     python bench/query_key.py
     python bench/query_key.py --tokens 500 --workers 1 --by distance
@@ -18,10 +18,10 @@ import time
 import numpy as np
 
 from langscape.affinity import heads_of
+from langscape.analyses._query_key import maps_of, query_key_collect
+from langscape.declarations.running import using
 from langscape.models import get_model
-from langscape.run import Recipe, Store
-from langscape.run.query_key import map_heads
-from langscape.run.query_key_stored import unpack_collected
+from langscape.run import Store
 from langscape.views import query_key, write
 
 
@@ -37,18 +37,17 @@ def main() -> None:
     options.add_argument("--model", default="default")
     asked = options.parse_args()
     get_model(asked.model)
-    with tempfile.TemporaryDirectory(prefix="langscape-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="langscape-bench-") as folder, using(Store(folder)):
         store = Store(folder)
         began = time.perf_counter()
-        collected = Recipe("query_key.collect", {"model": asked.model, "tokens": asked.tokens})
-        capture = unpack_collected(store.run(collected))
+        reading = {"model": asked.model, "tokens": asked.tokens}
+        capture = query_key_collect(**reading)
         read = time.perf_counter()
         heads = heads_of(capture)
         settings = {"by": asked.by, "special": asked.special}
-        sweep = map_heads(collected, heads, settings, store=store)
-        report = sweep.run(workers=asked.workers)
+        wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
+        maps = maps_of(capture, reading, wanted, title="query–key maps", workers=asked.workers)
         mapped = time.perf_counter()
-        maps = [one for _, one in sweep.results()]
         write(query_key(capture, dict(zip(heads, maps, strict=True))), f"{folder}/all.png")
         drawn = time.perf_counter()
         each = [entry.seconds for entry in store.entries() if entry.recipe.get("step") == "query_key.map"]
@@ -56,7 +55,6 @@ def main() -> None:
         "tokens": len(capture.tokens),
         "points": len(maps[0]),
         "heads": len(heads),
-        "failed": len(report.failed),
         "reading s": round(read - began, 1),
         "maps s": round(mapped - read, 1),
         "a map s": round(float(np.median(each)), 2),

@@ -17,9 +17,9 @@ import argparse
 import numpy as np
 
 from langscape.affinity import choose_scale, head_vectors, heads_of
+from langscape.analyses._query_key import map_head, sample_text
 from langscape.data import Capture
 from langscape.models import collect_query_key, get_model, open_model
-from langscape.run.query_key import map_head, sample_text
 from langscape.sources import sentences
 
 FIGURES = ("order", "strongest", "anywhere")

@@ -25,7 +25,7 @@ import numpy as np
 
 from langscape.data import Progress
 from langscape.run.recipe import Recipe
-from langscape.run.steps import step
+from langscape.run.registry import step
 from langscape.run.store import Store
 from langscape.run.sweep import Sweep
 

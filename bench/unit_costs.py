@@ -22,10 +22,10 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 
 from langscape import affinity  # noqa: E402
+from langscape.analyses._packed_vectors import pack  # noqa: E402
 from langscape.engine import Schedule, embed_many  # noqa: E402
 from langscape.engine.insert import place  # noqa: E402
 from langscape.engine.weighting import Insertion  # noqa: E402
-from langscape.run.packing import pack  # noqa: E402
 from langscape.run.recipe import Recipe  # noqa: E402
 from langscape.run.store import Store  # noqa: E402
 from langscape.run.sweep import Sweep  # noqa: E402

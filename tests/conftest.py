@@ -19,7 +19,7 @@ import langscape.kernels  # noqa: F401  names the cache of compiled code before 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STUDIO = ("tests/browser/test_studio",)
-UMAP = ("tests/run/test_query_key_steps", "tests/papers/test_query_key_paper")
+UMAP = ("tests/analyses/test_query_key", "tests/papers/test_query_key_paper")
 # what takes longest begins first, so that both processes end together
 FIRST = (
     *STUDIO,

@@ -1,6 +1,8 @@
 """Any noun written and read is equal, field by field; a damaged file is one error."""
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
 from langscape import affinity
-from langscape.codec import _NOUNS, differences, is_noun, noun, read_noun, write_noun
+from langscape.codec import _ELSEWHERE, _NOUNS, differences, is_noun, noun, read_noun, write_noun
 from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
 from langscape.declarations import analyses
 from langscape.errors import DataError, FileError
+from langscape.metrics import ClassTable
 
 rng = np.random.default_rng(0)
 
@@ -62,6 +65,9 @@ EVERY = [
     Affinities(csr_array(np.eye(3)), Items.numbered(3), gaussians=GAUSSIANS),
     Capture(["a", "b"], {"hidden": rng.random((2, 3)), "ids": np.arange(2)}, {"hidden": ("token", "dim"),
             "ids": ("token",)}, {"special": [True, False], "layers": {"hidden": [0]}}, ("note",)),
+    affinity.Scales("norms", 0.5, 2, (0.5, 1.0), np.array([[0, 1]]),
+                    *(rng.random((1, n)) for n in range(1, 10)), clear=2.0, notes=("x",)),
+    ClassTable(("word",), ("word", "name"), rng.random((1, 2)), rng.random((1, 2)), np.array([3])),
     View("scatter", {"labels": ["a"], "nested": [{"x": (1, 2)}]}, {"xy": rng.random((1, 2))}),
 ]  # fmt: skip
 
@@ -69,6 +75,16 @@ EVERY = [
 @pytest.mark.parametrize("value", EVERY, ids=lambda one: type(one).__name__)
 def test_every_noun_comes_back_equal_in_every_field(tmp_path, value):
     assert differences(value, back(value, tmp_path)) == []
+
+
+@pytest.mark.parametrize("value", [one for one in EVERY if type(one).__name__ in _ELSEWHERE], ids=type)
+def test_a_noun_of_a_module_that_is_not_imported_yet_is_read(tmp_path, value):
+    write_noun(value, tmp_path / "noun.safetensors")
+    code = "import sys; from pathlib import Path; from langscape.codec import read_noun; "
+    code += "print(type(read_noun(Path(sys.argv[1]))).__module__)"
+    words = [sys.executable, "-c", code, str(tmp_path / "noun.safetensors")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stdout.strip() == _ELSEWHERE[type(value).__name__], done.stderr
 
 
 def test_a_difference_in_any_field_is_seen():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from langscape.analyses.gaussians import gaussians, word_contexts
 from langscape.data import Gaussians, Progress
-from langscape.gaussianfile import read_gaussians
-from langscape.run.distributions import make_gaussians, word_recipe
-from langscape.run.recipe import Recipe
+from langscape.declarations.inputs import source_of
+from langscape.declarations.running import using
 from langscape.run.store import Store
-from langscape.sources import get_corpus, samples
+from langscape.sources import WordList, get_corpus, samples
 
 CORPORA = ("wordnet", "sotu")
 ALWAYS = ("do", "set", "run", "bank", "spring", "enzyme", "light", "charge")
@@ -45,20 +45,22 @@ def material(
     contexts = 100
     if quick:
         words, groups, contexts = words[::4], groups[::4], 30
-    files = {}
+    found: dict[int, Gaussians] = {}
     for layer in (-1,) if quick else (-1, 3):
         # of the middle layer only sizes are wanted, for which fewer contexts do
         drawn = contexts if layer == -1 else 30
-        recipe, parts = word_recipe(words, paths, contexts=drawn, layer=layer, groups=groups)
-        files[layer] = make_gaussians(recipe, parts, store=store, workers=workers, progress=progress)
-    last = read_gaussians(files[-1])
-    middle = read_gaussians(files[3]) if 3 in files else None
+        with using(store):
+            listed = WordList(words, groups)
+            how = {"contexts": drawn, "layer": layer, "workers": workers, "progress": progress}
+            found[layer] = gaussians("default", paths, list=listed, **how)
+    last, middle = found[-1], found.get(3)
+    path = store.kept(str(source_of("gaussians", last, store)))
     said = (
         f"{len(last)} words in up to {contexts} sentences each ({int(last.counts.sum()):,} in all) of "
         "WordNet's definitions and the State of the Union addresses, "
         f"{last.means.shape[1]}-dimensional hidden states of MiniLM"
     )
-    return Material(last, middle, files[-1], said, last.notes)
+    return Material(last, middle, path, said, last.notes)
 
 
 def chosen_words(
@@ -73,9 +75,9 @@ def chosen_words(
     groups += [group for _, group in absent]
     more = [word for word in ALWAYS if word not in set(names)]
     names, groups = names + more, groups + [""] * len(more)
-    inputs = {f"corpus {i}": path for i, path in enumerate(paths)}
-    counted = store.run(Recipe("gaussians.contexts", {"words": names, "contexts": 1}, inputs), progress)
-    often = dict(zip(names, counted.facts["occurrences"], strict=True))
+    with using(store):
+        counted = word_contexts(paths, names, contexts=1, progress=progress)
+    often = dict(zip(names, counted.occurrences.tolist(), strict=True))
     others = [w for w, g in zip(names, groups, strict=True) if not g and often[w] >= OTHERS_FROM]
     taken = {*others[::12], *ALWAYS}
     rows = [

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from langscape import metrics
+from langscape.analyses.flow import make_flow
 from langscape.data import Capture, Progress, View
 from langscape.engine.colour import WordColours, colours, force, oklab, shown
 from langscape.errors import DataError
@@ -17,7 +18,6 @@ from langscape.models import LSTMModel, capture
 from langscape.models.lines import encode_lines
 from langscape.models.perplexity import perplexity
 from langscape.run import Recipe, Store, Sweep
-from langscape.run.flow import make_flow
 from papers.flow.faults import FAULTS, KNOWN, rebuilt
 from papers.flow.grammar import least_perplexity, sentences
 

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from langscape.analyses._captures import text_capture
+from langscape.analyses._experiments import Experiment
+from langscape.analyses.atlas import Atlas, atlas
+from langscape.analyses.compare_kl import compare_kl
+from langscape.analyses.head import head
+from langscape.analyses.hidden import hidden
+from langscape.analyses.robustness import robustness
+from langscape.analyses.texts import texts
 from langscape.data import Capture, Map, Progress
-from langscape.run import Recipe, Store
-from langscape.run.atlas import Atlas, unpack_atlas
-from langscape.run.captures import capture_recipe, unpack_capture
-from langscape.run.experiments import Experiment, compare, robustness
+from langscape.declarations.running import using
+from langscape.run import Store
 from langscape.sources import samples
 
 OCCUPATIONS = Path(__file__).parent / "occupations.csv"
@@ -64,40 +70,39 @@ def run(
     progress: Progress | None = None,
 ) -> Results:
     """Run what is missing and give all results."""
-    store = store or Store()
+    with using(store or Store()):
+        return _run(plan, model, text, workers, progress)
+
+
+def _run(
+    plan: Plan, model: str, text: Path | None, workers: int | None, progress: Progress | None
+) -> Results:
     given = text if text is not None else samples.text(plan.text)
-    seen = capture_recipe(model, given)
-    capture = unpack_capture(store.run(seen, progress))
-    said = {"text": given} if isinstance(given, str) else {}
-    inputs = {} if isinstance(given, str) else {"text": given}
-    recipe = Recipe(
-        "heads.atlas", {"model": model, "special": "drop", "restarts": 8, "steps": plan.steps, **said}, inputs
-    )
-    atlas = unpack_atlas(store.run(recipe, progress))
-    heads = chosen(atlas)
-    many = {"special": "drop", "restarts": plan.restarts, "steps": plan.steps}
+    told = {"progress": progress}
+    capture = text_capture(model, given, cut=False, **told)
+    every = atlas(model, given, special="drop", restarts=8, steps=plan.steps, cut=False, **told)
+    heads = chosen(every)
+    many = {"special": "drop", "restarts": plan.restarts, "steps": plan.steps, "cut": False, **told}
     maps = {}
-    for name, (layer, head) in heads.items():
-        made = Recipe("heads.map", {**many, "layer": layer, "head": head}, {"capture": seen})
-        maps[name] = store.run(made, progress)
-    maps["hidden"] = store.run(Recipe("hidden.map", many, {"capture": seen}), progress)
-    jobs = Recipe("texts.map", {"model": model, "restarts": plan.restarts}, {"list": OCCUPATIONS})
-    how = {"store": store, "workers": workers, "progress": progress, "steps": plan.steps}
-    layer, head = heads["active"]
-    alone = {**how, "layers": [layer], "heads": [head], "repeats": plan.repeats}
+    for name, (at, number) in heads.items():
+        maps[name] = head(model, given, layer=at, head=number, **many).map
+    maps["hidden"] = hidden(model, given, **many)
+    how = {"workers": workers, "progress": progress, "steps": plan.steps, "cut": False}
+    layer, active = heads["active"]
+    alone = {**how, "layers": [layer], "heads": [active], "repeats": plan.repeats}
     layers = None if plan.layers is None else list(plan.layers)
     return Results(
         plan,
         model,
         f"{len(capture.tokens)} tokens of {text.name if text else f'the sample text “{plan.text}”'}",
-        unpack_capture(store.run(capture_recipe(model, SENTENCE, ("attention",)), progress)),
+        text_capture(model, SENTENCE, want=["attention"], cut=False, **told),
         capture,
-        atlas,
+        every,
         heads,
         maps,
-        store.run(jobs, progress),
-        compare(model, given, runs=plan.runs, layers=layers, **how),
-        compare(model, given, runs=plan.runs, layers=layers, special="drop", **how),
+        texts(model, OCCUPATIONS, restarts=plan.restarts, **told),
+        compare_kl(model, given, runs=plan.runs, layers=layers, **how),
+        compare_kl(model, given, runs=plan.runs, layers=layers, special="drop", **how),
         robustness(model, given, **alone),
         robustness(model, given, schedule="document", **alone),
         robustness(model, given, repeats=plan.repeats_everywhere, layers=layers, **how),

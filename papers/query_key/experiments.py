@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from langscape.affinity import Scales, align_query_key, head_vectors, heads_of
+from langscape.analyses._query_key import (
+    maps_of,
+    query_key_choice,
+    query_key_collect,
+    sample_text,
+)
+from langscape.analyses._query_key_tables import class_tables, pairing
+from langscape.analyses.query_key_constants import QueryKeyConstants, query_key_constants
 from langscape.data import Capture, Map, Progress
+from langscape.declarations.running import using
 from langscape.metrics import ClassTable
-from langscape.run import Recipe, Store
-from langscape.run.query_key import class_tables, constant_panels, map_heads, pairing, sample_text
-from langscape.run.query_key_stored import unpack_collected, unpack_scales
+from langscape.run import Store
 
 METRICS = ("weighted", "scaled", "norms")
 CHOICES = {(0.5, 2): 0.0, (5.0, 3): 2.0}
@@ -50,7 +57,7 @@ class Results:
     """Everything the page shows of one model.
 
     scales     by metric, percentile and least number of keys
-    panels     per head shown: its maps under six constants, their titles, the place of the chosen one
+    panels     per head shown: its maps under six constants, the chosen one marked
     compared   by (kind of map, special tokens): the figures of every compared head; only "keep" where the
                model has none
     invariance the largest difference of an attention weight after scaling and translation
@@ -60,7 +67,7 @@ class Results:
     model: str
     capture: Capture
     scales: Mapping[tuple[str, float, int], Scales]
-    panels: Mapping[Key, tuple[list[tuple[Key, Map]], list[str], list[int]]]
+    panels: Mapping[Key, QueryKeyConstants]
     compared: Mapping[tuple[str, str], Sequence[Mapping[str, float]]]
     best: tuple[Key, Map]
     classes: Mapping[Key, ClassTable]
@@ -82,51 +89,57 @@ def run(
     store: Store | None = None,
 ) -> Results:
     """Compute what is missing for one model, and gather it."""
-    store = store or Store()
-    collected = Recipe("query_key.collect", {"model": model, "tokens": plan.tokens, "tagger": plan.tagger})
-    little = Recipe("query_key.collect", {"model": model, "text": sample_text(SHORT)})
-    capture = unpack_collected(store.run(collected, progress))
-    chosen = {
-        (metric, percentile, least): Recipe(
-            "query_key.scale",
-            {
-                "metric": metric,
-                "percentile": percentile,
-                "least_keys": least,
-                "clear": clear,
-                "special": "keep",
-            },
-            {"collected": collected},
-        )
+    with using(store or Store()):
+        return _run(model, plan, workers, progress)
+
+
+def _run(model: str, plan: Plan, workers: int | None, progress: Progress | None) -> Results:
+    kind, _, pipeline = (plan.tagger or "none").partition(":")
+    reading: dict[str, Any] = {
+        "model": model, "tokens": plan.tokens, "tagger": kind, "pipeline": pipeline or None,
+    }  # fmt: skip
+    short: dict[str, Any] = {"model": model, "text": sample_text(SHORT)}
+    capture = query_key_collect(**reading, progress=progress)
+    little = query_key_collect(**short, progress=progress)
+
+    def chosen(metric: str, percentile: float, least: int, clear: float) -> Scales:
+        how: dict[str, Any] = {"metric": metric, "percentile": percentile, "least_keys": least}
+        return query_key_choice(**reading, **how, clear=clear, special="keep", progress=progress)
+
+    scales = {
+        (metric, percentile, least): chosen(metric, percentile, least, clear)
         for metric in METRICS
         for (percentile, least), clear in CHOICES.items()
     }
-    stored = {key: store.run(recipe, progress) for key, recipe in chosen.items()}
-    # the document draws with UMAP by cosine distance, special tokens and all
-    document = {"method": "umap", "metric": "cosine", "special": "keep", "by": "distance"}
+    # the document draws with UMAP by cosine distance, special tokens and all, and the lowest c wins
+    document: dict[str, Any] = {
+        "method": "umap", "metric": "cosine", "special": "keep", "choose": "scaled", "percentile": 0.5,
+        "least_keys": 2, "clear": 0.0,
+    }  # fmt: skip
     panels = {
-        key: constant_panels(store, collected, stored["scaled", 0.5, 2], document, key, progress)
-        for key in plan.shown
+        (layer, head): query_key_constants(
+            **reading, **document, layer=layer, head=head, workers=0, progress=progress
+        )
+        for layer, head in plan.shown
     }
     heads = _spread(heads_of(capture), plan.compared)
     compared = {}
     has_special = any(capture.made["special"])
     for special in ("keep", "drop") if has_special else ("keep",):
-        for kind in ("distance", "attention"):
-            settings = {"by": kind, "special": special, "steps": plan.steps}
-            sweep = map_heads(little, heads, settings, store=store)
-            sweep.run(workers=workers, progress=progress)
-            compared[kind, special] = [dict(one.quality) for _, one in sweep.results()]
+        for by in ("distance", "attention"):
+            settings = {"by": by, "special": special, "steps": plan.steps}
+            wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
+            maps = maps_of(little, short, wanted, title="query–key maps", workers=workers, progress=progress)
+            compared[by, special] = [dict(one.quality) for one in maps]
     judged = compared["attention", "drop" if has_special else "keep"]
     shown = heads[int(np.argmax([one["order"] for one in judged]))]
-    sweep = map_heads(collected, [shown], {"steps": plan.steps}, store=store)
-    sweep.run(workers=0, progress=progress)
-    best = next(iter(sweep.results()))[1]
+    wanted = [{"steps": plan.steps, "layer": shown[0], "head": shown[1]}]
+    (best,) = maps_of(capture, reading, wanted, title="the best head", progress=progress)
     found = pairing(best, head_vectors(capture, *shown, special="drop"))
     return Results(
         model,
         capture,
-        {key: unpack_scales(one) for key, one in stored.items()},
+        scales,
         panels,
         compared,
         (shown, best),

@@ -161,11 +161,8 @@ def _of_model(results: Results, out: Path) -> tuple[list[str], list[Tabled]]:
         chosen.html(),
         counts.html(),
     ]
-    for (layer, head), (panels, titles, marked) in results.panels.items():
-        view = views.query_key(
-            results.capture, panels, titles=titles, marked=marked,
-            title=f"Layer {layer}, head {head} of {name.split(' ')[0]}",
-        )  # fmt: skip
+    for (layer, head), six in results.panels.items():
+        view = six.view(title=f"Layer {layer}, head {head} of {name.split(' ')[0]}")
         file = _picture(view, out, f"constants-{results.model}-{layer}-{head}")
         parts.append(
             page.picture(

@@ -24,7 +24,6 @@ _HOME = {
     "Schedule": "langscape.engine",
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
-    "insert": "langscape.engine",
     "capture": "langscape.models",
     "open_model": "langscape.models",
     "read_gaussians": "langscape.gaussianfile",
@@ -47,10 +46,18 @@ __all__ = sorted({*_HOME, *_MODULES, *_ANALYSES, "__version__"})  # pyright: ign
 
 if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is there
     from langscape.analyses.atlas import atlas as atlas
+    from langscape.analyses.compare import compare as compare
     from langscape.analyses.head import head as head
     from langscape.analyses.hidden import hidden as hidden
+    from langscape.analyses.insert import insert as insert
     from langscape.analyses.max_attention import max_attention as max_attention
+    from langscape.analyses.query_key import query_key as query_key
+    from langscape.analyses.query_key_beside import query_key_beside as query_key_beside
+    from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
+    from langscape.analyses.query_key_grid import query_key_grid as query_key_grid
+    from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
     from langscape.analyses.texts import texts as texts
+    from langscape.analyses.words import words as words
 
 
 def __getattr__(name: str) -> Any:

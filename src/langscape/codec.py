@@ -9,9 +9,10 @@ not read but computed again.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,8 @@ FORMAT = 1
 T = TypeVar("T", bound=type)
 
 _NOUNS: dict[str, type] = {}
+_ELSEWHERE = {"Scales": "langscape.affinity.scale", "ClassTable": "langscape.metrics.classes"}
+"""Nouns of modules that are slow to import: they are imported when such a noun is read."""
 _TREE = "noun"
 
 
@@ -61,8 +64,12 @@ def write_noun(value: Any, path: Path) -> None:
     write_tensors(path, arrays, {"langscape": "noun"})
 
 
-def read_noun(path: Path) -> Any:
-    """The noun that `write_noun` put there, equal to it field by field."""
+def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) -> Any:
+    """The noun that `write_noun` put there, equal to it field by field.
+
+    part(name, slice) says what is read of each array, by the field it stands in ("Capture.arrays.q") and a
+    slice that reads what it is indexed with; the rest stays on the disk.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -73,7 +80,13 @@ def read_noun(path: Path) -> Any:
             written = json.loads(file.get_tensor(_TREE).tobytes().decode("utf-8", "surrogatepass"))
             if not isinstance(written, dict) or written.get("format") != FORMAT:
                 raise FileError(f"{path.name} was written by another langscape; it is computed again")
-            return _Reader(lambda name: file.get_tensor(name), names).decode(written["tree"])
+
+            def tensor(name: str) -> np.ndarray:
+                if part is None:
+                    return file.get_tensor(name)
+                return part(name.partition(" ")[2], file.get_slice(name))
+
+            return _Reader(tensor, names).decode(written["tree"])
     except FileError:
         raise
     except (
@@ -201,6 +214,8 @@ class _Reader:
         return out if tree["dtype"] == "object" else out.astype(str)
 
     def _noun(self, tree: dict[str, Any]) -> Any:
+        if tree["$noun"] in _ELSEWHERE:
+            importlib.import_module(_ELSEWHERE[tree["$noun"]])
         cls = _NOUNS.get(tree["$noun"])
         if cls is None:
             raise FileError(f"there is no noun {str(tree['$noun'])[:40]!r} in this langscape")

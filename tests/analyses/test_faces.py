@@ -45,7 +45,7 @@ def test_function_command_form_and_schema_say_the_same(name):
         )
         assert (option.default is ...) == shown.required == one.required
         assert (shown.low, shown.high) == (one.said.ge, one.said.le)
-        if one.type in ("integer", "number") and not one.said.argument:
+        if one.type in ("integer", "number") and not one.said.argument and not one.choices:
             assert (option.min, option.max) == (one.said.ge, one.said.le)
             assert one.required or option.default == one.default
         if one.type == "choice":
@@ -135,6 +135,11 @@ ASKED = {
     "head": {"layer": 1, "head": 2, "restarts": 1, "steps": 20},
     "hidden": {"layer": 1, "restarts": 1, "steps": 20, "perplexity": 3.0},
     "max_attention": {},
+    "query_key": {"layer": 1, "head": 2, "steps": 50, "perplexity": 3.0},
+    "query_key.beside": {"layer": 1, "head": 2, "steps": 50, "perplexity": 3.0},
+    "query_key.constants": {"layer": 1, "head": 2, "steps": 50, "perplexity": 3.0},
+    "query_key.grid": {"steps": 50, "perplexity": 3.0},
+    "query_key.scale": {"percentile": 20.0},
 }
 
 
@@ -144,13 +149,13 @@ def test_a_text_as_string_path_or_upload_is_one_question_and_computed_once(folde
 
     store = Store()
     model = str(folder / "tiny")
-    getattr(langscape, name)(model, TEXT, **ASKED[name])
+    function = getattr(langscape, name.replace(".", "_"))
+    function(model, TEXT, **ASKED[name])
     count = sum(one.kind != "bytes" for one in store.entries())
     words = [part for key, value in ASKED[name].items() for part in (option_name(key), value)]
-    run(name.replace("_", "-"), "./tiny", "--text", "text.txt", *words)
-    getattr(langscape, name)(
-        model, Path("text.txt"), seed=0, **ASKED[name]
-    ) if name != "max_attention" else None
+    run(name.replace("_", "-").replace(".", "-"), "./tiny", "--text", "text.txt", *words)
+    if name != "max_attention":
+        function(model, Path("text.txt"), seed=0, **ASKED[name])
     given = Given("in-1", "text", "text.txt", store.keep(TEXT.encode()))
     ask = ASKS[name]
     recipe = ask.recipe(ask.read({"model": model, **ASKED[name]}), {"text": given}, store)

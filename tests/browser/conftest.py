@@ -184,11 +184,11 @@ class Studio:
 
 SMALL = {
     "atlas": ({"restarts": 3, "steps": 120}, {"text": "sample-harbour"}),
-    "words": ({"steps": 300}, {"vectors": "sample-words", "list": "sample-groups"}),
+    "words": ({"steps": 300}, {"vectors": "sample-words", "words": "sample-groups"}),
     "flow": ({"prompt": "cats that chase birds sing"}, {}),
     "query_key": ({"layer": 1, "head": 3, "tokens": 60, "steps": 100}, {"text": "sample-harbour"}),
     "compare": ({"layer": 1, "other_layer": 4, "restarts": 2, "steps": 100}, {"text": "sample-harbour"}),
-    "gaussians": ({"most": 14, "contexts": 8, "perplexity": 4.0}, {"corpus": "sample-corpus"}),
+    "ellipses": ({"most": 14, "contexts": 8, "perplexity": 4.0}, {"corpus": "sample-corpus"}),
 }
 
 

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
+from langscape.analyses.flow import make_flow
 from langscape.metrics import contributions as gate_contributions
 from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
-from langscape.run.flow import make_flow
 from langscape.views import flow
 
 PROMPT = "the small dog barks ."

@@ -6,8 +6,9 @@ from playwright.sync_api import expect
 from tests.affinity.test_query_key import collected
 
 from langscape.affinity import head_vectors, heads_of
+from langscape.analyses._query_key import judged
+from langscape.analyses._query_key_tables import class_tables
 from langscape.data import Items, Map
-from langscape.run.query_key import class_tables, judged
 from langscape.views import class_tables as class_view
 from langscape.views import query_key
 

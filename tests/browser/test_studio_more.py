@@ -79,7 +79,7 @@ def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio)
 
 
 def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
-    made = studio.example("gaussians")
+    made = studio.example("ellipses")
     word = made.labels[0]
     page = open_studio(f"distributions?sel=*:{word}").page
     page.wait_for_selector("[data-renderer]")

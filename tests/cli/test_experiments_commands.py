@@ -1,4 +1,4 @@
-"""`langscape compare` and `langscape robustness`, from the words typed to the files written."""
+"""`langscape compare-kl` and `langscape robustness`, from the words typed to the files written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from tests.commands import at_home_in, run
 from tests.models.folders import TEXT, bert_folder
+from typer.testing import CliRunner
 
+from langscape.cli.app import app
 from langscape.errors import SettingsError
 from langscape.run.results import read
 
@@ -31,7 +33,7 @@ def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compare_writes_summary_runs_and_figure(folder: Path) -> None:
-    words = ("compare", "./tiny", "-t", "text.txt", "-t", "other.txt", "--runs", "3", *FEW)
+    words = ("compare-kl", "./tiny", "-t", "text.txt", "-t", "other.txt", "--runs", "3", *FEW)
     done = run(*words, "-o", "kl.csv", "-o", "kl.parquet", "-o", "kl.svg")
     assert done.stdout.splitlines()[-3:] == ["kl.csv", "kl.parquet", "kl.svg"]
     with (folder / "kl.csv").open() as file:
@@ -61,18 +63,19 @@ def test_robustness_prints_both_methods_and_keeps_the_heads_for_the_table(folder
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("compare", "./tiny", "-o", "kl.docx"), "kl.docx"),
-        (("compare", "./tiny", "--special", "some"), "--special some"),
-        (("compare", "./tiny", "--schedule", "fast"), "--schedule fast"),
-        (("compare", "./tiny", "-t", "text.txt", "-t", "home/../text.txt"), "the same file name"),
-        (("compare", "./tiny", "-t", "text.txt", "--heads", "x"), "--heads x is not understood"),
+        (("compare-kl", "./tiny", "-o", "kl.docx"), "kl.docx"),
+        (("compare-kl", "./tiny", "-t", "text.txt", "-t", "home/../text.txt"), "the same file name"),
+        (
+            ("compare-kl", "./tiny", "-t", "text.txt", "--heads", "x"),
+            "--heads is 'x'; expected whole",
+        ),
         (("robustness", "./tiny", "-t", "text.txt", "--share", "0"), "share 0 is not possible"),
         (
             ("robustness", "./tiny", "-t", "text.txt", "--layers", "9"),
             "hidden layer 9 is not there; tiny has",
         ),
         (
-            ("compare", "./tiny", "-t", "text.txt", "--heads", "7"),
+            ("compare-kl", "./tiny", "-t", "text.txt", "--heads", "7"),
             "head 7 is not there; tiny has heads 0 to 2",
         ),
     ],
@@ -80,3 +83,11 @@ def test_robustness_prints_both_methods_and_keeps_the_heads_for_the_table(folder
 def test_what_cannot_be_done_is_said(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         run(*words)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--special", "some"), ("--schedule", "fast")])
+def test_a_choice_that_is_not_there_is_refused_with_those_that_are(option: str, value: str) -> None:
+    done = CliRunner().invoke(app, ["compare-kl", "./tiny", option, value])
+    assert done.exit_code == 2
+    assert option in done.stderr
+    assert value in done.stderr

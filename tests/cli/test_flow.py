@@ -1,5 +1,7 @@
 """`langscape flow`: pages and figures from the command line, and what is said of wrong ones."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -31,13 +33,26 @@ def test_a_prompt_becomes_a_figure_and_figures_of_trust_are_said(tmp_path):
     ("given", "said"),
     [
         (["--out", "flow.txt"], "no suffix that is known"),
-        (["--prompt", "  "], "--prompt is empty"),
+        (["--prompt", "  "], "the prompt is empty"),
         (["--prompt", "a", "--text", "b.txt"], "not both"),
-        (["--space", "hsv"], "--space hsv is not known"),
-        (["--fit", "near"], "--fit near is not known"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_computed(given, said):
     done = run.invoke(app, ["flow", "lstm-tiny", *given])
     assert isinstance(done.exception, SettingsError)
     assert said in str(done.exception)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--space", "hsv"), ("--fit", "near")])
+def test_a_choice_that_is_not_there_is_refused(option, value):
+    done = run.invoke(app, ["flow", "lstm-tiny", option, value])
+    assert done.exit_code == 2
+    assert value in done.stderr
+
+
+def test_without_a_place_the_page_is_written_aside():
+    done = run.invoke(app, ["flow", "lstm-tiny", "--prompt", "the dog", "--no-open"])
+    assert done.exit_code == 0, done.output
+    page = Path(done.stdout.splitlines()[-1])
+    assert page.name == "flow.html"
+    assert "the dog" in page.read_text(encoding="utf-8")

@@ -8,9 +8,11 @@ import pytest
 from tests.commands import run
 
 from langscape import read_gaussians, read_map
+from langscape.analyses.ellipses import ellipses
+from langscape.analyses.gaussians import gaussians, gaussians_part
+from langscape.codec import differences
+from langscape.declarations.running import using
 from langscape.errors import FileError, SettingsError
-from langscape.run import Recipe
-from langscape.run.distributions import ellipse_view, make_gaussians, word_recipe
 from langscape.run.store import Store
 
 
@@ -57,27 +59,30 @@ def test_words_of_a_corpus_become_ellipses_that_can_be_read(story, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_where_it_stood(story, tmp_path):
-    store = Store(tmp_path)
+def test_a_run_that_was_stopped_goes_on_where_it_stood(story, tmp_path, monkeypatch):
     words = ["tea", "coffee", "milk", "boat"]
-    recipe, parts = word_recipe(words, [story], contexts=6, part=2)
-    first = next(iter(parts.values()))
-    store.run(first)  # what stood when it was stopped
-    asked = []
-    path = make_gaussians(recipe, parts, store=store, progress=lambda step: asked.append(step.doing))
-    assert store.size()[0] == 4  # contexts, two parts, and the whole
-    again = make_gaussians(recipe, parts, store=store)
-    assert again == path
-    whole = read_gaussians(path)
-    one = word_recipe(words, [story], contexts=6, part=4)
-    np.testing.assert_allclose(
-        read_gaussians(make_gaussians(*one, store=store)).means, whole.means, atol=1e-5
-    )
-    assert whole.labels == tuple(words)
-    view = ellipse_view(Recipe("gaussians.map", {"method": "pca"}, {"gaussians": recipe}), store=store)
-    assert view.arrays["context_counts"].tolist() == [6] * 4
-    plain = Recipe("gaussians.map", {"shape": None, "perplexity": 1.0}, {"gaussians": path})
-    assert ellipse_view(plain, store=store).kind == "scatter"
+    monkeypatch.setattr("langscape.analyses.gaussians.PART", 2)
+    store = Store(tmp_path)
+    with using(store):
+        # what stood when it was stopped
+        gaussians_part("default", story, words, contexts=6, first=0, count=2)
+        assert store.size()[0] == 3  # the list, its contexts, and a part
+        whole = gaussians("default", story, words=words, contexts=6)
+        assert store.size()[0] == 5  # and the other part, and the whole
+        again = gaussians("default", [story], words=words, contexts=6, layer=-1)
+        assert store.size()[0] == 5
+        assert differences(whole, again) == []
+        assert whole.labels == tuple(words)
+        drawn = ellipses(corpus=story, words=words, contexts=6, method="pca")
+        assert store.size()[0] == 6  # the distributions were there
+        assert drawn.view().arrays["context_counts"].tolist() == [6] * 4
+        assert drawn.gaussians.samples is None
+        plain = ellipses(whole, shape="none", perplexity=1.0)
+        assert plain.view().kind == "scatter"
+    monkeypatch.setattr("langscape.analyses.gaussians.PART", 4)
+    with using(Store(tmp_path / "other")):
+        one = gaussians("default", story, words=words, contexts=6)
+    np.testing.assert_allclose(one.means, whole.means, atol=1e-5)
 
 
 def test_a_table_becomes_ellipses(tmp_path):
@@ -90,7 +95,7 @@ def test_a_table_becomes_ellipses(tmp_path):
         )
     made = tmp_path / "patients.safetensors"
     done = run("gaussians", "--table", tmp_path / "patients.csv", "--by", "patient", "--out", made)
-    assert re.search(r"vary least: p\d+(, p\d+){4}; most: p\d+(, p\d+){4}$", done.stderr, re.MULTILINE)
+    assert re.search(r"vary least: p\d+(, p\d+){4}; most: p\d+(, p\d+){4}$", done.stdout, re.MULTILINE)
     done = run("ellipses", made, "--steps", 60, "--out", tmp_path / "map.csv", "--only", "p3,p4")
     assert "perplexity 30 is too many for 20 items" in done.stderr
     with (tmp_path / "map.csv").open() as file:
@@ -102,24 +107,28 @@ def test_a_table_becomes_ellipses(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gaussians", "--corpus", "x.txt"], "name the words"),
-        (["gaussians", "--word", "tea"], "name a corpus"),
-        (["gaussians", "--table", "x.csv"], "--table needs --by"),
-        (["gaussians", "--word", "tea", "--corpus", "x", "--out", "x.npz"], r"must end in \.safetensors$"),
-        (
-            ["gaussians", "--word", "tea", "--corpus", "x", "--out", "x.html"],
-            "`langscape ellipses FILE --out x.html`",
-        ),
+        (["gaussians", "--table", "x.csv"], "by is missing: name the column"),
+        (["gaussians", "--table", "x.csv", "--by", "a", "--word", "tea"], "one or the other"),
+        (["gaussians", "--table", "x.csv", "--by", "a", "--corpus", "x.txt"], "one or the other"),
+        (["gaussians", "--word", "tea", "--words", "x.csv"], "named twice"),
+        (["ellipses", "x.csv", "--word", "tea"], "one or the other"),
+        (["gaussians", "--word", "tea", "--out", "x.npz"], r"use one of \.safetensors$"),
         (
             ["gaussians", "--word", "tea", "--corpus", "wordnett"],
             "wordnett; did you mean wordnet.*`langscape corpora`",
         ),
-        (["gaussians", "--word", "tea", "--corpus", "x.txt", "--unit", "page"], "--unit page is not known"),
-        (["ellipses", "nowhere.safetensors"], "there is no file nowhere"),
-        (["ellipses", "x.safetensors", "--shape", "round"], "--shape round"),
+        (["ellipses", "nowhere.safetensors"], "nowhere.safetensors"),
     ],
 )
 def test_what_is_missing_is_named(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises((SettingsError, FileError), match=said):
         run(*arguments)
+
+
+def test_words_may_be_named_one_by_one_or_not_at_all(story, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("gaussians", "--corpus", story, "--word", "tea", "--word", "lamp,boat", "--contexts", 2)
+    assert read_gaussians("gaussians.safetensors").labels == ("tea", "lamp", "boat")
+    run("gaussians", "--corpus", story, "--most", 5, "--contexts", 2, "--out", "often.safetensors")
+    assert len(read_gaussians("often.safetensors")) == 5

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
 from langscape.engine.initial import start
 from langscape.errors import Cancelled, DataError, SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 
 rng = np.random.default_rng(0)
 SHORT = Schedule(steps=300, early_steps=100)
@@ -24,7 +24,7 @@ def test_the_kl_reported_is_that_of_the_unexaggerated_p():
     m = embed(
         a, schedule=Schedule(steps=200, early_steps=100, late_steps=50, late_exaggeration=4.0), quality=False
     )
-    assert m.kl == pytest.approx(plain.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
+    assert m.kl == pytest.approx(reference.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
     assert m.history[-1, 1] == pytest.approx(m.kl, abs=1e-3)
 
 
@@ -215,7 +215,8 @@ def test_control_c_stops_and_hands_over_what_stood():
 
 BITS = """
 import hashlib, numpy as np, os
-from langscape import affinity, embed, embed_many, insert, Schedule
+from langscape import affinity, embed, embed_many, Schedule
+from langscape.engine import insert
 r = np.random.default_rng(0)
 wide = lambda n, d: r.normal(size=(n, d)) * r.lognormal(sigma=3, size=(n, 1))
 s = Schedule(steps=60, early_steps=20)

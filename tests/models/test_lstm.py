@@ -264,3 +264,13 @@ def test_a_config_nested_without_end_is_one_error(tmp_path: Path) -> None:
     assert not is_lstm(folder)
     with pytest.raises(FileError, match="nests lists and objects deeper"):
         load_lstm(folder, "m", "", torch.device("cpu"))
+
+
+def test_words_of_any_length_are_told_shortly() -> None:
+    from langscape.models.vocabulary import Vocabulary
+
+    known = Vocabulary(words=["a" * 10_000, "b\nc"], level="word", lower=False, unknown=None, start=None)
+    with pytest.raises(DataError, match="does not know") as caught:
+        known.places("x" * 10_000)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)

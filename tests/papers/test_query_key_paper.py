@@ -50,7 +50,8 @@ def test_the_page_has_every_figure_and_table(found: experiments.Results, tmp_pat
 
 @pytest.mark.slow
 def test_six_constants_are_drawn_with_the_chosen_one_marked(found: experiments.Results) -> None:
-    panels, titles, marked = found.panels[1, 2]
+    six = found.panels[1, 2]
+    panels, titles, marked = six.panels, six.titles, six.marked
     scales = found.scales["scaled", 0.5, 2]
     c = scales.c[scales.of(1, 2)]
     assert len(panels) == len(titles) == 6

@@ -11,8 +11,8 @@ from papers.words.__main__ import main
 from papers.words.experiments import INSERTIONS, OURS, Plan, Results
 from papers.words.material import iris, material
 
-from langscape import affinity, embed, insert, metrics
-from langscape.engine import Schedule
+from langscape import affinity, embed, metrics
+from langscape.engine import Schedule, insert
 from langscape.errors import FileError
 from langscape.run.store import Store
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
 from langscape.errors import DataError
+from langscape.run.registry import step
 from langscape.run.results import Arrays, Table
-from langscape.run.steps import step
 
 
 def note(text: str) -> None:

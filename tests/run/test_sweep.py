@@ -227,7 +227,7 @@ def test_steps_of_a_script_run_in_process_and_are_refused_to_workers(tmp_path: P
     script.write_text(
         "import sys\n"
         "from langscape.run.recipe import Recipe\n"
-        "from langscape.run.steps import step\n"
+        "from langscape.run import step\n"
         "from langscape.run.store import Store\n"
         "from langscape.run.sweep import Sweep\n"
         "@step('mine', version=1)\n"

@@ -200,13 +200,13 @@ def vectors(client: Client, few: bytes) -> str:
 class Apart:
     """A studio in a process of its own, started as the command line does."""
 
-    def __init__(self, store: Path, port: int = 0) -> None:
+    def __init__(self, store: Path, port: int = 0, stderr: Any = subprocess.PIPE) -> None:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).parent / "drive_studio.py"), str(store), str(port)],
             env={**os.environ, "PYTHONPATH": path},
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         assert self.process.stdout is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from langscape.analyses.flow import make_flow
 from langscape.models import open_model
-from langscape.run.flow import make_flow
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_a_map_made_by_a_job_is_the_librarys_own_bit_for_bit(client, vectors, fe
 
 def test_the_same_ask_is_the_same_job_and_answers_at_once_when_done(client, vectors):
     first = client.ask("words", {**SHORT, "seed": 4}, vectors=vectors)
-    again = client.ask("words", {**SHORT, "seed": 4, "local": True, "metric": "euclidean"}, vectors=vectors)
+    again = client.ask("words", {**SHORT, "seed": 4, "local": False, "metric": "euclidean"}, vectors=vectors)
     assert again["id"] == first["id"]
     done = client.wait(first["id"])
     third = client.post(

@@ -112,10 +112,14 @@ def test_the_kinds_of_inputs_are_those_that_are_taken():
         (bodies.JobRequest, {"ask": "head", "more": 1}, "'more'; it may have ask, inputs, settings"),
         (bodies.JobRequest, {"ask": 3}, "there is no ask '3'"),
         (bodies.JobRequest, {"ask": "head", "inputs": []}, "inputs are not an object of names with ids"),
-        (bodies.InsertRequest, {"words": ["a"]}, "job is missing; expected the id of a map of words"),
-        (bodies.InsertRequest, {"job": "x", "words": []}, "words are no list of 1 to 2,000"),
-        (bodies.InsertRequest, {"job": "x", "words": ["a", 1]}, "a word is no text of 1 to 200 characters"),
-        (bodies.InsertRequest, {"job": "x", "name": ""}, "name is not a text of 1 to 200 characters"),
+        (bodies.InsertionRequest, {"words": ["a"]}, "job is missing; expected the id of a map of words"),
+        (bodies.InsertionRequest, {"job": "x", "words": []}, "words are no list of 1 to 2,000"),
+        (
+            bodies.InsertionRequest,
+            {"job": "x", "words": ["a", 1]},
+            "a word is no text of 1 to 200 characters",
+        ),
+        (bodies.InsertionRequest, {"job": "x", "name": ""}, "name is not a text of 1 to 200 characters"),
     ],
 )
 def test_a_body_that_is_refused_is_refused_in_our_words(model, body, code):

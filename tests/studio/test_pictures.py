@@ -9,12 +9,11 @@ import duckdb
 import numpy as np
 import psutil
 import pytest
-from langscape.run.atlas import unpack_atlas
 from map_settings import SHORT
 from PIL import Image
 
-from langscape import affinity, embed, insert, read_vectors
-from langscape.engine import Schedule
+from langscape import affinity, embed, read_vectors
+from langscape.engine import Schedule, insert
 from langscape.sources import samples
 from langscape.studio.asks import ASKS
 from langscape.views.page import STATIC
@@ -189,8 +188,8 @@ def test_vectors_that_cannot_be_placed_are_refused_with_the_reason(client, words
 @pytest.mark.slow
 def test_a_heads_views_are_the_librarys_own(client, atlas, held):
     entry = held.entry(atlas["digest"])
-    assert entry.recipe["step"] == "heads.atlas"
-    made = unpack_atlas(held.load(entry))
+    assert entry.recipe["step"] == "atlas"
+    made = held.load(entry)
     grid = view_of(client, atlas["id"], "grid")
     arrays = client.arrays(grid)
     whole = made.view().arrays
@@ -248,11 +247,15 @@ def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
 
 ASKED = {
     "head": {"layer": 1, "head": 2, "restarts": 3, "steps": 60},
+    "max_attention": {},
+    "texts": {"perplexity": 5, "restarts": 1},
     "hidden": {"layer": 1, "restarts": 2, "steps": 60, "perplexity": 5},
     "query_key": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "choose": "norms"},
     "query_key.grid": {"steps": 60, "perplexity": 5},
     "query_key.scale": {"percentile": 20},
-    "gaussians": {"most": 20, "contexts": 5, "perplexity": 4},
+    "query_key.constants": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "percentile": 20},
+    "query_key.beside": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5},
+    "ellipses": {"most": 20, "contexts": 5, "perplexity": 4},
     "flow": {},
     "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
 }
@@ -297,11 +300,11 @@ def test_a_table_becomes_distributions(client):
     rows = "\n".join(f"p{i // 5},{i % 7},{i * i % 11}" for i in range(60))
     table = client.post("/api/inputs?kind=table&name=t.csv", f"who,a,b\n{rows}\n".encode()).json
     assert set(table["summary"]["columns"]) == {"who", "a", "b"}
-    record = client.ask("gaussians", {"by": "who", "method": "pca"}, table=table["id"])
+    record = client.ask("ellipses", {"by": "who", "method": "pca"}, table=table["id"])
     client.wait(record["id"])
     view = view_of(client, record["id"], "map")
     assert sorted(view["properties"]["labels"]) == sorted(f"p{i}" for i in range(12))
-    refused = client.post("/api/jobs", {"ask": "gaussians", "inputs": {"table": table["id"]}})
+    refused = client.post("/api/jobs", {"ask": "ellipses", "inputs": {"table": table["id"]}})
     assert "by" in refused.error["message"]
 
 

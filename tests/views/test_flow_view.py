@@ -8,9 +8,10 @@ import pytest
 import torch
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
+from langscape.analyses.flow import Flow, default_prompt, make_flow
+from langscape.codec import read_noun, write_noun
 from langscape.errors import DataError, SettingsError
 from langscape.models import capture, open_model, stream, wrap_lstm, wrap_model
-from langscape.run.flow import default_prompt, make_flow, pack_view, unpack_view
 from langscape.views import flow, write
 from langscape.views.flow_stream import SPLIT, refuse_long
 
@@ -201,12 +202,13 @@ def test_flows_are_drawn_as_figures(of, tmp_path):
     assert write(view, tmp_path / "flow.svg").stat().st_size > 10_000
 
 
-def test_a_view_comes_back_from_the_store_as_it_was():
-    view = lstm_view()
-    again = unpack_view(pack_view(view))
+def test_a_flow_comes_back_from_its_file_as_it_was(tmp_path):
+    found = Flow(lstm_view())
+    write_noun(found, tmp_path / "flow.safetensors")
+    again = read_noun(tmp_path / "flow.safetensors").shown
     assert again.kind == "flow"
-    assert again.properties["operations"] == view.properties["operations"]
-    np.testing.assert_array_equal(again.arrays["hidden"], view.arrays["hidden"])
+    assert again.properties["operations"] == found.shown.properties["operations"]
+    np.testing.assert_array_equal(again.arrays["hidden"], found.shown.arrays["hidden"])
 
 
 def test_what_is_missing_or_impossible_is_said():
@@ -234,7 +236,7 @@ def test_a_node_mixes_the_colours_of_the_words_it_says_and_a_head_without_words_
 
 
 def test_of_a_large_vocabulary_the_words_of_the_page_are_coloured(monkeypatch):
-    monkeypatch.setattr("langscape.run.flow.WHOLE", 10)
+    monkeypatch.setattr("langscape.analyses.flow.WHOLE", 10)
     view = make_flow(stream_of("gpt2").model, TEXT)
     assert len(np.unique(view.arrays["word_colours"], axis=0)) > 20
     assert [one["label"] for one in view.properties["quality"]] == ["Sums", "Colours"]

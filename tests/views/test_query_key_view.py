@@ -7,10 +7,11 @@ import pytest
 from tests.affinity.test_query_key import collected
 
 from langscape.affinity import choose_scale, head_vectors, heads_of
+from langscape.analyses._query_key import judged
+from langscape.analyses._query_key_tables import class_tables, cluster_view
 from langscape.data import Items, Map
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import class_attention
-from langscape.run.query_key import class_tables, cluster_view, judged
 from langscape.views import Matrix, matrices, query_key, scales, write
 from langscape.views import class_tables as class_view
 from langscape.views.kinds import drawer

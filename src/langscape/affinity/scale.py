@@ -10,6 +10,7 @@ import numpy as np
 
 from langscape.affinity.head_vectors import HeadVectors, head_vectors, heads_of
 from langscape.affinity.query_key import check_scale, norm_ratio
+from langscape.codec import noun
 from langscape.data import Capture, Progress, Step, frozen
 from langscape.errors import DataError, SettingsError
 
@@ -34,6 +35,7 @@ Metric = Literal["weighted", "scaled", "norms"]
 _METRICS = ("weighted", "scaled", "norms")
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class Scales:
     """The chosen c of every head, and what it was chosen by; rows are `heads`.

@@ -39,7 +39,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
-    check_color(how["color"], "position", "special", "text", *SCORES)
+    check_color(how.get("color"), "position", "special", "text", *SCORES)
 
 
 @analysis(

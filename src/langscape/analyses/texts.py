@@ -42,9 +42,9 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
-    if how["color"] is not None:
+    if how.get("color") is not None:
         listed = word_list(inputs["texts"])
-        check_color(how["color"], *(["group"] if listed is None or listed.groups else []), *SCORES)
+        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []), *SCORES)
 
 
 @analysis(

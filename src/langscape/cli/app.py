@@ -6,19 +6,16 @@ import typer
 
 from langscape import __version__
 from langscape.cli import (
+    corpora,
     demo,
-    experiments,
-    flow,
-    gaussians,
+    measure,
     models,
-    qk,
     store,
     studio,
     sweep,
     train_lstm,
     upkeep,
     view,
-    words,
 )
 from langscape.cli.commands import add_commands
 
@@ -50,12 +47,9 @@ def _options(
 for part in (
     studio,
     demo,
-    words,
+    measure,
     view,
-    experiments,
-    qk,
-    gaussians,
-    flow,
+    corpora,
     train_lstm,
     models,
     store,

@@ -18,7 +18,7 @@ from langscape.declarations.declaration import (
     analyses,
     read_signature,
 )
-from langscape.errors import Cancelled
+from langscape.errors import Cancelled, SettingsError
 
 Out = list[Path]
 
@@ -28,6 +28,8 @@ def add_commands(app: typer.Typer, known: Sequence[str] = ()) -> None:
     for name, declared in analyses().items():
         if not declared.hidden and name not in known:
             app.command(name.replace("_", "-").replace(".", "-"), help=declared.help)(command_of(declared))
+            for alias in declared.aliases:
+                app.command(alias, help=declared.help, hidden=True)(command_of(declared))
 
 
 def command_of(declared: Analysis) -> Callable[..., None]:
@@ -39,7 +41,10 @@ def command_of(declared: Analysis) -> Callable[..., None]:
 
     parameters: list[inspect.Parameter] = []
     for one in _in_order(declared):
+        if isinstance(one, InputParameter) and one.said.typed:
+            parameters.append(_typed(one))
         parameters.append(_option(one))
+    parameters.sort(key=lambda one: not isinstance(one.default, typer.models.ArgumentInfo))
     parameters += [_option(one) for one in shown.values() if one.name not in {p.name for p in parameters}]
     parameters.append(
         inspect.Parameter(
@@ -49,6 +54,10 @@ def command_of(declared: Analysis) -> Callable[..., None]:
             default=typer.Option([], "--out", "-o", help=_out_help(declared)),
         )
     )
+    if declared.opens:
+        opens = typer.Option(True, "--open/--no-open", help="Without --out, open the page in the browser.")
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("open_it", kind, annotation=bool, default=opens))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__name__ = declared.name.replace(".", "_")
@@ -67,7 +76,9 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     from langscape.declarations.running import answer
     from langscape.declarations.validation import check_settings, parse_setting
 
-    outs: Out = given.pop("out")
+    outs: Out = given.pop("out") or ([Path(declared.out)] if declared.out else [])
+    shows = given.pop("open_it", False) and not outs
+    again = _join_typed(declared, given)
     check_outs(outs, declared.formats, folder=declared.folder)
     settings = {one.name: one for one in declared.signature.settings}
     shown = _shown_parameters(declared)
@@ -76,6 +87,8 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     names: dict[str, str] = {}
     for name, value in given.items():
         one = settings.get(name) or shown.get(name)
+        if one is not None and one.type == "words" and isinstance(value, list):
+            value = ",".join(value) or None  # an option that may be given several times
         if one is not None and isinstance(value, str):
             value = parse_setting(one, value)
         if name in shown:
@@ -87,15 +100,19 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
         paths = asked.get(one.name)
         if paths:
             listed = paths if isinstance(paths, list) else [paths]
-            names[one.name] = ", ".join(path.name for path in listed)
+            called = [path.name if isinstance(path, Path) else path for path in listed]
+            names[one.name] = ", ".join(called)
+            if one.said.many:
+                _name_files(shown, how, called)
     complete = check_settings(
         settings.values(),
         {k: v for k, v in asked.items() if k in settings},
         declared.name,
         called=option_name,
     )
+    inputs = {one.name: asked[one.name] for one in declared.signature.inputs if asked.get(one.name)}
     if declared.check is not None:
-        declared.check(complete, {one.name: asked.get(one.name) for one in declared.signature.inputs}, how)
+        declared.check(complete, inputs, how)
     title = declared.called(complete, names)
     try:
         with bar(title) as progress:
@@ -104,10 +121,38 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
         _keep_partial(stopped, outs, title)
     for line in _lines(declared, result, how):
         typer.echo(line)
-    say(*_notes(result))
-    for path in outs:
+    say(*again, *(declared.notes(result, inputs) if declared.notes else _notes(result)))
+    for path in [*outs, *([_page_aside(declared)] if declared.opens and not outs else [])]:
         for file in _write(declared, result, path, title, how):
             typer.echo(file)
+            if shows:
+                _open(file)
+
+
+def _name_files(shown: dict[str, Parameter], how: dict[str, Any], names: list[str]) -> None:
+    """Tell what is printed and written how the files are called, where the user has not said it."""
+    for one in shown.values():
+        if one.said.names == "files" and how.get(one.name) is None:
+            if len(set(names)) < len(names):
+                raise SettingsError(
+                    "two texts have the same file name; rename one, so that the table tells them apart"
+                )
+            how[one.name] = names
+
+
+def _page_aside(declared: Analysis) -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="langscape-")) / f"{declared.name}.html"
+
+
+def _open(file: Path) -> None:
+    import webbrowser
+
+    from langscape.cli.terminal import say
+
+    if not webbrowser.open(file.resolve().as_uri()):
+        say("no browser could be opened; open the file above in one")
 
 
 def _keep_partial(stopped: Cancelled, outs: Out, title: str) -> None:
@@ -177,21 +222,53 @@ def _option(one: Parameter | InputParameter | ExecutionParameter) -> inspect.Par
         default = typer.Option(one.default, option_name(one.name), help=one.said.help, min=one.said.ge)  # type: ignore[arg-type]
     else:
         annotation = {"integer": int, "number": float, "flag": bool}.get(one.type, str)
+        if one.type == "integer" and one.choices:
+            annotation = str
         if one.type == "choice":  # the shell completes what is named
             annotation = Literal[tuple(str(choice) for choice in one.choices)]  # type: ignore[misc]
         value = one.default
-        if one.type in ("numbers", "words") and value is not None:
+        if one.type == "words":
+            annotation, value = list[str], list(value or [])
+        elif one.type == "numbers" and value is not None:
             value = ",".join(str(item) for item in value)
-        elif one.type == "choice" and value is not None:
+        elif one.choices and value is not None:
             value = str(value)
         default = _declare(one, annotation, value, one.required)
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
+def _typed(one: InputParameter) -> inspect.Parameter:
+    """The words themselves, beside the option that takes a list of them."""
+    default = typer.Argument(None, metavar="WORD", help=f"{one.said.label}, one by one.")
+    name = f"typed_{one.name}"
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=list[str], default=default)
+
+
+def _join_typed(declared: Analysis, given: dict[str, Any]) -> list[str]:
+    """Put words that were typed in the place of a list, each once; says which were named again."""
+    from langscape.errors import SettingsError
+    from langscape.sources.matching import some
+
+    said: list[str] = []
+    for one in declared.signature.inputs:
+        words = given.pop(f"typed_{one.name}", None) or []
+        if not words:
+            continue
+        if given[one.name]:
+            raise SettingsError(f"{one.name} are named and given as a list; leave one of both out")
+        again = dict.fromkeys(word for at, word in enumerate(words) if word in words[:at])
+        if again:
+            said.append(
+                f"{some(again)} {'is' if len(again) == 1 else 'are'} named more than once, and taken once"
+            )
+        given[one.name] = list(dict.fromkeys(words))
+    return said
+
+
 def _declare(one: Parameter | InputParameter, annotation: Any, value: Any, required: bool) -> Any:
     said = one.said
     more: dict[str, Any] = {}
-    if isinstance(one, Parameter) and one.type in ("integer", "number"):
+    if isinstance(one, Parameter) and one.type in ("integer", "number") and not one.choices:
         more |= {"min": one.said.ge, "max": one.said.le}
     if said.argument:
         return typer.Argument(... if required else value, help=said.help)

@@ -27,7 +27,8 @@ def demo(
     import webbrowser
 
     check_writable(out / "index.html")
-    from langscape import affinity, embed, insert, sources, views
+    from langscape import affinity, embed, sources, views
+    from langscape.engine import insert
 
     listed = sources.samples.words(groups_only=True)
     others = sources.samples.words().take(INSERTED)

@@ -17,7 +17,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -41,7 +41,8 @@ class Setting:
     option    the name of the command's option where it is not the parameter's own
     short     a letter for the command's option
     argument  whether the command takes it without the name of an option
-    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have
+    names     "model" for a model; "layer", "head" or "hidden layer" for a number that the model must have;
+              "files" for what the files of an input are called, in the order in which they were given
     """
 
     label: str
@@ -60,7 +61,8 @@ class Setting:
 class Input:
     """What an annotation says of a text, a file or an object: `kind` is one of `declarations.inputs.KINDS`.
 
-    sample is the id of the sample that a form begins with; many takes several.
+    sample is the id of the sample that a form begins with; many takes several. Of a list of words, `typed`
+    lets the command take them one by one as well, without a file.
     """
 
     kind: str
@@ -68,6 +70,7 @@ class Input:
     help: str = ""
     sample: str | None = None
     many: bool = False
+    typed: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False
@@ -91,6 +94,7 @@ class Parameter:
     required: bool
     said: Setting
     choices: tuple[Any, ...] = ()
+    """What a choice may be; of a number, the words that may stand for it."""
     whole: bool = True
     """Whether a number must be whole."""
 
@@ -187,13 +191,18 @@ class Analysis:
     pictures: tuple[Picture, ...]
     uses: tuple[Callable[..., Any], ...]
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None
     lines: Callable[..., Sequence[str]] | None
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None
     save: Callable[..., Any] | None
     formats: tuple[str, ...]
     folder: bool
     example: Mapping[str, Any] | None
     hidden: bool
-    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None
+    aliases: tuple[str, ...] = ()
+    out: str = ""
+    opens: bool = False
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -235,24 +244,35 @@ def analysis(
     pictures: Sequence[Picture] = (),
     uses: Sequence[Callable[..., Any]] = (),
     describe: Callable[[Mapping[str, Any], Mapping[str, str]], str] | None = None,
+    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    ignores: Callable[[Mapping[str, Any]], Collection[str]] | None = None,
     lines: Callable[..., Sequence[str]] | None = None,
+    notes: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None,
     save: Callable[..., Any] | None = None,
     formats: Sequence[str] = (),
     folder: bool = False,
     example: Mapping[str, Any] | None = None,
     hidden: bool = False,
-    check: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    aliases: Sequence[str] = (),
+    out: str = "",
+    opens: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
     title     what a form is headed with; room is the studio's room that shows it
     uses      other declared functions whose results it takes: a change of theirs is a change of this
     describe  (settings, names of inputs) → what one run is called
+    check     (settings, inputs, settings of what is shown) → refuses what does not go together, before
+              anything is computed; the last is empty but at the command line
+    ignores   (settings) → the settings and inputs that mean nothing under these: no part of the question
     lines     (result, *, settings…) → what the command prints
+    notes     (result, inputs) → what the command says beside it, where that is more than a map's summary
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
     example   settings and samples of the finished example that the studio opens on
     hidden    a part of other analyses, with no face of its own
-    check     (settings, inputs, settings of the picture) → refuses what cannot be shown before it is computed
+    aliases   other names of the command, which its list leaves out
+    out       the file that the command writes where none is named
+    opens     whether the command, where no file is named, writes a page aside and opens it
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -264,8 +284,8 @@ def analysis(
             )
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
-            tuple(pictures), tuple(uses), describe, lines, save, tuple(formats), folder, example, hidden,
-            check,
+            tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
+            folder, example, hidden, tuple(aliases), out, opens,
         )  # fmt: skip
         _ANALYSES[called] = declared
 
@@ -352,6 +372,8 @@ def _parameter(one: inspect.Parameter, annotation: Any, said: Setting) -> Parame
         if isinstance(default, int) and not isinstance(default, bool):
             default = float(default)
         return Parameter(one.name, "number", default, required, said, whole=False)
+    if kind is int and len(parts) == 2 and get_origin(parts[1]) is Literal:
+        return Parameter(one.name, "integer", default, required, said, get_args(parts[1]))
     known: dict[Any, Type] = {int: "integer", str: "text", bool: "flag"}
     if kind in known and len(parts) == 1:
         return Parameter(one.name, known[kind], default, required, said)
@@ -377,6 +399,8 @@ def expected(one: Parameter) -> str:
         return "at most 100 names with numbers, as name:0.5,-1.2,0.3;other:1,2,3"
     what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[one.type]
     low, high = one.said.ge, one.said.le
+    if one.choices:
+        what = f"{', '.join(str(value) for value in one.choices)}, or {what}"
     if low is not None and high is not None:
         return f"{what} from {low:g} to {high:g}"
     return what + (f" of at least {low:g}" if low is not None else "")

@@ -10,11 +10,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langscape.data import Gaussians, Map
 from langscape.errors import SettingsError
+from langscape.mapfile import read_map
+from langscape.run.recipe import Recipe
+from langscape.sources.vectors import Vectors
 
 if TYPE_CHECKING:
     from langscape.run.store import Store
@@ -33,6 +37,9 @@ SAMPLES: dict[str, tuple[str, str, Path]] = {
 }
 """What comes inside the package, by id: its kind, its name, and where it is."""
 
+SEVERAL = ("harbour", "orchard", "valley")
+"""The sample texts that are read together where an analysis of many sentences is given none."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -46,11 +53,20 @@ class Kind:
     open: Callable[[Path], Any]
 
 
-def source_of(kind: str, given: Any, store: Store) -> str | None:
+def source_of(kind: str, given: Any, store: Store) -> str | Recipe | None:
     """How a recipe names what was given; None where it is an object that only this process holds."""
-    if isinstance(given, str) and given.startswith("sha256:") and len(given) == 71:
+    if isinstance(given, Recipe) or (
+        isinstance(given, str) and given.startswith("sha256:") and len(given) == 71
+    ):
         return given
     return KINDS[kind].source(given, store)
+
+
+def is_live(kind: str, given: Any) -> bool:
+    """Whether an input is an object that only this process holds, such as an array."""
+    if isinstance(given, list | tuple):
+        return any(is_live(kind, one) for one in given)
+    return kind in _FILES and not isinstance(given, str | Path | Recipe | Vectors | Map | Gaussians | None)
 
 
 def open_input(kind: str, path: Path) -> Any:
@@ -58,8 +74,13 @@ def open_input(kind: str, path: Path) -> Any:
     return KINDS[kind].open(path)
 
 
-def sample_of(id: str, settings: Mapping[str, Any]) -> Path:
-    """The sample that is taken where nothing was given; the text depends on what the model can do."""
+def sample_of(id: str, settings: Mapping[str, Any]) -> Path | list[Path]:
+    """The sample that is taken where nothing was given; the text depends on what the model can do.
+
+    "sample-texts" are several texts, for analyses that take many.
+    """
+    if id == "sample-texts":
+        return [SAMPLES[f"sample-{name}"][2] for name in SEVERAL]
     if id == "sample-text":
         id = "sample-pattern" if _is_decoder(settings.get("model")) else "sample-harbour"
     return SAMPLES[id][2]
@@ -148,6 +169,22 @@ def _path_source(given: Any, store: Store) -> str | None:
     return None
 
 
+def _vectors_source(given: Any, store: Store) -> str | None:
+    if not isinstance(given, Vectors):
+        return _path_source(given, store)
+    from langscape.sources import write_vectors
+
+    with tempfile.TemporaryDirectory(prefix="langscape-") as folder:
+        return store.keep(write_vectors(Path(folder) / "vectors.safetensors", given).read_bytes())
+
+
+def _corpus_source(given: Any, store: Store) -> str | None:
+    """A text file, a folder, or the folder of a packaged corpus by its name."""
+    from langscape.sources import corpus_path
+
+    return str(corpus_path(given).absolute()) if isinstance(given, str | Path) else None
+
+
 def _noun_source(noun: type, suffix: str) -> Callable[[Any, Store], str | None]:
     def source(given: Any, store: Store) -> str | None:
         if isinstance(given, noun):
@@ -159,8 +196,12 @@ def _noun_source(noun: type, suffix: str) -> Callable[[Any, Store], str | None]:
 
 
 def _open_map(path: Path) -> Map:
-    from langscape.mapfile import read_map
+    return _read_map(path, path.stat().st_mtime_ns) if path.exists() else read_map(path)
 
+
+@lru_cache(maxsize=1)
+def _read_map(path: Path, stamp: int) -> Map:
+    """A map that many tasks of one worker share, read once."""
     return read_map(path)
 
 
@@ -173,10 +214,13 @@ def _open_gaussians(path: Path) -> Gaussians:
 KINDS: dict[str, Kind] = {
     "text": Kind(_text_source, _open_text),
     "words": Kind(_words_source, _open_words),
-    "vectors": Kind(_path_source, Path),
-    "corpus": Kind(_path_source, Path),
+    "vectors": Kind(_vectors_source, Path),
+    "corpus": Kind(_corpus_source, Path),
     "table": Kind(_path_source, Path),
     "map": Kind(_noun_source(Map, ".parquet"), _open_map),
     "gaussians": Kind(_noun_source(Gaussians, ".safetensors"), _open_gaussians),
 }
 """Every kind of input."""
+
+_FILES = ("vectors", "corpus", "table", "map", "gaussians")
+"""Kinds that a str names by path; a text or a list of words is the thing itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from langscape.data import Progress, Step
 from langscape.declarations.declaration import Analysis, analyses, declaration_of
-from langscape.declarations.inputs import open_input, sample_of, source_of
+from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError, not_there
 from langscape.run.recipe import Recipe
@@ -40,16 +40,30 @@ def answer(
     bound = inspect.signature(declared.function).bind(*args, **kwargs)
     given = dict(bound.arguments)
     progress = given.pop("progress", None)
-    outer = _INSIDE.get()
-    if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
-        raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
+    _check_uses(declared)
     execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
-    store = CURRENT.get() or Store()
-    named = name_call(declared, given, store, called=called)
+    store = CURRENT.get()
+    named = None
+    if any(is_live(one.said.kind, given.get(one.name)) for one in declared.signature.inputs):
+        names = {one.name for one in declared.signature.settings}
+        settings = {name: value for name, value in given.items() if name in names}
+        check_settings(declared.signature.settings, settings, declared.name, called=called)
+    else:
+        store = store or Store()
+        named = name_call(declared, given, store, called=called)
     with using(store), _with(_EXECUTION, {**_EXECUTION.get(), **execution}), _with(_INSIDE, None):
-        if named is None:
+        if named is None or store is None:
             return _call(declared, given, progress)
         return store.run(named, progress)
+
+
+def recipe_of(function: Callable[..., Any], **given: Any) -> Recipe:
+    """The recipe of a call, to hand its result to another declared function without reading it."""
+    declared = declaration_of(function)
+    named = name_call(declared, given, CURRENT.get() or Store())
+    if named is None:
+        raise SettingsError(f"{declared.name} takes models and files by name here; open them by name")
+    return named
 
 
 def name_call(
@@ -67,22 +81,32 @@ def name_call(
         declared.name,
         called=called,
     )
+    if declared.check is not None:
+        declared.check(settings, {name: given[name] for name in names if given.get(name) is not None}, {})
     if live:
         return None
+    ignored = declared.ignores(settings) if declared.ignores is not None else ()
+    settings = {name: None if name in ignored else value for name, value in settings.items()}
     for one in declared.signature.settings:
         if one.said.names == "model" and settings[one.name] is not None:
             settings[one.name] = absolute_model(settings[one.name])
     check_numbers(declared, settings)
-    sources = input_sources(declared, settings, given, store)
+    sources = input_sources(declared, settings, given, store, ignored)
     return None if sources is None else Recipe(declared.name, settings, sources)
 
 
 def input_sources(
-    declared: Analysis, settings: Mapping[str, Any], given: Mapping[str, Any], store: Store
-) -> dict[str, str] | None:
+    declared: Analysis,
+    settings: Mapping[str, Any],
+    given: Mapping[str, Any],
+    store: Store,
+    ignored: Collection[str] = (),
+) -> dict[str, Any] | None:
     """The inputs of a recipe by name, samples where nothing was given; None where one has no name."""
-    sources: dict[str, str] = {}
+    sources: dict[str, Any] = {}
     for one in declared.signature.inputs:
+        if one.name in ignored:
+            continue
         value = given.get(one.name)
         if value is None or (one.said.many and isinstance(value, Sequence) and not len(value)):
             if one.said.sample is None:
@@ -91,7 +115,8 @@ def input_sources(
                 continue
             value = sample_of(one.said.sample, settings)
         several = one.said.many and isinstance(value, Sequence) and not isinstance(value, str)
-        for at, part in enumerate(value if several else [value]):
+        parts: Sequence[Any] = value if several else [value]  # type: ignore[assignment]
+        for at, part in enumerate(parts):
             source = source_of(one.said.kind, part, store)
             if source is None:
                 return None
@@ -158,7 +183,14 @@ def each(
     workers=0 computes here, one after the other; else in so many processes (one per core if None), or on a
     Dask cluster. Stopped half-way, it goes on where it stood.
     """
-    declared, store = declaration_of(function), CURRENT.get() or Store()
+    declared, store, calls = declaration_of(function), CURRENT.get() or Store(), list(calls)
+    if workers == 0 and cluster is None:
+        tell = progress or _nobody
+        for at, call in enumerate(calls):
+            tell(Step(at, len(calls), title))
+            yield function(**call)
+        tell(Step(len(calls), len(calls), title))
+        return
     recipes = []
     for call in calls:
         named = name_call(declared, call, store)
@@ -167,13 +199,6 @@ def each(
                 f"{title}: workers take models and files by name, not objects; open them by name"
             )
         recipes.append(named)
-    if workers == 0 and cluster is None:
-        tell = progress or _nobody
-        for at, recipe in enumerate(recipes):
-            tell(Step(at, len(recipes), title))
-            yield store.run(recipe)
-        tell(Step(len(recipes), len(recipes), title))
-        return
     from langscape.run.sweep import Sweep
 
     keys = [f"{at:06d}" for at in range(len(recipes))]
@@ -187,8 +212,24 @@ def each(
     yield from (result for _, result in sweep.results())
 
 
+def stored_file(
+    function: Callable[..., Any], *, progress: Progress | None = None, **given: Any
+) -> Path | None:
+    """The file of a declared function's result, computed where it is not there, to read a part of it alone.
+
+    None where the call has no name, and hence no file: it holds an object of this process.
+    """
+    declared, store = declaration_of(function), CURRENT.get() or Store()
+    _check_uses(declared)
+    named = name_call(declared, given, store)
+    if named is None:
+        return None
+    with using(store), _with(_INSIDE, None):
+        return store.make(store.name(named), progress).path
+
+
 @contextlib.contextmanager
-def using(store: Store) -> Iterator[None]:
+def using(store: Store | None) -> Iterator[None]:
     """Declared functions called in this block use that store."""
     with _with(CURRENT, store):
         yield
@@ -202,8 +243,11 @@ def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | Non
         value = arguments.get(one.name)
         if value is None and one.said.sample is not None:
             value = sample_of(one.said.sample, settings)
-        if isinstance(value, Path):
-            arguments[one.name] = open_input(one.said.kind, value)
+        if isinstance(value, Path) or (isinstance(value, str) and one.said.kind not in ("text", "words")):
+            arguments[one.name] = open_input(one.said.kind, Path(value))
+        elif one.said.many and isinstance(value, list | tuple):
+            parts = [open_input(one.said.kind, part) if isinstance(part, Path) else part for part in value]
+            arguments[one.name] = parts
     return _compute(declared, arguments, progress)
 
 
@@ -254,6 +298,13 @@ def _revision(models: list[str]) -> Callable[[Mapping[str, Any]], str]:
         return " ".join(model_revision(settings[name]) for name in models if settings[name] is not None)
 
     return revision
+
+
+def _check_uses(declared: Analysis) -> None:
+    """Refuse a call inside of an analysis that does not name it: its version would not tell of changes."""
+    outer = _INSIDE.get()
+    if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
+        raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
 
 
 def _is_live(names: str, value: Any) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from langscape.declarations.declaration import Execution, Input, Setting
+from langscape.sources.vectors import Vectors
+from langscape.sources.wordlist import WordList
 
 Model = Annotated[
     str,
@@ -25,6 +28,20 @@ Text = Annotated[
 Target = Annotated[
     str | Path | None,
     Input("text", "Target", "What the decoder of an encoder–decoder reads."),
+]
+VectorFile = Annotated[
+    str | Path | Vectors,
+    Input(
+        "vectors",
+        "Vectors",
+        "Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.",
+        sample="sample-words",
+        argument=True,
+    ),
+]
+ChosenWords = Annotated[
+    Sequence[str] | WordList | Path | None,
+    Input("words", "Words", "Only the words of this list (.csv or .txt); a group column gives the colours."),
 ]
 Side = Annotated[
     Literal["encoder", "decoder", "cross"] | None,

@@ -56,9 +56,11 @@ def check_settings(
 
 def parse_setting(one: Parameter, text: str) -> Any:
     """The value that a text from a query or an option stands for; `check_settings` then judges it."""
+    for value in one.choices:
+        if str(value) == text:
+            return value
     if one.type in ("text", "choice"):
-        chosen = next((value for value in one.choices if str(value) == text), text)
-        return chosen
+        return text
     if one.type == "words":
         return [part.strip() for part in text.split(",") if part.strip()]
     if one.type == "numbers":
@@ -96,13 +98,13 @@ def shown(value: Any) -> str:
 @functools.lru_cache(maxsize=256)
 def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseModel]:
     """The pydantic model of these parameters: frozen, unknown names refused."""
-    from pydantic import ConfigDict, create_model
+    from pydantic import ConfigDict, Field, create_model
 
-    fields: Any = {
-        one.name: (_annotation(one) if one.required or one.default is not None else _annotation(one) | None,
-                   ... if one.required else one.default)
-        for one in parameters
-    }  # fmt: skip
+    fields: Any = {}
+    for one in parameters:
+        value = _annotation(one) if one.required or one.default is not None else _annotation(one) | None
+        said = Field(title=one.said.label, description=one.said.help)
+        fields[one.name] = (Annotated[value, said], ... if one.required else one.default)
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=False)
     return create_model(f"{re.sub('[._]', '', name.title())}Settings", __config__=config, **fields)
 
@@ -112,29 +114,45 @@ def model_of(analysis: Analysis) -> type[BaseModel]:
     return settings_model(analysis.name, analysis.signature.settings)
 
 
+def _optional(one: Parameter) -> Any:
+    """The same or nothing; a union has a title of its own."""
+    from pydantic import Field
+
+    said = Field(description=one.said.help, title=one.said.label)
+    return Annotated[_annotation(one) | None, said]
+
+
 def _annotation(one: Parameter) -> Any:
     from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
     limits = Field(ge=one.said.ge, le=one.said.le, description=one.said.help, title=one.said.label)
     described = Field(description=one.said.help, title=one.said.label)
     if one.type == "integer":
-        return Annotated[StrictInt, BeforeValidator(_whole), limits]
+        number = Annotated[StrictInt, limits, BeforeValidator(_whole)]
+        return number | Literal[one.choices] if one.choices else number  # type: ignore[valid-type]
     if one.type == "number":
-        return Annotated[float, BeforeValidator(_real), limits]
+        return Annotated[float, limits, BeforeValidator(_real)]
     if one.type == "flag":
         return Annotated[StrictBool, described]
     if one.type == "choice":
         return Annotated[Literal[one.choices], BeforeValidator(_exactly(one.choices)), described]  # type: ignore[valid-type]
     if one.type == "numbers":
         inner = Annotated[StrictInt, Field(ge=one.said.ge, le=one.said.le)]
-        return Annotated[list[inner], Field(min_length=1, max_length=1000, title=one.said.label)]
+        return Annotated[
+            list[inner], Field(min_length=1, max_length=1000, description=one.said.help, title=one.said.label)
+        ]
     if one.type == "words":
         word = Annotated[StrictStr, Field(min_length=1, max_length=200)]
-        return Annotated[list[word], Field(min_length=1, max_length=2000, title=one.said.label)]
+        return Annotated[
+            list[word], Field(min_length=1, max_length=2000, description=one.said.help, title=one.said.label)
+        ]
     if one.type == "vectors":
         name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
         numbers = Annotated[list[Annotated[float, BeforeValidator(_real)]], Field(min_length=1)]
-        return Annotated[dict[name, numbers], Field(min_length=1, max_length=100, title=one.said.label)]
+        return Annotated[
+            dict[name, numbers],
+            Field(min_length=1, max_length=100, description=one.said.help, title=one.said.label),
+        ]
     visible = Field(min_length=1, max_length=TEXT, description=one.said.help, title=one.said.label)
     return Annotated[StrictStr, AfterValidator(_visible), visible]
 

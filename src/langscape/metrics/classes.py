@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from langscape.codec import noun
 from langscape.data import frozen
 from langscape.errors import DataError, SettingsError
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class ClassTable:
     """Attention from classes of queries (rows) to classes of keys (columns).

@@ -41,7 +41,7 @@ class Crew:
         *,
         size: int = 2,
         warm: str = "",
-        modules: Sequence[str] = ("langscape.run.steps",),
+        modules: Sequence[str] = ("langscape.declarations.running",),
     ) -> None:
         self._store, self._tell = store, tell
         self._hello = {"root": str(store.root), "id": store.id, "modules": list(modules), "warm": warm}

@@ -32,7 +32,7 @@ class Recipe:
     An input is a file or folder, bytes kept in the store (`sha256:…`), or another recipe, whose
     result is computed first. Two recipes are equal when their JSON is.
 
-    >>> Recipe("words.map", {"perplexity": 30.0}) == Recipe("words.map", {"perplexity": 30.0})
+    >>> Recipe("words", {"perplexity": 30.0}) == Recipe("words", {"perplexity": 30.0})
     True
     """
 
@@ -42,10 +42,12 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not isinstance(self.step, str) or not self.step:
-            raise SettingsError(f"a recipe's step is {self.step!r}; expected a name such as 'words.map'")
+            raise SettingsError(f"a recipe's step is {_short(self.step)}; expected a name such as 'words'")
         settings = plain(self.settings, f"the settings of {self.step}")
         if not isinstance(settings, dict):
-            raise SettingsError(f"the settings of {self.step} are {settings!r}; expected a mapping of names")
+            raise SettingsError(
+                f"the settings of {self.step} are {_short(settings)}; expected a mapping of names"
+            )
         object.__setattr__(self, "settings", MappingProxyType(settings))
         inputs = {
             str(name): _input(value, f"{self.step}: input {name!r}") for name, value in self.inputs.items()
@@ -75,7 +77,7 @@ class Recipe:
             raise SettingsError(f"{str(value)[:80]!r} is no recipe; expected step, settings and inputs")
         inputs = value.get("inputs") or {}
         if not isinstance(inputs, Mapping):
-            raise SettingsError(f"the inputs of a recipe are {inputs!r}; expected a mapping of names")
+            raise SettingsError(f"the inputs of a recipe are {_short(inputs)}; expected a mapping of names")
         parsed = {k: cls.from_json(v) if isinstance(v, Mapping) else v for k, v in inputs.items()}
         return cls(value.get("step", ""), value.get("settings") or {}, parsed)
 
@@ -145,7 +147,9 @@ def hash_file(path: Path) -> str:
         with open_regular(path, missing=missing) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(f"input {path} cannot be read ({error.strerror}); check the path") from None
+        raise FileError(
+            f"input {str(path)[:300]!r} cannot be read ({error.strerror}); check the path"
+        ) from None
 
 
 def stamps(recipe: Recipe) -> dict[str, list[int]]:
@@ -164,11 +168,11 @@ def _input(value: Any, name: str) -> Input:
         return value
     if isinstance(value, str) and value.startswith("sha256:"):
         if len(value) != 71 or set(value[7:]) - set("0123456789abcdef"):
-            raise SettingsError(f"{name} is {value!r}; expected sha256: and 64 hex digits")
+            raise SettingsError(f"{name} is {_short(value)}; expected sha256: and 64 hex digits")
         return value
     if isinstance(value, str | os.PathLike) and os.fspath(value):
         return os.path.abspath(os.path.expanduser(os.fspath(value)))
-    raise SettingsError(f"{name} is {value!r}; expected a path, sha256:… or a recipe")
+    raise SettingsError(f"{name} is {_short(value)}; expected a path, sha256:… or a recipe")
 
 
 def _input_digest(value: Input | Path, of_file: Callable[[Path], str]) -> Any:
@@ -192,5 +196,13 @@ def _files(path: Path) -> list[Path]:
 def _stat(path: Path) -> os.stat_result:
     try:
         return path.stat()
-    except OSError as error:
-        raise FileError(f"input {path} cannot be read ({error.strerror}); check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte, or half a letter
+        why = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        said = str(path) if str(path).isprintable() else repr(str(path))
+        raise FileError(f"input {said[:300]} cannot be read ({why}); check the path") from None
+
+
+def _short(value: Any) -> str:
+    """A value in an error: on one line, and not longer than a line."""
+    said = repr(value)
+    return said if len(said) <= 80 else f"{said[:77]}…"

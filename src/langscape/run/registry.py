@@ -77,7 +77,6 @@ def step(
 
 def find_step(name: str) -> StepCode:
     """The step of that name: one of langscape's own, or of a module that was imported."""
-    importlib.import_module("langscape.run.steps")
     importlib.import_module("langscape.declarations.running")
     if name in _STEPS:
         return _STEPS[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from langscape.data import Progress, Step
 
 def warm(progress: Progress | None = None) -> None:
     """Run each road through the engine on a few points; compiled code lands in the user's cache."""
-    from langscape import affinity, embed, insert, metrics
-    from langscape.engine import Schedule
+    from langscape import affinity, embed, metrics
+    from langscape.engine import Schedule, insert
     from langscape.sources import Vectors, read_vectors, write_vectors
 
     rng = np.random.default_rng(0)
@@ -57,8 +58,8 @@ def make_ready(model: str) -> None:
     """Load what a first question waits for: the kernels of small maps, and the model of that name."""
     from langscape import affinity, embed
     from langscape.engine import Schedule
-    from langscape.run.heads import opened, revision
 
     rng = np.random.default_rng(0)
     embed(affinity.points(rng.normal(size=(20, 3)), 3), schedule=Schedule(steps=20, early_steps=5))
-    opened(model, revision({"model": model}))
+    # by name: what runs declared analyses lies above what keeps their results
+    importlib.import_module("langscape.declarations.running").opened(model)

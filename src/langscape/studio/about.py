@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from langscape import __version__
+from langscape.analyses._typed_words import MOST, insertion_parameters
 from langscape.studio.asks import ASKS
+from langscape.studio.asks.declared import setting_of
 from langscape.studio.inputs import limits
-from langscape.studio.insertion import MOST, SETTINGS
 from langscape.studio.looking import TEXT
 
 
@@ -30,7 +31,7 @@ def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:
         "examples": dict(examples),
         "limits": {"text": TEXT, "bytes": limits(), "words": MOST, "json": json_bytes},
         "asks": {name: ask.to_json() for name, ask in ASKS.items()},
-        "insertion": [one.to_json() for one in SETTINGS],
+        "insertion": [setting_of(one).to_json() for one in insertion_parameters()],
     }
 
 

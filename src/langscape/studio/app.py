@@ -24,6 +24,7 @@ from starlette.routing import Route
 from starlette.types import Lifespan
 
 from langscape import __version__
+from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
 from langscape.run import Store, disk
 from langscape.studio import bodies
@@ -35,7 +36,6 @@ from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
 from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
-from langscape.studio.insertion import insert_vector, insert_words, make_ready
 from langscape.studio.jobs import Jobs
 from langscape.studio.openapi import binary, document, refusals, takes_file, takes_json
 from langscape.studio.pictures import FORMATS, Pictures
@@ -113,11 +113,11 @@ def application(
         "/api/insert",
         response_model=bodies.Inserted,
         responses=refusals("not_found", "not_ready", "gone", "bad_input"),
-        openapi_extra=takes_json("InsertRequest"),
+        openapi_extra=takes_json("InsertionRequest"),
     )
     async def _insert(request: Request) -> Response:
         """New words, or a vector, on a finished map of words."""
-        body = await _read(request, bodies.InsertRequest)
+        body = await _read(request, bodies.InsertionRequest)
         return Plain(await run_in_threadpool(_inserted, parts["pictures"], body))
 
     _add_page(app)  # last: it answers for every other path
@@ -361,7 +361,7 @@ def _inputs(ask: str, named: Mapping[str, Any], held: Inputs) -> dict[str, Given
     return found
 
 
-def _inserted(pictures: Pictures, body: bodies.InsertRequest) -> dict[str, Any]:
+def _inserted(pictures: Pictures, body: bodies.InsertionRequest) -> dict[str, Any]:
     made = pictures.made(body.job)
     if "vector" in body.model_fields_set:
         return insert_vector(made, body.name, body.vector, body.settings)

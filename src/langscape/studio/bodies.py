@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 
+from langscape.analyses._typed_words import MOST as MOST_WORDS
 from langscape.declarations.validation import shown
 from langscape.errors import SettingsError
 from langscape.studio.asks import find_ask
-from langscape.studio.insertion import MOST as MOST_WORDS
 from langscape.studio.trouble import STATUS, Trouble
 
 InputKind = Literal["text", "words", "vectors", "corpus", "table", "gaussians", "map"]
@@ -337,7 +337,7 @@ class JobRequest(RequestBody):
         return Trouble("bad_request", "inputs are not an object of names with ids")
 
 
-class InsertRequest(RequestBody):
+class InsertionRequest(RequestBody):
     """Words, or a name and a vector, to be placed on a finished map."""
 
     job: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from langscape.data import Progress
+from langscape.declarations import Analysis, analyses
 from langscape.errors import LangscapeError
 from langscape.run import Store
 from langscape.studio.asks import find_ask
@@ -12,17 +13,17 @@ from langscape.studio.inputs import Inputs, samples
 from langscape.studio.jobs import Jobs, do_now
 from langscape.studio.trouble import Trouble
 
+
+def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings and inputs of the example that an analysis declares."""
+    inputs = {one.name for one in declared.signature.inputs}
+    example = declared.example or {}
+    settings = {name: value for name, value in example.items() if name not in inputs}
+    return settings, {name: value for name, value in example.items() if name in inputs}
+
+
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "atlas": ({}, {"text": "sample-harbour"}),
-    "words": ({"perplexity": 25.0}, {"vectors": "sample-words", "list": "sample-groups"}),
-    "flow": ({}, {}),
-    "query_key": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
-    "gaussians": ({"contexts": 20, "perplexity": 10.0}, {"corpus": "sample-corpus"}),
-    "compare": ({"what": "hidden", "layer": 1, "other_layer": 6}, {"text": "sample-harbour"}),
-    "hidden": ({"layer": 3}, {"text": "sample-harbour"}),
-    "head": ({"layer": 2, "head": 1}, {"text": "sample-harbour"}),
-    "query_key.scale": ({"tokens": 200}, {"text": "sample-harbour"}),
-    "query_key.grid": ({"tokens": 150, "steps": 300}, {"text": "sample-harbour"}),
+    **{name: _example(one) for name, one in analyses().items() if one.example is not None},
 }
 """Ask: settings and inputs of its example."""
 

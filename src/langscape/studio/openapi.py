@@ -15,12 +15,11 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
 
-from langscape.declarations import Parameter, analyses
-from langscape.declarations import Setting as Said
+from langscape.analyses._typed_words import insertion_parameters
+from langscape.declarations import find_analysis
 from langscape.declarations.validation import model_of, settings_model
 from langscape.studio import bodies
 from langscape.studio.asks import ASKS, Ask, Setting
-from langscape.studio.insertion import SETTINGS as INSERTION
 from langscape.studio.pictures import FORMATS
 from langscape.studio.trouble import STATUS
 
@@ -75,8 +74,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 def ask_model(ask: Ask) -> type[BaseModel]:
     """The body that asks for it: its name, its inputs, and its settings by their declaration."""
     name = re.sub("[._]", "", ask.name.title())
-    declared = analyses().get(ask.name)
-    settings = model_of(declared) if declared else settings_model(ask.name, parameters_of(ask.settings))
+    settings = model_of(find_analysis(ask.name))
     config = ConfigDict(extra="forbid")
     inputs: Any = {
         one.name: (str if one.required else str | None,
@@ -94,20 +92,8 @@ def ask_model(ask: Ask) -> type[BaseModel]:
 
 def insert_model() -> type[BaseModel]:
     """The body that inserts words, with its settings by their declaration."""
-    settings: Any = (settings_model("insertion", parameters_of(INSERTION)), {})
-    return create_model("InsertRequest", __base__=bodies.InsertRequest, settings=settings)
-
-
-def parameters_of(settings: Iterable[Setting]) -> tuple[Parameter, ...]:
-    """Settings of a form as declared parameters."""
-    return tuple(
-        Parameter(
-            one.name, one.type, one.default, one.required,
-            Said(one.label, one.help, one.low, one.high, one.source),
-            tuple(value for value, _ in one.choices),
-        )
-        for one in settings
-    )  # fmt: skip
+    settings: Any = (settings_model("insertion", tuple(insertion_parameters())), {})
+    return create_model("InsertionRequest", __base__=bodies.InsertionRequest, settings=settings)
 
 
 def refusals(*codes: str) -> dict[int | str, dict[str, Any]]:

@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from langscape.analyses.flow import PROMPTS
 from langscape.errors import LangscapeError
 from langscape.run import Recipe, Store
-from langscape.run.flow import PROMPTS
 from langscape.run.recipe import canonical
 from langscape.run.registry import find_step
 from langscape.studio.asks import Ask, Given

@@ -119,7 +119,7 @@ def class_tables(
 ) -> View:
     """Which classes of tokens attend to which, head by head: weight over what even attention would give.
 
-    The tables are those of `run.query_key.class_tables` for that column, special tokens dropped.
+    The tables are those of `analyses.query_key` for that column, special tokens dropped.
     """
     made = [
         Matrix(

@@ -12,7 +12,7 @@ export interface AskName {
   hides?: (values: Record<string, unknown>) => string[]
 }
 
-const WORDS = ['vectors', 'other_vectors', 'list']
+const WORDS = ['vectors', 'other_vectors', 'words']
 const HEADS = ['head', 'other_head']
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 
@@ -45,12 +45,14 @@ export const ROOMS: RoomName[] = [
     asks: [
       { ask: 'query_key', title: 'One head', change: 'Your text', verb: 'Map queries and keys', main: ['model', 'layer', 'head', 'by', 'c', 'choose'], hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']) },
       { ask: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
+      { ask: 'query_key.constants', title: 'Six constants', change: 'Your text', verb: 'Map under six constants', main: ['model', 'layer', 'head', 'choose', 'tokens'] },
+      { ask: 'query_key.beside', title: 'Two ways', change: 'Your text', verb: 'Map both ways', main: ['model', 'layer', 'head', 'by'] },
       { ask: 'query_key.scale', title: 'The constant c', change: 'Your text', verb: 'Measure every head', main: ['model', 'percentile', 'least_keys', 'tokens'] },
     ],
     about: 'A head’s queries and keys on one map: close means attention.',
   },
   { name: 'words', title: 'Words', asks: [{ ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] }], about: 'Word vectors as a map, with new words placed live.' },
-  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'gaussians', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
+  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'ellipses', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
   { name: 'flow', title: 'Flow', asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }], about: 'What flows through a network as it reads, step by step.' },
   { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'], hides: ({ what }) => (what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS]) }], about: 'Two texts or two models side by side, aligned; what moved most.' },
   { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },

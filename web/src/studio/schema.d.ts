@@ -385,6 +385,7 @@ export interface components {
             steps?: number;
             /**
              * Layers
+             * @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out.
              * @default null
              */
             layers?: number[] | null;
@@ -402,6 +403,7 @@ export interface components {
             seed?: number;
             /**
              * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out.
              * @default null
              */
             side?: ("encoder" | "decoder") | null;
@@ -417,6 +419,226 @@ export interface components {
             label: string;
         };
         /**
+         * CompareInputs
+         * @description Ids of inputs.
+         */
+        CompareInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+            /**
+             * Other Text
+             * @description The second text; the same if left out.
+             * @default null
+             */
+            other_text?: string | null;
+            /**
+             * Vectors
+             * @description With words: the first file.
+             * @default sample-words
+             */
+            vectors?: string | null;
+            /**
+             * Other Vectors
+             * @description With words: the second file.
+             * @default null
+             */
+            other_vectors?: string | null;
+            /**
+             * Words
+             * @description Only the words of this list (.csv or .txt); a group column gives the colours.
+             * @default null
+             */
+            words?: string | null;
+        };
+        /**
+         * CompareKlInputs
+         * @description Ids of inputs.
+         */
+        CompareKlInputs: {
+            /**
+             * Text
+             * @description What the model reads; may be given several times. A sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * CompareKlRequest
+         * @description KL of hidden states and heads.
+         */
+        CompareKlRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "compare_kl";
+            /** @default {} */
+            inputs?: components["schemas"]["CompareKlInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["CompareKlSettings"];
+        };
+        /** CompareKlSettings */
+        CompareKlSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Runs
+             * @description Runs of each hidden state and each head.
+             * @default 100
+             */
+            runs?: number;
+            /**
+             * Layers
+             * @description Only these hidden layers, from 0, as 0-3 or 0,5,11; all if left out.
+             * @default null
+             */
+            layers?: number[] | null;
+            /**
+             * Heads
+             * @description Only these heads, from 0.
+             * @default null
+             */
+            heads?: number[] | null;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default keep
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Perplexity
+             * @description About how many neighbours of an item count.
+             * @default 20
+             */
+            perplexity?: number;
+            /**
+             * Steps
+             * @description Steps of each run.
+             * @default 1000
+             */
+            steps?: number;
+            /**
+             * Schedule
+             * @description Ours, or the document’s: learning rate 5, no gains, no exaggeration.
+             * @default ours
+             * @enum {string}
+             */
+            schedule?: "ours" | "document";
+            /**
+             * Cut long text
+             * @description Of a text too long for the model, take the start; else it is refused.
+             * @default true
+             */
+            cut?: boolean;
+        };
+        /**
+         * CompareRequest
+         * @description Two side by side.
+         */
+        CompareRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "compare";
+            /** @default {} */
+            inputs?: components["schemas"]["CompareInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["CompareSettings"];
+        };
+        /** CompareSettings */
+        CompareSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * What is compared
+             * @description Maps of a layer’s hidden states, of a head’s attention, or of words.
+             * @default hidden
+             * @enum {string}
+             */
+            what?: "hidden" | "head" | "words";
+            /**
+             * Other model
+             * @description The second model; the same if left out.
+             * @default null
+             */
+            other_model?: string | null;
+            /**
+             * Layer
+             * @description The layer, from 0; the last hidden one, or a head’s first, if left out.
+             * @default null
+             */
+            layer?: number | null;
+            /**
+             * Other layer
+             * @description The second layer; the same if left out.
+             * @default null
+             */
+            other_layer?: number | null;
+            /**
+             * Head
+             * @description With a head: which, from 0.
+             * @default 0
+             */
+            head?: number;
+            /**
+             * Other head
+             * @description The second head; the same if left out.
+             * @default null
+             */
+            other_head?: number | null;
+            /**
+             * Perplexity
+             * @description About how many neighbours of an item count.
+             * @default 20
+             */
+            perplexity?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Restarts
+             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
+             * @default 8
+             */
+            restarts?: number;
+            /**
+             * Steps
+             * @description Steps of each run.
+             * @default 1000
+             */
+            steps?: number;
+            /**
+             * Cut long text
+             * @description Of a text too long for the model, take the start; else it is refused.
+             * @default true
+             */
+            cut?: boolean;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
          * DeletedJob
          * @description A job that was taken off the list.
          */
@@ -430,139 +652,52 @@ export interface components {
             state: "deleted";
         };
         /**
-         * ErrorBody
-         * @description The one shape of everything that is refused.
-         */
-        ErrorBody: {
-            error: components["schemas"]["ErrorDetail"];
-        };
-        /**
-         * ErrorDetail
-         * @description What went wrong.
-         */
-        ErrorDetail: {
-            /**
-             * Code
-             * @description Each code has one HTTP status.
-             * @enum {string}
-             */
-            code: "bad_request" | "no_session" | "bad_host" | "bad_origin" | "not_found" | "not_allowed" | "too_slow" | "not_ready" | "gone" | "too_large" | "bad_input" | "missing" | "headers_too_large" | "internal" | "lost" | "store";
-            /**
-             * Message
-             * @description The thing, its value, and what was expected.
-             */
-            message: string;
-            /**
-             * Hint
-             * @description What to do about it; may be empty.
-             */
-            hint: string;
-        };
-        /**
-         * FlowInputs
+         * EllipsesInputs
          * @description Ids of inputs.
          */
-        FlowInputs: Record<string, never>;
-        /**
-         * FlowRequest
-         * @description Flow.
-         */
-        FlowRequest: {
+        EllipsesInputs: {
             /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            ask: "flow";
-            /** @default {} */
-            inputs?: components["schemas"]["FlowInputs"];
-            /** @default {} */
-            settings?: components["schemas"]["FlowSettings"];
-        };
-        /** FlowSettings */
-        FlowSettings: {
-            /**
-             * Model
-             * @description lstm-tiny (20 words), lstm, decoder (SmolLM2), default (MiniLM), a folder or a Hub id.
-             * @default lstm-tiny
-             */
-            model?: string;
-            /**
-             * Prompt
+             * Gaussians
+             * @description A file of `langscape gaussians`; else they are made of words or of a table.
              * @default null
              */
-            prompt?: string | null;
-            /**
-             * Words
-             * @description Words named at every place.
-             * @default 8
-             */
-            top?: number;
-            /**
-             * Colour space
-             * @description OKLab, where equal distances look equal, or red, green and blue as in the document.
-             * @default oklab
-             * @enum {string}
-             */
-            space?: "oklab" | "rgb";
-            /**
-             * Colour of vectors
-             * @description Found over all mapped words, or by the document’s forces from sixteen of them.
-             * @default exact
-             * @enum {string}
-             */
-            fit?: "exact" | "force";
-            /**
-             * Seed
-             * @description Where chance begins: the same seed gives the same map, bit for bit.
-             * @default 0
-             */
-            seed?: number;
-        };
-        /**
-         * GaussiansInputs
-         * @description Ids of inputs.
-         */
-        GaussiansInputs: {
+            gaussians?: string | null;
             /**
              * Corpus
-             * @description Where words are read in context.
+             * @description Where words are read in context: a text file, a folder, or a packaged corpus (`langscape corpora`); sample texts if left out.
+             * @default sample-corpus
              */
-            corpus: string;
+            corpus?: string | null;
             /**
              * List
-             * @description The words, a group column gives the colours.
+             * @description The words: one a line, or .csv; a group column gives the colours.
              * @default null
              */
             list?: string | null;
             /**
              * Table
-             * @description Instead of words: several rows for each individual.
+             * @description Instead of words: a .csv or .parquet with several rows for each individual.
              * @default null
              */
             table?: string | null;
-            /**
-             * Gaussians
-             * @description A file of `langscape gaussians`.
-             * @default null
-             */
-            gaussians?: string | null;
         };
         /**
-         * GaussiansRequest
+         * EllipsesRequest
          * @description Distributions.
          */
-        GaussiansRequest: {
+        EllipsesRequest: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "gaussians";
-            inputs: components["schemas"]["GaussiansInputs"];
+            ask: "ellipses";
             /** @default {} */
-            settings?: components["schemas"]["GaussiansSettings"];
+            inputs?: components["schemas"]["EllipsesInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EllipsesSettings"];
         };
-        /** GaussiansSettings */
-        GaussiansSettings: {
+        /** EllipsesSettings */
+        EllipsesSettings: {
             /**
              * Model
              * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
@@ -571,6 +706,7 @@ export interface components {
             model?: string;
             /**
              * Words
+             * @description The words to look up; the most frequent ones if left out.
              * @default null
              */
             words?: string[] | null;
@@ -606,15 +742,17 @@ export interface components {
              */
             rank?: number;
             /**
-             * By
+             * Whose rows
+             * @description With a table: the column that says whose row it is.
              * @default null
              */
             by?: string | null;
             /**
              * Columns
+             * @description With a table: the columns to use, by comma; all numbers if left out.
              * @default null
              */
-            columns?: string | null;
+            columns?: string[] | null;
             /**
              * Standardise
              * @description With a table: divide each column by its deviation.
@@ -637,8 +775,8 @@ export interface components {
             shape?: "contexts" | "diagonal" | "full" | "none";
             /**
              * Perplexity
-             * @description About how many neighbours count.
-             * @default 15
+             * @description About how many neighbours of an item count.
+             * @default 30
              */
             perplexity?: number;
             /**
@@ -649,11 +787,127 @@ export interface components {
              */
             distance?: "wasserstein" | "euclidean";
             /**
+             * Centre
+             * @description With PCA: take the mean of all items away first.
+             * @default true
+             */
+            center?: boolean;
+            /**
+             * Begin at
+             * @description With t-SNE: where the items begin.
+             * @default pca
+             * @enum {string}
+             */
+            initial?: "pca" | "random";
+            /**
              * Restarts
              * @description Runs of t-SNE; the lowest KL is kept.
              * @default 1
              */
             restarts?: number;
+            /**
+             * Steps
+             * @description Steps of each run.
+             * @default 1000
+             */
+            steps?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
+         * ErrorBody
+         * @description The one shape of everything that is refused.
+         */
+        ErrorBody: {
+            error: components["schemas"]["ErrorDetail"];
+        };
+        /**
+         * ErrorDetail
+         * @description What went wrong.
+         */
+        ErrorDetail: {
+            /**
+             * Code
+             * @description Each code has one HTTP status.
+             * @enum {string}
+             */
+            code: "bad_request" | "no_session" | "bad_host" | "bad_origin" | "not_found" | "not_allowed" | "too_slow" | "not_ready" | "gone" | "too_large" | "bad_input" | "missing" | "headers_too_large" | "internal" | "lost" | "store";
+            /**
+             * Message
+             * @description The thing, its value, and what was expected.
+             */
+            message: string;
+            /**
+             * Hint
+             * @description What to do about it; may be empty.
+             */
+            hint: string;
+        };
+        /**
+         * FlowInputs
+         * @description Ids of inputs.
+         */
+        FlowInputs: {
+            /**
+             * Text
+             * @description A file with the text to read, instead of a prompt.
+             * @default null
+             */
+            text?: string | null;
+        };
+        /**
+         * FlowRequest
+         * @description Flow.
+         */
+        FlowRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "flow";
+            /** @default {} */
+            inputs?: components["schemas"]["FlowInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["FlowSettings"];
+        };
+        /** FlowSettings */
+        FlowSettings: {
+            /**
+             * Model
+             * @description lstm-tiny (20 words), lstm, decoder (SmolLM2), default (MiniLM), a folder or a Hub id.
+             * @default lstm-tiny
+             */
+            model?: string;
+            /**
+             * Prompt
+             * @description What it reads; a short text of its own if left out.
+             * @default null
+             */
+            prompt?: string | null;
+            /**
+             * Words
+             * @description Words named at every place.
+             * @default 8
+             */
+            top?: number;
+            /**
+             * Colour space
+             * @description OKLab, where equal distances look equal, or red, green and blue as in the document.
+             * @default oklab
+             * @enum {string}
+             */
+            space?: "oklab" | "rgb";
+            /**
+             * Colour of vectors
+             * @description Found over all mapped words, or by the document’s forces from sixteen of them.
+             * @default exact
+             * @enum {string}
+             */
+            fit?: "exact" | "force";
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -744,6 +998,7 @@ export interface components {
             seed?: number;
             /**
              * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
@@ -791,6 +1046,7 @@ export interface components {
             model?: string;
             /**
              * Layer
+             * @description The hidden layer: 0 is the embedding, the last if left out.
              * @default null
              */
             layer?: number | null;
@@ -840,6 +1096,7 @@ export interface components {
             seed?: number;
             /**
              * Side
+             * @description Of an encoder–decoder: whose hidden states; the encoder’s if left out.
              * @default null
              */
             side?: ("encoder" | "decoder") | null;
@@ -908,32 +1165,76 @@ export interface components {
             /** Text */
             text: string;
         };
-        /** InsertRequest */
-        InsertRequest: {
+        /**
+         * InsertInputs
+         * @description Ids of inputs.
+         */
+        InsertInputs: {
             /**
-             * Job
-             * @description The id of a finished map of words.
+             * Map
+             * @description A map file (.parquet) with its vectors.
              */
-            job: string;
+            map: string;
+            /**
+             * Vectors
+             * @description The vectors that the map was made from.
+             */
+            vectors: string;
             /**
              * Words
+             * @description The words to insert: a list of them (.csv or .txt).
              * @default null
              */
-            words?: string[] | null;
+            words?: string | null;
+        };
+        /**
+         * InsertRequest
+         * @description Words on a finished map.
+         */
+        InsertRequest: {
             /**
-             * Name
-             * @description What the vector is called.
-             * @default new
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            name?: string;
-            /**
-             * Vector
-             * @description As many numbers as the map's vectors have.
-             * @default null
-             */
-            vector?: number[] | null;
+            ask: "insert";
+            inputs: components["schemas"]["InsertInputs"];
             /** @default {} */
-            settings?: components["schemas"]["InsertionSettings"];
+            settings?: components["schemas"]["InsertSettings"];
+        };
+        /** InsertSettings */
+        InsertSettings: {
+            /**
+             * Neighbours
+             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, the document’s.
+             * @default 10
+             */
+            neighbours?: number | ("score" | "none");
+            /**
+             * Weighting
+             * @description How pull falls with similarity.
+             * @default power
+             * @enum {string}
+             */
+            weighting?: "power" | "exponential";
+            /**
+             * θ
+             * @description What the least similar neighbour weighs, the most similar being 1.
+             * @default 0.3
+             */
+            theta?: number;
+            /**
+             * p
+             * @description Exponent or base of the weighting; found from θ if left out.
+             * @default null
+             */
+            p?: number | null;
+            /**
+             * Method
+             * @description The weighted median, or refined by lowering the new point’s own KL.
+             * @default median
+             * @enum {string}
+             */
+            method?: "median" | "optimise";
         };
         /**
          * Inserted
@@ -969,14 +1270,41 @@ export interface components {
             /** Global */
             global: number | null;
         };
+        /** InsertionRequest */
+        InsertionRequest: {
+            /**
+             * Job
+             * @description The id of a finished map of words.
+             */
+            job: string;
+            /**
+             * Words
+             * @default null
+             */
+            words?: string[] | null;
+            /**
+             * Name
+             * @description What the vector is called.
+             * @default new
+             */
+            name?: string;
+            /**
+             * Vector
+             * @description As many numbers as the map's vectors have.
+             * @default null
+             */
+            vector?: number[] | null;
+            /** @default {} */
+            settings?: components["schemas"]["InsertionSettings"];
+        };
         /** InsertionSettings */
         InsertionSettings: {
             /**
              * Neighbours
-             * @description How many most similar words pull a new one.
+             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, the document’s.
              * @default 10
              */
-            neighbours?: number;
+            neighbours?: number | ("score" | "none");
             /**
              * Weighting
              * @description How pull falls with similarity.
@@ -991,7 +1319,8 @@ export interface components {
              */
             theta?: number;
             /**
-             * P
+             * p
+             * @description Exponent or base of the weighting; found from θ if left out.
              * @default null
              */
             p?: number | null;
@@ -1085,7 +1414,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description What is asked, by the name of the ask. */
-        JobRequest: components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["TextsRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["GaussiansRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.
@@ -1171,6 +1500,7 @@ export interface components {
             model?: string;
             /**
              * Layers
+             * @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out.
              * @default null
              */
             layers?: number[] | null;
@@ -1182,6 +1512,7 @@ export interface components {
             cut?: boolean;
             /**
              * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
@@ -1253,6 +1584,800 @@ export interface components {
             row: number;
             /** Similarity */
             similarity: number;
+        };
+        /**
+         * QueryKeyBesideInputs
+         * @description Ids of inputs.
+         */
+        QueryKeyBesideInputs: {
+            /**
+             * Text
+             * @description What the model reads at once; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeyBesideRequest
+         * @description A head two ways.
+         */
+        QueryKeyBesideRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "query_key.beside";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeyBesideInputs"];
+            settings: components["schemas"]["QueryKeyBesideSettings"];
+        };
+        /** QueryKeyBesideSettings */
+        QueryKeyBesideSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             */
+            layer: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             */
+            head: number;
+            /**
+             * Near means
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @default attention
+             * @enum {string}
+             */
+            by?: "attention" | "distance";
+            /**
+             * c
+             * @description By distance: queries are divided and keys multiplied by c, which leaves attention as it is and brings the two clouds together.
+             * @default null
+             */
+            c?: number | null;
+            /**
+             * Distance
+             * @description By distance: Euclidean, or cosine as in the document.
+             * @default euclidean
+             * @enum {string}
+             */
+            metric?: "euclidean" | "cosine";
+            /**
+             * Own structure
+             * @description By attention: how much the nearness of queries among themselves, and of keys, counts beside.
+             * @default 0.15
+             */
+            share?: number;
+            /**
+             * Keys counted
+             * @description By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter until it does; 0 takes it as the model has it.
+             * @default 0.45
+             */
+            reach?: number;
+            /**
+             * Perplexity
+             * @description About how many neighbours count.
+             * @default 30
+             */
+            perplexity?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Layout
+             * @description How vectors become a map; UMAP is an extra.
+             * @default tsne
+             * @enum {string}
+             */
+            method?: "tsne" | "umap" | "pca";
+            /**
+             * Dimensions
+             * @description A plane, or a space.
+             * @default 2
+             * @enum {integer}
+             */
+            dims?: 2 | 3;
+            /**
+             * Steps
+             * @description Steps of t-SNE.
+             * @default 600
+             */
+            steps?: number;
+            /**
+             * Neighbours
+             * @description Neighbours that UMAP counts.
+             * @default 15
+             */
+            neighbours?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Cut long text
+             * @description Of a text too long for the model, take the start; else it is refused.
+             * @default true
+             */
+            cut?: boolean;
+        };
+        /**
+         * QueryKeyConstantsInputs
+         * @description Ids of inputs.
+         */
+        QueryKeyConstantsInputs: {
+            /**
+             * Text
+             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeyConstantsRequest
+         * @description A head under six constants.
+         */
+        QueryKeyConstantsRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "query_key.constants";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeyConstantsInputs"];
+            settings: components["schemas"]["QueryKeyConstantsSettings"];
+        };
+        /** QueryKeyConstantsSettings */
+        QueryKeyConstantsSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             */
+            layer: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             */
+            head: number;
+            /**
+             * Choose c by
+             * @description Which of the document’s three metrics chooses c: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @default scaled
+             * @enum {string}
+             */
+            choose?: "weighted" | "scaled" | "norms";
+            /**
+             * Distance
+             * @description By distance: Euclidean, or cosine as in the document.
+             * @default euclidean
+             * @enum {string}
+             */
+            metric?: "euclidean" | "cosine";
+            /**
+             * Perplexity
+             * @description About how many neighbours count.
+             * @default 30
+             */
+            perplexity?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Layout
+             * @description How vectors become a map; UMAP is an extra.
+             * @default tsne
+             * @enum {string}
+             */
+            method?: "tsne" | "umap" | "pca";
+            /**
+             * Dimensions
+             * @description A plane, or a space.
+             * @default 2
+             * @enum {integer}
+             */
+            dims?: 2 | 3;
+            /**
+             * Steps
+             * @description Steps of t-SNE.
+             * @default 600
+             */
+            steps?: number;
+            /**
+             * Neighbours
+             * @description Neighbours that UMAP counts.
+             * @default 15
+             */
+            neighbours?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Parts of speech
+             * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
+             * @default none
+             * @enum {string}
+             */
+            tagger?: "none" | "auto" | "textblob" | "spacy";
+            /**
+             * Pipeline of spaCy
+             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @default null
+             */
+            pipeline?: string | null;
+            /**
+             * Tokens
+             * @description Stop reading after so many tokens; whole sentences are kept.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Percentile
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @default 0.5
+             */
+            percentile?: number;
+            /**
+             * Keys at least
+             * @description Keys that a query must have there to count.
+             * @default 2
+             */
+            least_keys?: number;
+            /**
+             * Sure by
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @default 2
+             */
+            clear?: number;
+            /**
+             * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
+             * @default null
+             */
+            side?: ("encoder" | "decoder" | "cross") | null;
+        };
+        /**
+         * QueryKeyGridInputs
+         * @description Ids of inputs.
+         */
+        QueryKeyGridInputs: {
+            /**
+             * Text
+             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeyGridRequest
+         * @description Queries and keys of every head.
+         */
+        QueryKeyGridRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "query_key.grid";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeyGridInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["QueryKeyGridSettings"];
+        };
+        /** QueryKeyGridSettings */
+        QueryKeyGridSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Near means
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @default attention
+             * @enum {string}
+             */
+            by?: "attention" | "distance";
+            /**
+             * c
+             * @description By distance: queries are divided and keys multiplied by c, which leaves attention as it is and brings the two clouds together.
+             * @default null
+             */
+            c?: number | null;
+            /**
+             * Choose c by
+             * @description Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @default none
+             * @enum {string}
+             */
+            choose?: "none" | "weighted" | "scaled" | "norms";
+            /**
+             * Distance
+             * @description By distance: Euclidean, or cosine as in the document.
+             * @default euclidean
+             * @enum {string}
+             */
+            metric?: "euclidean" | "cosine";
+            /**
+             * Own structure
+             * @description By attention: how much the nearness of queries among themselves, and of keys, counts beside.
+             * @default 0.15
+             */
+            share?: number;
+            /**
+             * Keys counted
+             * @description By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter until it does; 0 takes it as the model has it.
+             * @default 0.45
+             */
+            reach?: number;
+            /**
+             * Perplexity
+             * @description About how many neighbours count.
+             * @default 30
+             */
+            perplexity?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Layout
+             * @description How vectors become a map; UMAP is an extra.
+             * @default tsne
+             * @enum {string}
+             */
+            method?: "tsne" | "umap" | "pca";
+            /**
+             * Dimensions
+             * @description A plane, or a space.
+             * @default 2
+             * @enum {integer}
+             */
+            dims?: 2 | 3;
+            /**
+             * Steps
+             * @description Steps of t-SNE.
+             * @default 600
+             */
+            steps?: number;
+            /**
+             * Neighbours
+             * @description Neighbours that UMAP counts.
+             * @default 15
+             */
+            neighbours?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Parts of speech
+             * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
+             * @default none
+             * @enum {string}
+             */
+            tagger?: "none" | "auto" | "textblob" | "spacy";
+            /**
+             * Pipeline of spaCy
+             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @default null
+             */
+            pipeline?: string | null;
+            /**
+             * Tokens
+             * @description Stop reading after so many tokens; whole sentences are kept.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Percentile
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @default 0.5
+             */
+            percentile?: number;
+            /**
+             * Keys at least
+             * @description Keys that a query must have there to count.
+             * @default 2
+             */
+            least_keys?: number;
+            /**
+             * Sure by
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @default 2
+             */
+            clear?: number;
+            /**
+             * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
+             * @default null
+             */
+            side?: ("encoder" | "decoder" | "cross") | null;
+        };
+        /**
+         * QueryKeyInputs
+         * @description Ids of inputs.
+         */
+        QueryKeyInputs: {
+            /**
+             * Text
+             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeyRequest
+         * @description Queries and keys of a head.
+         */
+        QueryKeyRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "query_key";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeyInputs"];
+            settings: components["schemas"]["QueryKeySettings"];
+        };
+        /**
+         * QueryKeyScaleInputs
+         * @description Ids of inputs.
+         */
+        QueryKeyScaleInputs: {
+            /**
+             * Text
+             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeyScaleRequest
+         * @description The constant c of every head.
+         */
+        QueryKeyScaleRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "query_key.scale";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeyScaleInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["QueryKeyScaleSettings"];
+        };
+        /** QueryKeyScaleSettings */
+        QueryKeyScaleSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Percentile
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @default 0.5
+             */
+            percentile?: number;
+            /**
+             * Keys at least
+             * @description Keys that a query must have there to count.
+             * @default 2
+             */
+            least_keys?: number;
+            /**
+             * Sure by
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @default 2
+             */
+            clear?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Parts of speech
+             * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
+             * @default none
+             * @enum {string}
+             */
+            tagger?: "none" | "auto" | "textblob" | "spacy";
+            /**
+             * Pipeline of spaCy
+             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @default null
+             */
+            pipeline?: string | null;
+            /**
+             * Tokens
+             * @description Stop reading after so many tokens; whole sentences are kept.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
+             * @default null
+             */
+            side?: ("encoder" | "decoder" | "cross") | null;
+        };
+        /** QueryKeySettings */
+        QueryKeySettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             */
+            layer: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             */
+            head: number;
+            /**
+             * Near means
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @default attention
+             * @enum {string}
+             */
+            by?: "attention" | "distance";
+            /**
+             * c
+             * @description By distance: queries are divided and keys multiplied by c, which leaves attention as it is and brings the two clouds together.
+             * @default null
+             */
+            c?: number | null;
+            /**
+             * Choose c by
+             * @description Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @default none
+             * @enum {string}
+             */
+            choose?: "none" | "weighted" | "scaled" | "norms";
+            /**
+             * Distance
+             * @description By distance: Euclidean, or cosine as in the document.
+             * @default euclidean
+             * @enum {string}
+             */
+            metric?: "euclidean" | "cosine";
+            /**
+             * Own structure
+             * @description By attention: how much the nearness of queries among themselves, and of keys, counts beside.
+             * @default 0.15
+             */
+            share?: number;
+            /**
+             * Keys counted
+             * @description By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter until it does; 0 takes it as the model has it.
+             * @default 0.45
+             */
+            reach?: number;
+            /**
+             * Perplexity
+             * @description About how many neighbours count.
+             * @default 30
+             */
+            perplexity?: number;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Layout
+             * @description How vectors become a map; UMAP is an extra.
+             * @default tsne
+             * @enum {string}
+             */
+            method?: "tsne" | "umap" | "pca";
+            /**
+             * Dimensions
+             * @description A plane, or a space.
+             * @default 2
+             * @enum {integer}
+             */
+            dims?: 2 | 3;
+            /**
+             * Steps
+             * @description Steps of t-SNE.
+             * @default 600
+             */
+            steps?: number;
+            /**
+             * Neighbours
+             * @description Neighbours that UMAP counts.
+             * @default 15
+             */
+            neighbours?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Parts of speech
+             * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
+             * @default none
+             * @enum {string}
+             */
+            tagger?: "none" | "auto" | "textblob" | "spacy";
+            /**
+             * Pipeline of spaCy
+             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @default null
+             */
+            pipeline?: string | null;
+            /**
+             * Tokens
+             * @description Stop reading after so many tokens; whole sentences are kept.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Percentile
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @default 0.5
+             */
+            percentile?: number;
+            /**
+             * Keys at least
+             * @description Keys that a query must have there to count.
+             * @default 2
+             */
+            least_keys?: number;
+            /**
+             * Sure by
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @default 2
+             */
+            clear?: number;
+            /**
+             * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
+             * @default null
+             */
+            side?: ("encoder" | "decoder" | "cross") | null;
+        };
+        /**
+         * RobustnessInputs
+         * @description Ids of inputs.
+         */
+        RobustnessInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * RobustnessRequest
+         * @description Robustness to replaced tokens.
+         */
+        RobustnessRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "robustness";
+            /** @default {} */
+            inputs?: components["schemas"]["RobustnessInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["RobustnessSettings"];
+        };
+        /** RobustnessSettings */
+        RobustnessSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Repeats
+             * @description Disturbed texts, and undisturbed runs beside them.
+             * @default 1000
+             */
+            repeats?: number;
+            /**
+             * Share
+             * @description Share of the tokens replaced, each by another token of the text; above 0, 0.05 for 5 %.
+             * @default 0.05
+             */
+            share?: number;
+            /**
+             * Layers
+             * @description Only these hidden layers, from 0, as 0-3 or 0,5,11; all if left out.
+             * @default null
+             */
+            layers?: number[] | null;
+            /**
+             * Heads
+             * @description Only these heads, from 0.
+             * @default null
+             */
+            heads?: number[] | null;
+            /**
+             * Special tokens
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @default keep
+             * @enum {string}
+             */
+            special?: "drop" | "keep";
+            /**
+             * Perplexity
+             * @description About how many neighbours of an item count.
+             * @default 20
+             */
+            perplexity?: number;
+            /**
+             * Steps
+             * @description Steps of each run.
+             * @default 1000
+             */
+            steps?: number;
+            /**
+             * Schedule
+             * @description Ours, or the document’s: learning rate 5, no gains, no exaggeration.
+             * @default ours
+             * @enum {string}
+             */
+            schedule?: "ours" | "document";
+            /**
+             * Cut long text
+             * @description Of a text too long for the model, take the start; else it is refused.
+             * @default true
+             */
+            cut?: boolean;
         };
         /**
          * SampleCorpus
@@ -1374,6 +2499,7 @@ export interface components {
             model?: string;
             /**
              * Layer
+             * @description The hidden layer: 0 is the embedding, the last if left out.
              * @default null
              */
             layer?: number | null;
@@ -1446,14 +2572,21 @@ export interface components {
             /**
              * Vectors
              * @description Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.
+             * @default sample-words
              */
-            vectors: string;
+            vectors?: string | null;
             /**
-             * List
-             * @description Only the words of this list; a group column gives the colours.
+             * Words
+             * @description Only the words of this list (.csv or .txt); a group column gives the colours.
              * @default null
              */
-            list?: string | null;
+            words?: string | null;
+            /**
+             * Initial Map
+             * @description A map (.parquet) that lends its places to the words it knows.
+             * @default null
+             */
+            initial_map?: string | null;
         };
         /**
          * WordsRequest
@@ -1465,7 +2598,8 @@ export interface components {
              * @enum {string}
              */
             ask: "words";
-            inputs: components["schemas"]["WordsInputs"];
+            /** @default {} */
+            inputs?: components["schemas"]["WordsInputs"];
             /** @default {} */
             settings?: components["schemas"]["WordsSettings"];
         };
@@ -1473,14 +2607,14 @@ export interface components {
         WordsSettings: {
             /**
              * Perplexity
-             * @description About how many neighbours of a word count.
+             * @description About how many neighbours of an item count.
              * @default 30
              */
             perplexity?: number;
             /**
              * Local perplexity
              * @description A word considers as many others as are like it, besides the global perplexity.
-             * @default true
+             * @default false
              */
             local?: boolean;
             /**
@@ -1511,17 +2645,23 @@ export interface components {
             initial?: "pca" | "random" | "mds" | "mds-angular" | "spectral";
             /**
              * Dimensions
-             * @description A plane, or a space.
+             * @description A plane, or a space; of 4 axes, a picture shows two.
              * @default 2
              * @enum {integer}
              */
-            dims?: 2 | 3;
+            dims?: 2 | 3 | 4;
             /**
              * Steps
-             * @description Steps of t-SNE, a quarter of them exaggerated.
+             * @description Steps of t-SNE, 250 of them exaggerated.
              * @default 1000
              */
             steps?: number;
+            /**
+             * Late exaggeration
+             * @description Over the last 250 steps; 1 is none, 12 destroys a map.
+             * @default 1
+             */
+            late?: number;
             /**
              * Restarts
              * @description Runs from other places; the lowest KL is kept.
@@ -1529,12 +2669,14 @@ export interface components {
              */
             restarts?: number;
             /**
-             * Limit
+             * First words
+             * @description Only the first so many words of the file.
              * @default null
              */
             limit?: number | null;
             /**
              * Landmarks
+             * @description Map so many words and insert all the others; for files too large to map.
              * @default null
              */
             landmarks?: number | null;
@@ -1545,6 +2687,12 @@ export interface components {
              * @enum {string}
              */
             sample?: "frequency" | "random" | "kmeans";
+            /**
+             * θ
+             * @description With landmarks: what the least similar of ten neighbours weighs, the most similar being 1.
+             * @default 0.3
+             */
+            theta?: number;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -1975,8 +3123,10 @@ export interface operations {
     view: {
         parameters: {
             query?: {
-                /** @description Colour tokens by this column. (Of head head.) The column that gives the colour. (Of hidden map, texts map, words map.) The column that gives the colour, variance for example. (Of gaussians map, gaussians points.) */
-                color?: ("position" | "special" | "text" | "error" | "spread") | string;
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
+                fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
@@ -1985,11 +3135,13 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of gaussians map.) */
+                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
-                /** @description Draw the ellipses of these words alone. (Of gaussians map.) */
+                /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
+                names?: string;
+                /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of atlas head, head head, hidden map, texts map, words map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -2066,8 +3218,10 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description Colour tokens by this column. (Of head head.) The column that gives the colour. (Of hidden map, texts map, words map.) The column that gives the colour, variance for example. (Of gaussians map, gaussians points.) */
-                color?: ("position" | "special" | "text" | "error" | "spread") | string;
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
+                fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
@@ -2076,11 +3230,13 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of gaussians map.) */
+                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
-                /** @description Draw the ellipses of these words alone. (Of gaussians map.) */
+                /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
+                names?: string;
+                /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of atlas head, head head, hidden map, texts map, words map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -2163,8 +3319,10 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description Colour tokens by this column. (Of head head.) The column that gives the colour. (Of hidden map, texts map, words map.) The column that gives the colour, variance for example. (Of gaussians map, gaussians points.) */
-                color?: ("position" | "special" | "text" | "error" | "spread") | string;
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
+                fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
@@ -2173,11 +3331,13 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of gaussians map.) */
+                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
-                /** @description Draw the ellipses of these words alone. (Of gaussians map.) */
+                /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
+                names?: string;
+                /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of atlas head, head head, hidden map, texts map, words map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -2292,7 +3452,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["InsertRequest"];
+                "application/json": components["schemas"]["InsertionRequest"];
             };
         };
         responses: {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from langscape.declarations import analyses
 from langscape.errors import SettingsError
-from langscape.studio.asks import flow, gaussians, words
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.declared import ask_of
 from langscape.studio.asks.setting import Setting
@@ -13,12 +12,7 @@ __all__ = ["ASKS", "Ask", "Given", "Later", "Made", "Picture", "Setting", "Wante
 
 ASKS: dict[str, Ask] = {
     ask.name: ask
-    for ask in (
-        *(ask_of(one) for one in analyses().values() if not one.hidden),
-        flow.ASK,
-        words.ASK,
-        gaussians.ASK,
-    )
+    for ask in (*(ask_of(one) for one in analyses().values() if not one.hidden and one.pictures),)
 }
 
 

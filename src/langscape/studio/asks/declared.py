@@ -39,13 +39,17 @@ def setting_of(one: Parameter) -> Setting:
         one.said.document,
         one.said.ge,
         one.said.le,
-        tuple((value, one.said.labels.get(value, str(value))) for value in one.choices),
+        tuple((value, one.said.labels.get(value, str(value))) for value in one.choices)
+        if one.type == "choice"
+        else (),
         one.required,
     )
 
 
 def _wanted(one: Any) -> Wanted:
-    sample = "sample-harbour" if one.said.sample == "sample-text" else one.said.sample
+    # a form begins with one text
+    several = one.said.sample in ("sample-text", "sample-texts")
+    sample = "sample-harbour" if several else one.said.sample
     needed = one.required and sample is None
     return Wanted(one.name, one.said.kind, one.said.label, one.said.help, needed, sample)
 

@@ -1,0 +1,193 @@
+"""KL of many single runs: hidden states and heads of a layer, on a text as it is or with tokens replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._captures import Heads, HiddenLayers, captured, text_capture
+from langscape.data import Affinities, Capture, Progress, Step
+from langscape.declarations import Setting, analysis
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Cut, Model, Perplexity, Special, Steps, Text
+from langscape.errors import SettingsError, not_there
+from langscape.run.results import Table
+
+HIDDEN = -1
+"""Stands for the hidden states where others have the number of a head."""
+
+RunLayers = Annotated[
+    list[int] | None,
+    Setting(
+        "Layers",
+        "Only these hidden layers, from 0, as 0-3 or 0,5,11; all if left out.",
+        ge=0,
+        names="hidden layer",
+    ),
+]
+RunSchedule = Annotated[
+    Literal["ours", "document"],
+    Setting(
+        "Schedule", "Ours, or the document’s: learning rate 5, no gains, no exaggeration.", document="000"
+    ),
+]
+Share = Annotated[float, Setting("Share", "Share of the tokens replaced; 0 for none.", ge=0, le=1)]
+First = Annotated[int, Setting("First", "The number of the first run.", ge=0)]
+Count = Annotated[int, Setting("Count", "How many runs.", ge=1)]
+
+
+@analysis(version=1, name="kl.runs", hidden=True, uses=(text_capture,))
+def kl_runs(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layers: HiddenLayers = None,
+    heads: Heads = None,
+    special: Special = "keep",
+    perplexity: Perplexity = 20.0,
+    steps: Steps = 1000,
+    schedule: RunSchedule = "ours",
+    cut: Cut = True,
+    share: Share = 0.0,
+    first: First = 0,
+    count: Count = 10,
+    progress: Progress | None = None,
+) -> Table:
+    """The KL of `count` runs for every head and hidden state of `layers`.
+
+    Run r begins at random places of seed r. With `share`, each run is on a text of its own, with so many
+    of its tokens replaced by seed r. Columns: layer, head (-1 for hidden states), run, kl.
+    """
+    tell = progress or (lambda step: None)
+    how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "perplexity": perplexity}
+    runs = range(first, first + count)
+    if not share:
+        seen = text_capture(model, text, cut=cut)
+        return _rows(layer_problems(seen, **how), schedule, steps, runs, tell)
+    reader = opened(model)
+    plain = captured(reader, text, ("hidden",), [0], cut=cut)  # type: ignore[arg-type]
+    parts = []
+    for at, run in enumerate(runs):
+        ids = disturb(plain.made["ids"], plain.made["special"], share, run)
+        seen = _again(reader, ids)
+        parts.append(_rows(layer_problems(seen, **how), schedule, steps, [run], lambda step: None))
+        tell(Step(at + 1, count, "disturbed texts"))
+    return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns})
+
+
+def disturb(ids: Sequence[int], special: Sequence[bool], share: float, seed: int) -> list[int]:
+    """The tokens with `share` of those that are text, one at least, drawn anew from the text's own set.
+
+    Each replacement is drawn uniformly from the different tokens of the text, so it may be the one
+    that was there.
+
+    >>> disturb([1, 7, 7, 7, 2], [True, False, False, False, True], 1.0, seed=0)
+    [1, 7, 7, 7, 2]
+    """
+    if not 0 < share <= 1:
+        raise SettingsError(f"share {share:g} is not possible; it is above 0 and at most 1, 0.05 for 5 %")
+    told = np.asarray(ids)
+    places = np.flatnonzero(~np.asarray(special, bool))
+    if not len(places):
+        raise SettingsError("the text has special tokens alone; none can be replaced")
+    rng = np.random.default_rng(seed)
+    count = max(1, round(share * len(places)))
+    chosen = rng.choice(places, size=count, replace=False)
+    made = told.copy()
+    made[chosen] = rng.choice(np.unique(told[places]), size=count)
+    return made.tolist()
+
+
+def layer_problems(
+    capture: Capture,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    *,
+    special: Literal["keep", "drop"] = "keep",
+    perplexity: float = 20.0,
+) -> dict[tuple[int, int], Affinities]:
+    """(layer, head) → affinities, hidden states under head -1, for the layers and heads asked for.
+
+    An encoder–decoder is taken by its encoder. The last hidden layer has no heads of its own.
+    """
+    from langscape.affinity import attention, hidden
+
+    side = "" if "hidden" in capture.arrays else "encoder_"
+    known = capture.made
+    states = list(known["layers"][f"{side}hidden"])
+    attending = list(known["layers"][f"{side}attention"])
+    numbers = list(known["heads"][f"{side}attention"])
+    made: dict[tuple[int, int], Affinities] = {}
+    for layer in _chosen("hidden layer", layers, states):
+        made[layer, HIDDEN] = hidden(capture, layer, perplexity, special, of=f"{side}hidden")
+        for head in _chosen("head", heads, numbers) if layer in attending else ():
+            made[layer, head] = attention(capture, layer, head, special, of=f"{side}attention")
+    return made
+
+
+def run_schedules(name: str, n: int, steps: int) -> list[Any]:
+    """The schedules that runs take in turn: those of `head_schedules`, or the document's single one."""
+    from langscape.analyses.atlas import head_schedules
+    from langscape.engine import Schedule
+
+    if name == "ours":
+        return head_schedules(n, steps)
+    if name == "document":
+        return [
+            Schedule(
+                steps=steps, learning_rate=5.0, early_exaggeration=1.0, early_steps=0, switch=steps // 4,
+                gains=False, largest_step=0.0,
+            )
+        ]  # fmt: skip
+    raise SettingsError(f"schedule {name!r} is not known; use ours or document")
+
+
+def _rows(
+    problems: Mapping[tuple[int, int], Affinities],
+    schedule: str,
+    steps: int,
+    runs: Sequence[int],
+    progress: Progress,
+) -> Table:
+    from langscape.engine import embed_many
+
+    sizes = {len(one) for one in problems.values()}
+    kls = {key: np.full(len(runs), np.nan) for key in problems}
+    done, total = 0, len(sizes) * len(runs)
+    for size in sorted(sizes):
+        keys = [key for key, one in problems.items() if len(one) == size]
+        schedules = run_schedules(schedule, size, steps)
+        for at, run in enumerate(runs):
+            taken = schedules[run % len(schedules)]
+            alike = [problems[key] for key in keys]
+            maps = embed_many(alike, 2, "random", taken, quality=False, seed=run)
+            for key, made in zip(keys, maps, strict=True):
+                kls[key][at] = made.kl
+            done += 1
+            progress(Step(done, total, "runs"))
+    rows = [(*key, run, kls[key][at]) for key in problems for at, run in enumerate(runs)]
+    names = ("layer", "head", "run", "kl")
+    kinds = (np.int32, np.int32, np.int32, np.float64)
+    return Table(
+        {
+            name: np.array([row[i] for row in rows], kind)
+            for i, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        }
+    )
+
+
+def _chosen(noun: str, wanted: Sequence[int] | None, held: Sequence[int]) -> list[int]:
+    if wanted is None:
+        return list(held)
+    absent = [number for number in wanted if number not in held]
+    if absent:
+        raise not_there(noun, absent[0], held)
+    return list(wanted)
+
+
+def _again(model: Any, ids: list[int]) -> Capture:
+    from langscape.models import capture
+
+    return capture(model, ids, ("attention", "hidden"))

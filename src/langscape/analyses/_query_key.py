@@ -1,0 +1,485 @@
+"""What analyses of queries and keys share: settings, reading sentences, a head's map, the choice of c."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._query_key_tables import ClassTables, class_tables
+from langscape.codec import read_noun
+from langscape.data import Capture, Map, Progress, Step
+from langscape.declarations import Input, Setting, analysis, declaration_of
+from langscape.declarations.inputs import SEVERAL
+from langscape.declarations.running import each, opened, stored_file
+from langscape.declarations.settings import Head, Layer, Layers, Model, Seed, Side, Special
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.affinity import HeadVectors, Scales
+
+Key = tuple[int, int]
+
+METRICS = ("weighted", "scaled", "norms")
+"""The document's three ways to choose c."""
+
+Texts = Annotated[
+    str | Path | Sequence[str | Path] | None,
+    Input(
+        "text",
+        "Text",
+        "What the model reads, cut into sentences; several texts are read in turn, samples if left out.",
+        sample="sample-texts",
+        many=True,
+        short="t",
+    ),
+]
+Tokens = Annotated[
+    int | None,
+    Setting(
+        "Tokens",
+        "Stop reading after so many tokens; whole sentences are kept.",
+        ge=4,
+        le=20_000,
+        document="001",
+    ),
+]
+Tagger = Annotated[
+    Literal["none", "auto", "textblob", "spacy"],
+    Setting(
+        "Parts of speech",
+        "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is "
+        "installed.",
+        document="001",
+        labels={"auto": "by a tagger", "textblob": "TextBlob", "spacy": "spaCy"},
+    ),
+]
+Pipeline = Annotated[
+    str | None,
+    Setting(
+        "Pipeline of spaCy",
+        "With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.",
+        document="001",
+    ),
+]
+By = Annotated[
+    Literal["attention", "distance"],
+    Setting(
+        "Near means",
+        "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, "
+        "of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
+        document="001",
+        labels={"attention": "attends to"},
+    ),
+]
+C = Annotated[
+    float | None,
+    Setting(
+        "c",
+        "By distance: queries are divided and keys multiplied by c, which leaves attention as it is and "
+        "brings the two clouds together.",
+        ge=0.01,
+        le=100,
+        document="001",
+    ),
+]
+Choose = Annotated[
+    Literal["none", "weighted", "scaled", "norms"],
+    Setting(
+        "Choose c by",
+        "Let one of the document’s three metrics choose c for the head: weighted correlation, the same "
+        "scaled by how many queries counted, or the ratio of norms.",
+        document="001",
+        labels={"none": "given"},
+    ),
+]
+ScaleMetric = Annotated[
+    Literal["weighted", "scaled", "norms"],
+    Setting(
+        "Choose c by",
+        "Which of the document’s three metrics chooses c: weighted correlation, the same scaled by how many "
+        "queries counted, or the ratio of norms.",
+        document="001",
+    ),
+]
+Percentile = Annotated[
+    float,
+    Setting(
+        "Percentile",
+        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes "
+        "0.5; at 5, with three keys, the choice also holds on unseen sentences.",
+        ge=0.01,
+        le=50,
+        document="001",
+    ),
+]
+LeastKeys = Annotated[
+    int,
+    Setting("Keys at least", "Keys that a query must have there to count.", ge=2, le=100, document="001"),
+]
+Clear = Annotated[
+    float,
+    Setting(
+        "Sure by",
+        "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+        ge=0,
+        le=10,
+        document="001",
+    ),
+]
+Fine = Annotated[int, Setting("Fine values", "Values of c of the fine search.", ge=2, le=1000)]
+VectorMetric = Annotated[
+    Literal["euclidean", "cosine"],
+    Setting(
+        "Distance",
+        "By distance: Euclidean, or cosine as in the document.",
+        document="001",
+        labels={"euclidean": "Euclidean"},
+    ),
+]
+Share = Annotated[
+    float,
+    Setting(
+        "Own structure",
+        "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
+        ge=0,
+        le=1,
+        document="001",
+    ),
+]
+Reach = Annotated[
+    float,
+    Setting(
+        "Keys counted",
+        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
+        "until it does; 0 takes it as the model has it.",
+        ge=0,
+        le=0.99,
+        document="001",
+    ),
+]
+QueryKeyPerplexity = Annotated[
+    float, Setting("Perplexity", "About how many neighbours count.", ge=1, le=500, document="001")
+]
+Method = Annotated[
+    Literal["tsne", "umap", "pca"],
+    Setting(
+        "Layout",
+        "How vectors become a map; UMAP is an extra.",
+        document="001",
+        labels={"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA (by distance)"},
+    ),
+]
+Dims = Annotated[Literal[2, 3], Setting("Dimensions", "A plane, or a space.")]
+TsneSteps = Annotated[int, Setting("Steps", "Steps of t-SNE.", ge=50, le=20_000)]
+Neighbours = Annotated[int, Setting("Neighbours", "Neighbours that UMAP counts.", ge=2, le=500)]
+Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0.", ge=0, names="head")]
+TokenColumn = Annotated[
+    Literal["class", "part of speech"], Setting("Classes", "The column whose classes are tabled.")
+]
+Color = Annotated[
+    str,
+    Setting(
+        "Colour",
+        "The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, …",
+    ),
+]
+
+
+@analysis(version=2, name="query_key.collect", hidden=True)
+def query_key_collect(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layers: Layers = None,
+    heads: Heads = None,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Capture:
+    """The queries and keys of a model over the sentences of texts, with parts of speech by a tagger."""
+    from langscape.models import collect_query_key
+    from langscape.models.taggers import find_tagger, parts_of_speech
+    from langscape.sources import sentences
+
+    if pipeline is not None and tagger != "spacy":
+        raise SettingsError(f"pipeline {pipeline!r} is one of spaCy; give it with tagger spacy")
+    network = opened(model)
+    if network.kind == "vision":
+        raise SettingsError(f"{network.name} reads images; give collect_query_key their pixels from Python")
+    listed = sentences(joined(text))
+    if not listed:
+        raise SettingsError("the text is empty; queries and keys need some sentences")
+    tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
+    given: dict[str, Any] = {"of": side, "tokens": tokens, "progress": progress}
+    if side in ("decoder", "cross"):
+        given["targets"] = listed
+    seen = collect_query_key(network, listed, layers, heads, **given)
+    if tag is None:
+        return seen
+    made = dict(seen.made)
+    made["part_of_speech"] = parts_of_speech(
+        made["texts"], made["special"], made["words"], made["sentence"], tag
+    )
+    if "target" in made:
+        told = made["target"]
+        tags = parts_of_speech(told["texts"], told["special"], told["words"], told["sentence"], tag)
+        made["target"] = {**told, "part_of_speech": tags}
+    return Capture(seen.tokens, seen.arrays, seen.axes, made, seen.notes)
+
+
+@analysis(version=3, name="query_key.map", hidden=True, uses=(query_key_collect,))
+def query_key_map(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layer: Layer,
+    head: Head,
+    by: By = "attention",
+    c: C = None,
+    metric: VectorMetric = "euclidean",
+    share: Share = 0.15,
+    reach: Reach = 0.45,
+    perplexity: QueryKeyPerplexity = 30.0,
+    special: Special = "drop",
+    method: Method = "tsne",
+    dims: Dims = 2,
+    steps: TsneSteps = 600,
+    neighbours: Neighbours = 15,
+    seed: Seed = 0,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The map of one head's queries and keys; every picture of queries and keys is made of these."""
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    how = {
+        "by": by, "c": c, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
+        "special": special, "method": method, "dims": dims, "steps": steps, "neighbours": neighbours,
+        "seed": seed,
+    }  # fmt: skip
+    return map_head(head_capture(layer, head, reading), layer, head, how, progress)
+
+
+@analysis(version=1, name="query_key.choice", hidden=True, uses=(query_key_collect,))
+def query_key_choice(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    metric: ScaleMetric = "scaled",
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    special: Special = "drop",
+    fine: Fine = 97,
+    seed: Seed = 0,
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Any:
+    """The `Scales` of every head by one metric; see `affinity.choose_scale`."""
+    from langscape.affinity import choose_scale
+
+    seen = query_key_collect(
+        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+    )
+    how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
+    return choose_scale(seen, metric, percentile, least_keys, **how, progress=progress)
+
+
+@analysis(version=2, name="query_key.classes", hidden=True, uses=(query_key_collect,))
+def query_key_classes(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    column: TokenColumn = "class",
+    special: Special = "drop",
+    tokens: Tokens = None,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> ClassTables:
+    """Attention between classes of tokens for every head."""
+    seen = query_key_collect(
+        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+    )
+    return ClassTables(column, class_tables(seen, column, special=special))
+
+
+def joined(text: Any) -> str:
+    """Several texts as one."""
+    parts = [text] if isinstance(text, str) else list(text)
+    return "\n\n".join(parts)
+
+
+def sample_text(names: Sequence[str] = SEVERAL) -> str:
+    """Sample texts as one; those that are read where none is given if no others are named."""
+    from langscape.sources import samples
+
+    return joined([samples.text(name) for name in names])
+
+
+def settled(by: str, c: float | None, choose: str, method: str) -> str:
+    """What near means: a c, or principal axes, are of vectors."""
+    return "distance" if c is not None or choose != "none" or method == "pca" else by
+
+
+def chosen_scale(scales: Scales | None, layer: int, head: int, c: float | None) -> float | None:
+    """The c of a head: the one chosen for it, the one given, or none."""
+    value = c if scales is None else float(scales.c[scales.of(layer, head)])
+    return None if value is None or np.isnan(value) else value
+
+
+def map_of(
+    seen: Capture, reading: Mapping[str, Any], wanted: Mapping[str, Any], progress: Progress | None = None
+) -> Map:
+    """The map of one head, kept on its own; of an opened model, which has no name, it is made here."""
+    if isinstance(reading["model"], str):
+        return query_key_map(**reading, **wanted, progress=progress)
+    return map_head(seen, wanted["layer"], wanted["head"], wanted, progress)
+
+
+def maps_of(
+    seen: Capture,
+    reading: Mapping[str, Any],
+    wanted: Sequence[Mapping[str, Any]],
+    *,
+    title: str,
+    workers: int | None = 0,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> list[Map]:
+    """The maps of many heads or many settings, each as `query_key_map` makes it and kept on its own.
+
+    An opened model has no name that another process could open: its maps are made here.
+    """
+    if isinstance(reading["model"], str):
+        calls = [{**reading, **one} for one in wanted]
+        how: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
+        return list(each(query_key_map, calls, title=title, **how))
+    made: list[Map] = []
+    for one in wanted:
+        made.append(map_head(seen, one["layer"], one["head"], one))
+        if progress is not None:
+            progress(Step(len(made), len(wanted), title))
+    return made
+
+
+def head_capture(
+    layer: int, head: int, reading: Mapping[str, Any], progress: Progress | None = None
+) -> Capture:
+    """One head of what was collected; the others stay on the disk."""
+    path = stored_file(query_key_collect, **reading, progress=progress)
+    if path is None:
+        return one_head(query_key_collect(**reading, progress=progress), layer, head)
+    return read_head(path, layer, head)
+
+
+def one_head(capture: Capture, layer: int, head: int) -> Capture:
+    """One head of a capture of queries and keys."""
+    at, place = _row(capture, layer, head)
+    arrays = {name: array[at : at + 1, place : place + 1] for name, array in capture.arrays.items()}
+    return _only(capture, arrays, layer, head)
+
+
+def read_head(path: Path, layer: int, head: int) -> Capture:
+    """One head of a stored collection; the others stay on the disk."""
+    about = _about(path, path.stat().st_mtime_ns)
+    at, place = _row(about, layer, head)
+    found = read_noun(path, lambda _, array: array[at : at + 1, place : place + 1])
+    return _only(about, found.arrays, layer, head)
+
+
+@lru_cache(maxsize=2)
+def _about(path: Path, stamp: int) -> Capture:
+    """What is known of a stored collection, with no more of its arrays than one vector each."""
+    return read_noun(path, lambda _, array: array[:1, :1, :1])
+
+
+def _row(capture: Capture, layer: int, head: int) -> tuple[int, int]:
+    q = next(name for name in capture.arrays if name.endswith("q"))
+    layers, heads = capture.made["layers"][q], capture.made["heads"][q]
+    if layer not in layers or head not in heads:
+        raise SettingsError(
+            f"head {layer}.{head} was not collected; there are layers {layers[0]} to {layers[-1]} with "
+            f"heads {heads[0]} to {heads[-1]}"
+        )
+    return list(layers).index(layer), list(heads).index(head)
+
+
+def _only(capture: Capture, arrays: Mapping[str, np.ndarray], layer: int, head: int) -> Capture:
+    at, _ = _row(capture, layer, head)
+    q = next(name for name in arrays if name.endswith("q"))
+    made = dict(capture.made)
+    made["layers"] = {name: [layer] for name in arrays}
+    made["heads"] = {name: [head] for name in arrays}
+    made["scaling"] = {name: [values[at]] for name, values in made["scaling"].items() if name == q}
+    return Capture(capture.tokens, arrays, capture.axes, made, capture.notes)
+
+
+def map_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Map:
+    """The map of a head's queries and keys, with the scores that say how far it tells attention.
+
+    settings are those of `query_key_map`, with its defaults.
+    """
+    from langscape import affinity
+    from langscape.engine import Schedule, lay_out
+
+    s = {one.name: one.default for one in declaration_of(query_key_map).signature.settings}
+    s |= settings or {}
+    one = affinity.head_vectors(capture, layer, head, special=s["special"])
+    near = affinity.query_key(
+        one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
+        perplexity=s["perplexity"], seed=s["seed"],
+    )  # fmt: skip
+    schedule = Schedule(steps=s["steps"], early_steps=min(200, s["steps"] // 3))
+    made = lay_out(
+        near,
+        s["method"],
+        s["dims"],
+        schedule=schedule,
+        neighbours=s["neighbours"],
+        seed=s["seed"],
+        progress=progress,
+    )
+    return judged(made, one).but(vectors=None)
+
+
+def judged(made: Map, one: HeadVectors) -> Map:
+    """The map with the scores that say how far it tells attention."""
+    from langscape import metrics
+
+    n = len(one.Q)
+    pairs = one.pairs
+    far = metrics.map_distances(made.xy, pairs.query, pairs.key + n)
+    order = metrics.attention_order(far, pairs.score, pairs.query, n)
+    near = metrics.strongest_near(far, pairs.score, pairs.query, n=n)
+    anywhere = metrics.strongest_anywhere(made.xy[:n], made.xy[n:], one.scores)
+    blank = np.full(len(one.K), np.nan)
+    per_point = {
+        figure.name: np.concatenate([figure.everywhere(), blank])
+        for figure in (order, near)
+        if len(figure.rows)
+    }
+    figures = {figure.name: figure.mean for figure in (order, near, anywhere) if len(figure.rows)}
+    figures |= {f"{figure.name}_sd": figure.sd for figure in (order, near) if len(figure.rows)}
+    others = {name: value for name, value in made.quality.items() if name not in figures}
+    return made.but(quality={**figures, **others}, per_point={**made.per_point, **per_point})

@@ -1,0 +1,171 @@
+"""Tables of queries and keys: attention between classes and clusters, scores of maps, how c was chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from langscape.codec import noun
+from langscape.data import Capture, Map, View
+from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.affinity import HeadVectors, Scales
+    from langscape.metrics import ClassTable
+
+Key = tuple[int, int]
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class ClassTables:
+    """Attention between classes of tokens: a table per (layer, head), by the classes of one column."""
+
+    column: str
+    tables: Mapping[Key, ClassTable]
+
+    def view(self) -> View:
+        """The tables as a picture."""
+        from langscape.views import class_tables
+
+        return class_tables(self.tables, column=self.column)
+
+
+def class_columns(capture: Capture) -> list[Literal["class", "part of speech"]]:
+    """The columns by which tokens are classed: parts of speech where a tagger gave them."""
+    return ["class", "part of speech"] if "part_of_speech" in capture.made else ["class"]
+
+
+def class_tables(
+    capture: Capture,
+    column: str = "class",
+    heads: Sequence[tuple[int, int]] | None = None,
+    special: Literal["keep", "drop"] = "drop",
+) -> dict[tuple[int, int], ClassTable]:
+    """Attention between classes of tokens for every head of a capture.
+
+    With "drop", special tokens are left out and what a query gives to the others is scaled to 1: they soak up
+    so much that everything else would seem avoided. With "keep" they are a class of their own.
+    """
+    from langscape.affinity import head_vectors, heads_of
+    from langscape.metrics import class_attention
+    from langscape.models.classes import CLASSES
+    from langscape.models.taggers import PARTS
+
+    tables, order = {}, PARTS if column == "part of speech" else CLASSES
+    for key in heads_of(capture) if heads is None else heads:
+        one = head_vectors(capture, *key, special=special)
+        if column not in one.queries.columns:
+            raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
+        asked, seen = ([str(kind) for kind in side.columns[column]] for side in (one.queries, one.keys))
+        pairs = one.pairs
+        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, order)
+    return tables
+
+
+def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
+    """Clusters of a head's map, and which of them attend to each other; see `metrics.pair_clusters`."""
+    from langscape.metrics import pair_clusters
+
+    n, pairs = len(one.Q), one.pairs
+    texts = one.queries.columns["text"].tolist(), one.keys.columns["text"].tolist()
+    return pair_clusters(made.xy[:n], made.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
+
+
+def cluster_view(capture: Capture, head: tuple[int, int], made: Map, clusters: int = 8) -> View:
+    """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
+    from langscape.affinity import head_vectors
+    from langscape.views import Matrix, matrices
+
+    one = head_vectors(capture, *head, special=made.settings.get("special", "keep"))
+    found = pairing(made, one, clusters)
+    names = [
+        [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
+    ]
+    told = Matrix(
+        f"{head[0]}.{head[1]}", names[0], names[1], found.table.lift, "ratio", second=found.table.weight,
+        second_name="share of the query’s weight",
+    )  # fmt: skip
+    return matrices(
+        [told], title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
+        subtitle="clusters of the map by place, named by their tokens; weight ÷ what chance would give",
+    )  # fmt: skip
+
+
+def _scaled(pairs: Any) -> np.ndarray:
+    """The weights of each query scaled to sum to 1; less where special tokens were dropped."""
+    total = np.bincount(pairs.query, pairs.attention)
+    return pairs.attention / np.maximum(total[pairs.query], 1e-300)
+
+
+def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None = None) -> list[str]:
+    """The scores of every map as lines of text, and their mean."""
+    names = ("order", "strongest", "anywhere")
+    lines = ["head      attention order  strongest near  strongest anywhere        KL"]
+
+    def line(name: str, scores: Sequence[float], kl: float) -> str:
+        shown = [f"{scores[0]:>15.3f}", f"{100 * scores[1]:>13.1f} %", f"{100 * scores[2]:>17.1f} %"]
+        return "  ".join([f"{name:<8}", *shown, f"{kl:>8.3f}" if math.isfinite(kl) else "       –"])
+
+    rows = [[one.quality.get(name, math.nan) for name in names] for _, one in panels]
+    for at, ((layer, head), one) in enumerate(panels):
+        lines.append(line(titles[at] if titles else f"{layer}.{head}", rows[at], one.kl))
+    if len(panels) > 1 and titles is None:
+        means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(3)]
+        lines.append(line("mean", means, math.fsum(one.kl for _, one in panels) / len(panels)))
+    return lines
+
+
+def scale_lines(chosen: Sequence[Scales]) -> list[str]:
+    """How c was chosen: counted queries per constant, and what the choice is worth on unseen sentences."""
+    lines = []
+    for one in chosen:
+        if one.metric == "norms":
+            lines.append(f"c by norms: {one.c.min():.2f} to {one.c.max():.2f}")
+            continue
+        counts = ", ".join(
+            f"{c:g}: {n:,}" for c, n in zip(one.constants, one.counted.sum(axis=0), strict=True)
+        )
+        lines.append(f"c by {one.metric}: counted queries of all heads by constant {counts}")
+        kept = int((one.c == 1).sum())
+        seen = np.isfinite(one.held).all(axis=1)
+        before, after, fine = (
+            float(one.held[seen, at].mean()) if seen.any() else float("nan") for at in range(3)
+        )
+        lines.append(
+            f"  on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely; "
+            f"{kept} of {len(one.c)} heads stay at c = 1"
+        )
+    return lines
+
+
+def write_scores(panels: Sequence[tuple[Key, Map]], path: Path) -> Path:
+    """A row per map as CSV: its head, its c, its KL and its scores."""
+    from langscape.views.table import write_columns
+
+    def column(values: list[Any]) -> np.ndarray:
+        out = np.empty(len(values), object)
+        out[:] = values
+        return out
+
+    names = list(dict.fromkeys(name for _, one in panels for name in one.quality))
+    columns: dict[str, np.ndarray] = {
+        "layer": column([layer for (layer, _), _ in panels]),
+        "head": column([head for (_, head), _ in panels]),
+        "c": column([one.settings.get("c", "") for _, one in panels]),
+        "kl": column([one.kl for _, one in panels]),
+    }
+    columns |= {name: column([one.quality.get(name, "") for _, one in panels]) for name in names}
+    return write_columns(columns, path)
+
+
+def notes_of_maps(capture: Capture, maps: Sequence[Map]) -> tuple[str, ...]:
+    """What a reader should know of the reading and of the maps, each said once."""
+    from langscape.views.trust import notes_of
+
+    return tuple(dict.fromkeys((*capture.notes, *(note for one in maps for note in notes_of(one)))))

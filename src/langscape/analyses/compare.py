@@ -1,0 +1,386 @@
+"""Two models, two texts or two files of vectors: their maps side by side, aligned, with what moved most."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._maps import FORMATS, summary
+from langscape.analyses.head import head as head_analysis
+from langscape.analyses.hidden import hidden as hidden_analysis
+from langscape.analyses.words import words as words_analysis
+from langscape.codec import noun
+from langscape.data import Map, Progress, View
+from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.settings import (
+    ChosenWords,
+    Cut,
+    Model,
+    Perplexity,
+    Restarts,
+    Seed,
+    Special,
+    Steps,
+    Text,
+)
+from langscape.errors import DataError, SettingsError
+from langscape.models.titles import model_title
+from langscape.sources.vectors import Vectors
+
+WORDS = 2000
+"""Words of each file that are compared where no list chooses them."""
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two maps of the same items, the second aligned; `moved` is in units of the first one's radius."""
+
+    left: Map
+    right: Map
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return tuple(dict.fromkeys((*self.left.notes, *self.right.notes)))
+
+    def scatter(
+        self,
+        side: Literal["left", "right"] = "left",
+        *,
+        title: str | None = None,
+        color: str | None = "moved",
+    ) -> View:
+        """One of both maps as a picture."""
+        from langscape.views import scatter
+
+        return scatter(getattr(self, side), title=_part(title, side), color=color)
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        show: Literal["left", "right"] = "left",
+        color: str | None = "moved",
+    ) -> Path:
+        """Write both as a page (.html) or a table (.csv, .parquet), or one as a figure (.png, .svg, .pdf)."""
+        from langscape.io.parquet import write_parquet
+        from langscape.views import write
+        from langscape.views.table import write_columns
+        from langscape.whole import whole
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            return write_columns(self.columns(), path)
+        if suffix == ".parquet":
+            with whole(path) as aside:
+                write_parquet(aside, self.columns())
+            return path
+        if suffix == ".html":
+            return write([self.scatter(side, title=title, color=color) for side in ("left", "right")], path)
+        return write(self.scatter(show, title=title, color=color), path)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Both labels and both places of every item, and how far it moved."""
+        found: dict[str, np.ndarray] = {}
+        for side, one in (("left", self.left), ("right", self.right)):
+            found[f"{side}_label"] = np.array(one.labels, object)
+            axes = enumerate("xyzw"[: one.xy.shape[1]])
+            found |= {f"{side}_{axis}": one.xy[:, at] for at, axis in axes}
+        return {**found, **self.left.per_point}
+
+
+def compare_maps(left: Map, right: Map) -> Comparison:
+    """The common items of two maps, the second moved, turned, mirrored and scaled onto the first.
+
+    Tokens, which have positions, are matched in the order of the text, so that two texts, or two models
+    that cut words differently, are compared where they agree. Other items are matched by label.
+
+    >>> from langscape.data import Items, Map
+    >>> a = Map([[0.0, 0], [1, 0], [0, 1], [1, 1]], Items(["a", "b", "c", "d"]))
+    >>> b = Map([[9.0, 9], [0, 2], [2, 0], [2, 2], [0, 0]], Items(["z", "c", "b", "d", "a"]))
+    >>> compare_maps(a, b).right.per_point["moved"].round(6).tolist()
+    [0.0, 0.0, 0.0, 0.0]
+    """
+    from langscape.metrics import align, local, vectors
+
+    if left.xy.shape[1] != right.xy.shape[1]:
+        raise DataError(
+            f"the maps have {left.xy.shape[1]} and {right.xy.shape[1]} dimensions; compare maps of the same"
+        )
+    mine, theirs = _matched(left, right)
+    if len(mine) < 3:
+        raise DataError(
+            f"the two maps have {len(mine)} items in common, which is too few to lay one over the other; "
+            "compare maps of the same words, or of texts that share some"
+        )
+    still = np.asarray(left.xy[mine], np.float64)
+    laid = align(still, right.xy[theirs])
+    radius = float(np.sqrt(((still - still.mean(axis=0)) ** 2).sum(axis=1).mean()))
+    moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
+    k = min(10, len(mine) - 1)
+    shared = local(vectors(still.astype(np.float32)), laid.astype(np.float32), k)
+    figures = {"shared": shared.mean, "moved": float(moved.mean())}
+    points = {"moved": moved, "shared": shared.everywhere()}
+    out = []
+    for one, rows, xy in ((left, mine, still), (right, theirs, laid)):
+        left_out = len(one) - len(rows)
+        notes = (
+            *one.notes,
+            *([f"{left_out} items are on this map only and are left out"] if left_out else []),
+        )
+        kept = {name: figure for name, figure in one.quality.items() if not name.startswith("inserted")}
+        out.append(
+            Map(
+                xy.astype(np.float32),
+                one.items.take(rows),
+                kl=one.kl,
+                kls=one.kls,
+                settings=one.settings,
+                quality={**kept, **figures},
+                per_point=points,
+                notes=notes,
+            )
+        )
+    return Comparison(*out)
+
+
+def _part(title: str | None, side: str) -> str | None:
+    """What one side is called: titles of comparisons name both."""
+    return None if title is None else title.split(" and ", 1)[0 if side == "left" else -1]
+
+
+ComparedColor = Annotated[
+    str | None, Setting("Colour", "The column that gives the colour; moved is how far it moved.")
+]
+Which = Annotated[Literal["left", "right"], Setting("Show", "Which map a figure shows; a page shows both.")]
+
+
+@picture("scatter", name="left")
+def left_map(found: Comparison, context: Any, *, color: ComparedColor = "moved") -> View:
+    """The first map."""
+    return found.scatter("left", title=context.title, color=color)
+
+
+@picture("scatter", name="right")
+def right_map(found: Comparison, context: Any, *, color: ComparedColor = "moved") -> View:
+    """The second map, laid over the first."""
+    return found.scatter("right", title=context.title, color=color)
+
+
+def save(
+    found: Comparison,
+    path: Path,
+    *,
+    title: str | None = None,
+    show: Which = "left",
+    color: ComparedColor = "moved",
+) -> Path:
+    """One file of a comparison."""
+    return found.save(path, title=title, show=show, color=color)
+
+
+def _notes(found: Comparison, inputs: Mapping[str, Any]) -> list[str]:
+    scores = found.left.quality
+    both = f"{len(found.left):,} items on both maps, moved by {scores['moved']:.3f} of the first one's radius"
+    said = [f"{both}; {100 * scores['shared']:.1f} % of their neighbours on the map are shared"]
+    for side, one in (("left", found.left), ("right", found.right)):
+        first, *more = summary(one, known=said)
+        said += [f"{side}: {first}", *(line for line in more if line not in said)]
+    return said
+
+
+def lines(found: Comparison) -> list[str]:
+    """The items that moved most."""
+    moved = found.left.per_point["moved"]
+    order = np.argsort(-moved, kind="stable")[:10]
+    return [f"{found.left.labels[row]}  {moved[row]:.3f}" for row in order]
+
+
+def _sides(settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """What tells the two sides apart; where one is not named, it is the same."""
+    if settings["what"] == "words":
+        return [(inputs.get("vectors"),), (inputs.get("other_vectors"),)]
+    names = ["model", "layer", *(["head"] if settings["what"] == "head" else [])]
+    mine = [inputs.get("text"), *(settings[name] for name in names)]
+    theirs = [inputs.get("other_text"), *(settings[f"other_{name}"] for name in names)]
+    return [tuple(mine), tuple(a if b is None else b for a, b in zip(mine, theirs, strict=True))]
+
+
+_READING = ("text", "other_text", "model", "other_model", "layer", "other_layer", "special", "restarts",
+            "steps", "cut")  # fmt: skip
+_WORDS = ("vectors", "other_vectors", "words")
+
+
+def _ignored(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What has no say in this comparison."""
+    if settings["what"] == "words":
+        return (*_READING, "head", "other_head")
+    return (*_WORDS, "perplexity") if settings["what"] == "head" else (*_WORDS, "head", "other_head")
+
+
+def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    if settings["what"] == "words" and inputs.get("other_vectors") is None:
+        raise SettingsError("two files of vectors are compared; give the other one")
+    left, right = _sides(settings, inputs)
+    if all(a is b or (isinstance(a, str | int | Path) and a == b) for a, b in zip(left, right, strict=True)):
+        raise SettingsError(
+            "both sides are the same; name another model, text, layer, head, or other vectors"
+        )
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if settings["what"] == "words":
+        first = names.get("vectors", "5,000 common English words")
+        return f"{first} and {names.get('other_vectors', 'others')}"
+    models = settings["model"], settings["other_model"] or settings["model"]
+    left, right = ([model_title(model)] for model in models)
+    if "other_text" in names:
+        left.append(names.get("text", "a sample text"))
+        right.append(names["other_text"])
+    for side, which in ((left, ""), (right, "other_")):
+        layer = _or(settings[f"{which}layer"], settings["layer"])
+        head = _or(settings[f"{which}head"], settings["head"])
+        last = "0" if settings["what"] == "head" else "last"
+        side.append(
+            f"layer {last if layer is None else layer}"
+            + (f" head {head}" if settings["what"] == "head" else "")
+        )
+    return f"{', '.join(left)} and {', '.join(right)}"
+
+
+What = Annotated[
+    Literal["hidden", "head", "words"],
+    Setting(
+        "What is compared",
+        "Maps of a layer’s hidden states, of a head’s attention, or of words.",
+        labels={"hidden": "hidden states", "head": "a head"},
+    ),
+]
+OtherModel = Annotated[
+    str | None, Setting("Other model", "The second model; the same if left out.", names="model")
+]
+OneLayer = Annotated[
+    int | None,
+    Setting("Layer", "The layer, from 0; the last hidden one, or a head’s first, if left out.", ge=0),
+]
+OtherLayer = Annotated[int | None, Setting("Other layer", "The second layer; the same if left out.", ge=0)]
+OneHead = Annotated[int, Setting("Head", "With a head: which, from 0.", ge=0)]
+OtherHead = Annotated[int | None, Setting("Other head", "The second head; the same if left out.", ge=0)]
+OtherText = Annotated[
+    str | Path | None, Input("text", "Other text", "The second text; the same if left out.")
+]
+FirstVectors = Annotated[
+    str | Path | Vectors | None,
+    Input("vectors", "Vectors", "With words: the first file.", sample="sample-words"),
+]
+OtherVectors = Annotated[
+    str | Path | Vectors | None, Input("vectors", "Other vectors", "With words: the second file.")
+]
+
+
+@analysis(
+    version=1,
+    title="Two side by side",
+    room="compare",
+    pictures=(left_map, right_map),
+    uses=(head_analysis, hidden_analysis, words_analysis),
+    describe=_title,
+    check=_check,
+    ignores=_ignored,
+    lines=lines,
+    notes=_notes,
+    save=save,
+    formats=FORMATS,
+    example={"what": "hidden", "layer": 1, "other_layer": 6, "text": "sample-harbour"},
+)
+def compare(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    what: What = "hidden",
+    other_model: OtherModel = None,
+    other_text: OtherText = None,
+    layer: OneLayer = None,
+    other_layer: OtherLayer = None,
+    head: OneHead = 0,
+    other_head: OtherHead = None,
+    vectors: FirstVectors = None,
+    other_vectors: OtherVectors = None,
+    words: ChosenWords = None,
+    perplexity: Perplexity = 20.0,
+    special: Special = "drop",
+    restarts: Restarts = 8,
+    steps: Steps = 1000,
+    cut: Cut = True,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two models, texts, layers, heads or files of vectors: one map is laid over the other.
+
+    Each map is the one that `hidden`, `head` or `words` makes. Items that only one of both has are left out.
+
+    >>> text = "The cat sat on the mat, and the dog sat by the cat."
+    >>> found = compare("default", text, layer=1, other_layer=6, perplexity=4, restarts=1)
+    >>> len(found.left) == len(found.right), found.left.quality["moved"] > 0
+    (True, True)
+    """
+    if what == "words":
+        how: dict[str, Any] = {"perplexity": perplexity, "seed": seed, "progress": progress}
+        limit = WORDS if words is None else None
+        left, right = (
+            words_analysis(one, words, limit=limit, **how)  # type: ignore[arg-type]
+            for one in (vectors, other_vectors)
+        )
+        return compare_maps(left, right)
+    how = {"special": special, "restarts": restarts, "steps": steps, "cut": cut, "seed": seed}
+    sides = []
+    for of, read, where, which in (
+        (model, text, layer, head),
+        (other_model or model, _or(other_text, text), _or(other_layer, layer), _or(other_head, head)),
+    ):
+        if what == "hidden":
+            sides.append(
+                hidden_analysis(of, read, layer=where, perplexity=perplexity, progress=progress, **how)
+            )
+        else:
+            seen = head_analysis(of, read, layer=where or 0, head=which, progress=progress, **how)
+            assert seen.map is not None
+            sides.append(seen.map)
+    return compare_maps(*sides)
+
+
+def _or(value: Any, other: Any) -> Any:
+    return other if value is None else value
+
+
+def _matched(left: Map, right: Map) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the one and of the other that are the same item."""
+    if all("position" in one.items.columns for one in (left, right)):
+        mine, theirs = (_read_in_order(one) for one in (left, right))
+        matcher = difflib.SequenceMatcher(None, mine[1], theirs[1], autojunk=False)
+        pairs = [
+            (mine[0][a + at], theirs[0][b + at])
+            for a, b, size in matcher.get_matching_blocks()
+            for at in range(size)
+        ]
+    else:
+        rows = {label: row for row, label in reversed(list(enumerate(right.labels)))}
+        seen = {label: row for row, label in reversed(list(enumerate(left.labels)))}
+        pairs = sorted((row, rows[label]) for label, row in seen.items() if label in rows)
+    found = np.array(pairs, np.intp).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _read_in_order(one: Map) -> tuple[list[int], Sequence[str]]:
+    """Rows in the order of the text, and what is read there, without the marks that models put on pieces."""
+    order = np.argsort(one.items.columns["position"], kind="stable").tolist()
+    texts = one.items.columns.get("text", np.array(one.labels, dtype=object))
+    return order, [str(texts[row]).strip(" #Ġ▁").lower() for row in order]

@@ -1,0 +1,313 @@
+"""Distributions on a map, with an ellipse each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from langscape.analyses._maps import FORMATS
+from langscape.analyses.gaussians import (
+    By,
+    Columns,
+    ContextLayer,
+    Contexts,
+    Corpus,
+    List,
+    Most,
+    Rank,
+    Standardise,
+    Table,
+    Unit,
+    Words,
+    check_given,
+)
+from langscape.analyses.gaussians import gaussians as make_gaussians
+from langscape.codec import noun
+from langscape.data import Gaussians, Map, Progress, View
+from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
+from langscape.errors import SettingsError
+from langscape.models.titles import model_title
+
+Distributions = Annotated[
+    Gaussians | str | Path | None,
+    Input(
+        "gaussians",
+        "Distributions",
+        "A file of `langscape gaussians`; else they are made of words or of a table.",
+        argument=True,
+    ),
+]
+ContextModel = Annotated[
+    str,
+    Setting(
+        "Model",
+        "default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.",
+        names="model",
+    ),
+]
+Method = Annotated[
+    Literal["tsne", "pca"],
+    Setting(
+        "Method",
+        "t-SNE keeps neighbours, distributional PCA keeps variance and rotates its ellipses.",
+        document="004",
+        labels={"tsne": "t-SNE", "pca": "PCA"},
+    ),
+]
+Shape = Annotated[
+    Literal["contexts", "diagonal", "full", "none"],
+    Setting(
+        "Ellipses",
+        "From contexts: area is variance. Diagonal and full are learned with the map, as in the document, "
+        "and do not show variance.",
+        document="004",
+        labels={"contexts": "from contexts", "diagonal": "diagonal (the document’s)"},
+    ),
+]
+Distance = Annotated[
+    Literal["wasserstein", "euclidean"],
+    Setting(
+        "Distance",
+        "Between distributions, or between their means alone.",
+        document="004",
+        labels={"wasserstein": "Wasserstein", "euclidean": "Euclidean (means)"},
+    ),
+]
+Center = Annotated[bool, Setting("Centre", "With PCA: take the mean of all items away first.")]
+Initial = Annotated[Literal["pca", "random"], Setting("Begin at", "With t-SNE: where the items begin.")]
+EllipseRestarts = Annotated[int, Setting("Restarts", "Runs of t-SNE; the lowest KL is kept.", ge=1, le=50)]
+Mass = Annotated[
+    float,
+    Setting(
+        "Mass",
+        "The share of a distribution that its ellipse holds; not with ellipses from contexts.",
+        ge=0.01,
+        le=0.99,
+        document="004",
+    ),
+]
+Only = Annotated[list[str] | None, Setting("Only", "Draw the ellipses of these words alone.", document="004")]
+EllipseColor = Annotated[
+    str | None, Setting("Colour", "The column that gives the colour, variance for example.")
+]
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class Ellipses:
+    """Distributions on a map.
+
+    map        their places; `shapes` are the ellipses, None where none were wanted
+    gaussians  the distributions, with their passages but without the vectors of single contexts
+    """
+
+    map: Map
+    gaussians: Gaussians
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How far the ellipses' sizes can be trusted."""
+        from langscape.views.trust import too_few
+
+        said = []
+        if self.map.kl == self.map.kl and too_few(len(self.map)):
+            said.append("PCA (method pca) shows so few truly")
+        if "area_variance" in self.map.quality:
+            said.append(f"area and variance: rank correlation {self.map.quality['area_variance']:z.3f}")
+        return tuple(said)
+
+    def view(
+        self,
+        *,
+        title: str | None = None,
+        mass: float = 0.5,
+        only: Sequence[str] | None = None,
+        color: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> View:
+        """The map as a picture: ellipses with their passages, or points where there are none."""
+        from langscape.views import ellipses, scatter
+
+        if self.map.shapes is None:
+            return scatter(self.map, color=color, title=title)
+        return ellipses(
+            self.map, self.gaussians, mass=mass, only=only, color=color, title=title, labels=labels
+        )
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        mass: float = 0.5,
+        only: Sequence[str] | None = None,
+        color: str | None = None,
+    ) -> Path:
+        """Write the map as .parquet or .csv, the picture as a page (.html) or a figure (.png, .svg, .pdf)."""
+        from langscape.views import write
+
+        path = Path(path)
+        if path.suffix.lower() in (".parquet", ".csv"):
+            return self.map.save(path)
+        return write(self.view(title=title, mass=mass, only=only, color=color, labels=only), path)
+
+
+def map_gaussians(
+    given: Gaussians,
+    *,
+    method: Literal["tsne", "pca"] = "tsne",
+    shape: Literal["contexts", "diagonal", "full", "none"] = "contexts",
+    perplexity: float = 30.0,
+    distance: Literal["wasserstein", "euclidean"] = "wasserstein",
+    center: bool = True,
+    initial: Literal["pca", "random"] = "pca",
+    restarts: int = 1,
+    steps: int = 1000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Map:
+    """The map of distributions with their ellipses, by t-SNE or distributional PCA."""
+    from langscape import affinity
+    from langscape.engine import embed, pca
+    from langscape.views.plain import number_text
+
+    if method == "pca":
+        return pca(given, center=center)
+    most = max((len(given) - 1) / 3, 1.0)
+    notes: tuple[str, ...] = ()
+    if perplexity > most:
+        said = f"perplexity {perplexity:g} is too many for {len(given)} items"
+        notes, perplexity = (f"{said}; {number_text(most)} is taken",), most
+    P = affinity.gaussians(given, perplexity=perplexity, distance=distance, seed=seed)
+    made = embed(
+        P,
+        initial=initial,
+        schedule=_schedule(shape, steps),
+        restarts=restarts,
+        shape=None if shape == "none" else shape,
+        seed=seed,
+        progress=progress,
+    )
+    return made.but(notes=(*notes, *made.notes))
+
+
+def _schedule(shape: str, steps: int) -> Any:
+    from langscape.engine import Schedule
+
+    if steps == 1000:
+        return None
+    if shape in ("diagonal", "full"):
+        early = min(100, steps // 2)
+        return Schedule(steps=steps, early_exaggeration=4.0, early_steps=early, largest_step=0.0)
+    return Schedule(steps=steps, early_steps=min(250, steps // 2))
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if "gaussians" in names:
+        return f"Distributions of {names['gaussians']}"
+    if "table" in names:
+        return f"{settings['by']} of {names['table']} as distributions"
+    of = names.get("corpus", "the sample texts")
+    return f"Words of {of} as distributions, by {model_title(settings['model'])}"
+
+
+@picture("ellipses", name="map")
+def ellipse_map(
+    found: Ellipses, context: Any, *, mass: Mass = 0.5, only: Only = None, color: EllipseColor = None
+) -> View:
+    """An ellipse around each place, with the passages of each item."""
+    return found.view(title=context.title, mass=mass, only=only, color=color)
+
+
+@picture("scatter")
+def points(found: Ellipses, context: Any, *, color: EllipseColor = None) -> View:
+    """The places alone."""
+    from langscape.views import scatter
+
+    return scatter(found.map, color=color, title=context.title)
+
+
+def save(
+    found: Ellipses,
+    path: Path,
+    *,
+    title: str | None = None,
+    mass: Mass = 0.5,
+    only: Only = None,
+    color: EllipseColor = None,
+) -> Path:
+    """One file of the map."""
+    return found.save(path, title=title, mass=mass, only=only, color=color)
+
+
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    if "gaussians" not in given:
+        check_given(settings, given, shown)
+    elif settings["words"] or "list" in given or "table" in given:
+        raise SettingsError("distributions do not go with words or a table; give one or the other")
+
+
+@analysis(
+    version=1,
+    title="Distributions",
+    room="distributions",
+    pictures=(ellipse_map, points),
+    uses=(make_gaussians,),
+    describe=_title,
+    check=_check,
+    save=save,
+    formats=FORMATS,
+    example={"corpus": "sample-corpus", "contexts": 20, "perplexity": 10.0},
+)
+def ellipses(
+    gaussians: Distributions = None,
+    *,
+    model: ContextModel = "default",
+    corpus: Corpus = None,
+    words: Words = None,
+    list: List = None,
+    most: Most = 60,
+    contexts: Contexts = 100,
+    unit: Unit = "sentence",
+    layer: ContextLayer = -1,
+    rank: Rank = 0,
+    table: Table = None,
+    by: By = None,
+    columns: Columns = None,
+    standardise: Standardise = True,
+    method: Method = "tsne",
+    shape: Shape = "contexts",
+    perplexity: Perplexity = 30.0,
+    distance: Distance = "wasserstein",
+    center: Center = True,
+    initial: Initial = "pca",
+    restarts: EllipseRestarts = 1,
+    steps: Steps = 1000,
+    seed: Seed = 0,
+    workers: Workers = 0,
+    cluster: Cluster = None,
+    progress: Progress | None = None,
+) -> Ellipses:
+    """Map distributions with an ellipse each, and say how far the ellipses' sizes can be trusted.
+
+    They are given, as an object or as a file of `gaussians`, or made here of the same words or table.
+
+    >>> found = ellipses(words=["harbour", "boats", "morning", "lamp"], contexts=4, method="pca")
+    >>> found.map.shapes.shape, found.view().kind
+    ((4, 2, 2), 'ellipses')
+    """
+    given: Any = gaussians
+    if given is None:
+        given = make_gaussians(
+            model, corpus, words=words, list=list, most=most, contexts=contexts, unit=unit, layer=layer,
+            rank=rank, table=table, by=by, columns=columns, standardise=standardise, seed=seed,
+            workers=workers, cluster=cluster, progress=progress,
+        )  # fmt: skip
+    made = map_gaussians(
+        given, method=method, shape=shape, perplexity=perplexity, distance=distance, center=center,
+        initial=initial, restarts=restarts, steps=steps, seed=seed, progress=progress,
+    )  # fmt: skip
+    return Ellipses(made, replace(given, samples=None, factors=None))

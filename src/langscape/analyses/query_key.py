@@ -1,0 +1,197 @@
+"""Queries and keys of one head on one map: a query lies near the keys it attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langscape.analyses._query_key import (
+    By,
+    C,
+    Choose,
+    Clear,
+    Color,
+    Dims,
+    LeastKeys,
+    Method,
+    Neighbours,
+    Percentile,
+    Pipeline,
+    QueryKeyPerplexity,
+    Reach,
+    Share,
+    Tagger,
+    Texts,
+    Tokens,
+    TsneSteps,
+    VectorMetric,
+    chosen_scale,
+    head_capture,
+    map_of,
+    query_key_choice,
+    query_key_collect,
+    query_key_map,
+    settled,
+)
+from langscape.analyses._query_key_tables import (
+    ClassTables,
+    class_columns,
+    class_tables,
+    cluster_view,
+    notes_of_maps,
+    scale_lines,
+    score_lines,
+)
+from langscape.codec import noun
+from langscape.data import Capture, Map, Progress, View
+from langscape.declarations import analysis, picture
+from langscape.declarations.settings import Head, Layer, Model, Seed, Side, Special
+from langscape.models.titles import model_title
+
+if TYPE_CHECKING:
+    from langscape.affinity import Scales
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class QueryKey:
+    """The queries and keys of one head.
+
+    capture  its queries and keys over all sentences
+    map      both on one map; `quality` says how far it tells attention: order, strongest and anywhere
+    classes  attention between classes of tokens, and between parts of speech where a tagger gave them
+    scales   how c was chosen for every head, where it was
+    """
+
+    capture: Capture
+    layer: int
+    head: int
+    map: Map
+    classes: tuple[ClassTables, ...] = ()
+    scales: Scales | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return notes_of_maps(self.capture, [self.map])
+
+    def view(self, *, title: str | None = None, color: str = "type") -> View:
+        """The map as a picture, with lines to the strongest keys."""
+        from langscape.views import query_key
+
+        return query_key(self.capture, {(self.layer, self.head): self.map}, color=color, title=title)
+
+    def clusters(self, count: int = 8) -> View:
+        """Which clusters of the map attend to which, as a table."""
+        return cluster_view(self.capture, (self.layer, self.head), self.map, count)
+
+    def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
+        """Write the map (.parquet, .csv), a figure (.png, .svg, .pdf), or all as a page (.html)."""
+        from langscape import views
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix in (".parquet", ".csv"):
+            return self.map.save(path)
+        shown = self.view(title=title, color=color)
+        if suffix != ".html":
+            return views.write(shown, path)
+        more = [*(one.view() for one in self.classes), self.clusters()]
+        return views.write([shown, *more, *([views.scales([self.scales])] if self.scales else [])], path)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    where = f"layer {settings['layer']}, head {settings['head']}"
+    over = names.get("text", "sample texts")
+    return f"Queries and keys of {model_title(settings['model'])}, {where}, over {over}"
+
+
+@picture("query_key", name="map")
+def one_map(found: QueryKey, context: Any, *, color: Color = "type") -> View:
+    """Queries and keys, with lines to the strongest keys of a query."""
+    return found.view(title=context.title, color=color)
+
+
+def lines(found: QueryKey) -> Sequence[str]:
+    """The scores of the map, and how c was chosen."""
+    scores = score_lines([((found.layer, found.head), found.map)])
+    return [*scores, *scale_lines([found.scales] if found.scales else [])]
+
+
+def save(found: QueryKey, path: Path, *, title: str | None = None, color: Color = "type") -> Path:
+    """One file of a head."""
+    return found.save(path, title=title, color=color)
+
+
+@analysis(
+    version=1,
+    title="Queries and keys of a head",
+    room="query_key",
+    pictures=(one_map,),
+    uses=(query_key_collect, query_key_map, query_key_choice),
+    describe=_title,
+    lines=lines,
+    save=save,
+    formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 2, "head": 1},
+    aliases=("qk",),
+)
+def query_key(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layer: Layer,
+    head: Head,
+    by: By = "attention",
+    c: C = None,
+    choose: Choose = "none",
+    metric: VectorMetric = "euclidean",
+    share: Share = 0.15,
+    reach: Reach = 0.45,
+    perplexity: QueryKeyPerplexity = 30.0,
+    special: Special = "drop",
+    method: Method = "tsne",
+    dims: Dims = 2,
+    steps: TsneSteps = 600,
+    neighbours: Neighbours = 15,
+    seed: Seed = 0,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    tokens: Tokens = None,
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> QueryKey:
+    """Put the queries and keys of a head on one map: a query lies near the keys it attends to.
+
+    Texts are cut into sentences, and each is read on its own; all heads are read at once and kept, so that
+    the next head is only mapped. A c that is given or chosen makes it a map by distance.
+
+    >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
+    >>> found = query_key("default", text, layer=3, head=5, perplexity=4, steps=100)
+    >>> len(found.map), sorted(found.map.quality)[:2]
+    (40, ['anywhere', 'order'])
+    """
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    seen = head_capture(layer, head, reading, progress)
+    scales = None
+    if choose != "none":
+        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+        scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
+    wanted = {
+        "layer": layer, "head": head, "by": settled(by, c, choose, method),
+        "c": chosen_scale(scales, layer, head, c), "metric": metric, "share": share, "reach": reach,
+        "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,
+        "neighbours": neighbours, "seed": seed,
+    }  # fmt: skip
+    found = map_of(seen, reading, wanted, progress)
+    tables = tuple(ClassTables(column, class_tables(seen, column)) for column in class_columns(seen))
+    return QueryKey(seen, layer, head, found, tables, scales)

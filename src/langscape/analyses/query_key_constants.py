@@ -1,0 +1,205 @@
+"""One head under six constants, the chosen one marked: document 001, figures 2 and 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langscape.analyses._query_key import (
+    Clear,
+    Color,
+    Dims,
+    Key,
+    LeastKeys,
+    Method,
+    Neighbours,
+    Percentile,
+    Pipeline,
+    QueryKeyPerplexity,
+    ScaleMetric,
+    Tagger,
+    Texts,
+    Tokens,
+    TsneSteps,
+    VectorMetric,
+    head_capture,
+    maps_of,
+    query_key_choice,
+    query_key_collect,
+    query_key_map,
+)
+from langscape.analyses._query_key_tables import (
+    ClassTables,
+    class_columns,
+    class_tables,
+    notes_of_maps,
+    scale_lines,
+    score_lines,
+    write_scores,
+)
+from langscape.codec import noun
+from langscape.data import Capture, Map, Progress, View
+from langscape.declarations import analysis, picture
+from langscape.declarations.settings import Cluster, Head, Layer, Model, Seed, Side, Special, Workers
+from langscape.models.titles import model_title
+
+if TYPE_CHECKING:
+    from langscape.affinity import Scales
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class QueryKeyConstants:
+    """The queries and keys of one head by distance under six constants.
+
+    capture    its queries and keys over all sentences
+    constants  c of each of the maps
+    scales     how c was chosen for every head
+    """
+
+    capture: Capture
+    layer: int
+    head: int
+    constants: tuple[float, ...]
+    maps: tuple[Map, ...]
+    scales: Scales
+    classes: tuple[ClassTables, ...] = ()
+
+    @property
+    def panels(self) -> list[tuple[Key, Map]]:
+        """The maps with their head."""
+        return [((self.layer, self.head), one) for one in self.maps]
+
+    @property
+    def titles(self) -> list[str]:
+        """What each map is called."""
+        return [f"c = {c:g}" for c in self.constants]
+
+    @property
+    def marked(self) -> list[int]:
+        """The place of the chosen constant; empty where it is none of the six."""
+        best = float(self.scales.c[self.scales.of(self.layer, self.head)])
+        return [at for at, c in enumerate(self.constants) if c == best]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return notes_of_maps(self.capture, self.maps)
+
+    def view(self, *, title: str | None = None, color: str = "type") -> View:
+        """Six maps side by side, the chosen one in a frame."""
+        from langscape.views import query_key
+
+        more: dict[str, Any] = {"titles": self.titles, "marked": self.marked}
+        return query_key(self.capture, self.panels, color=color, title=title, **more)
+
+    def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
+        """Write the scores (.csv), a figure (.png, .svg, .pdf), or maps and tables as a page (.html)."""
+        from langscape import views
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            return write_scores(self.panels, path)
+        shown = self.view(title=title, color=color)
+        if suffix != ".html":
+            return views.write(shown, path)
+        return views.write([shown, *(one.view() for one in self.classes), views.scales([self.scales])], path)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    where = f"Layer {settings['layer']}, head {settings['head']} of {model_title(settings['model'])}"
+    return f"{where} under six constants, over {names.get('text', 'sample texts')}"
+
+
+@picture("query_key", name="map")
+def six_maps(found: QueryKeyConstants, context: Any, *, color: Color = "type") -> View:
+    """Six maps of one head, the chosen one in a frame."""
+    return found.view(title=context.title, color=color)
+
+
+def lines(found: QueryKeyConstants) -> Sequence[str]:
+    """The scores under each constant, and how c was chosen."""
+    return [*score_lines(found.panels, found.titles), *scale_lines([found.scales])]
+
+
+def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, color: Color = "type") -> Path:
+    """One file of the six maps."""
+    return found.save(path, title=title, color=color)
+
+
+@analysis(
+    version=1,
+    name="query_key.constants",
+    title="A head under six constants",
+    room="query_key",
+    pictures=(six_maps,),
+    uses=(query_key_collect, query_key_map, query_key_choice),
+    describe=_title,
+    lines=lines,
+    save=save,
+    formats=FORMATS,
+)
+def query_key_constants(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    layer: Layer,
+    head: Head,
+    choose: ScaleMetric = "scaled",
+    metric: VectorMetric = "euclidean",
+    perplexity: QueryKeyPerplexity = 30.0,
+    special: Special = "drop",
+    method: Method = "tsne",
+    dims: Dims = 2,
+    steps: TsneSteps = 600,
+    neighbours: Neighbours = 15,
+    seed: Seed = 0,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    tokens: Tokens = None,
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    side: Side = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    progress: Progress | None = None,
+) -> QueryKeyConstants:
+    """Put the queries and keys of a head on six maps by distance, one per constant, the chosen one marked.
+
+    Of the seven constants the one is left out that is not chosen and lies next to another: 0.8, or 1.25.
+
+    >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
+    >>> found = query_key_constants("default", text, layer=3, head=5, perplexity=4, steps=50, workers=0)
+    >>> found.constants
+    (0.2, 0.4, 0.8, 1.0, 2.5, 5.0)
+    """
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    seen = head_capture(layer, head, reading, progress)
+    counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+    scales: Scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
+    best = float(scales.c[scales.of(layer, head)])
+    shown = tuple(c for c in scales.constants if c != (0.8 if best == 1.25 else 1.25))
+    how = {
+        "layer": layer, "head": head, "by": "distance", "metric": metric, "perplexity": perplexity,
+        "special": special, "method": method, "dims": dims, "steps": steps, "neighbours": neighbours,
+        "seed": seed,
+    }  # fmt: skip
+    found = maps_of(
+        seen,
+        reading,
+        [{**how, "c": c} for c in shown],
+        title="one head under six constants",
+        workers=workers,
+        cluster=cluster,
+        progress=progress,
+    )
+    tables = tuple(ClassTables(column, class_tables(seen, column)) for column in class_columns(seen))
+    return QueryKeyConstants(seen, layer, head, shown, tuple(found), scales, tables)

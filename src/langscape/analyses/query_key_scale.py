@@ -1,0 +1,145 @@
+"""The constant c of every head by three metrics, and which class of tokens attends to which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from langscape.analyses._query_key import (
+    METRICS,
+    Clear,
+    LeastKeys,
+    Percentile,
+    Pipeline,
+    Tagger,
+    Texts,
+    Tokens,
+    query_key_choice,
+    query_key_classes,
+)
+from langscape.analyses._query_key_tables import ClassTables, scale_lines
+from langscape.codec import noun
+from langscape.data import Progress, View
+from langscape.declarations import Setting, analysis, picture
+from langscape.declarations.settings import Model, Seed, Side, Special
+from langscape.models.titles import model_title
+
+if TYPE_CHECKING:
+    from langscape.affinity import Scales
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class QueryKeyScales:
+    """The c of every head by each metric (weighted, scaled, norms), and attention between classes."""
+
+    scales: tuple[Scales, ...]
+    classes: ClassTables
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return tuple(dict.fromkeys(note for one in self.scales for note in one.notes))
+
+    def view(self, *, title: str | None = None, fine: bool = False) -> View:
+        """The best c of every head as heat maps, one for each metric."""
+        from langscape.views import scales
+
+        return scales(self.scales, fine=fine, **({"title": title} if title else {}))
+
+    def save(self, path: str | Path, *, title: str | None = None, fine: bool = False) -> Path:
+        """Write a table (.csv), heat maps (.png, .svg, .pdf), or these and the classes as a page (.html)."""
+        from langscape import views
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            heads = self.scales[0].heads
+            columns = {"layer": heads[:, 0], "head": heads[:, 1]}
+            for one in self.scales:
+                columns |= {f"c {one.metric}": one.c, f"fine c {one.metric}": one.fine_c}
+            return write_columns(columns, path)
+        shown = self.view(title=title, fine=fine)
+        return views.write([shown, self.classes.view()] if suffix == ".html" else shown, path)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"The constants of {model_title(settings['model'])} over {names.get('text', 'sample texts')}"
+
+
+FineSearch = Annotated[
+    bool, Setting("Searched finely", "The best of 97 constants instead of seven.", document="001")
+]
+
+
+@picture("matrices", name="scales")
+def heat_maps(found: QueryKeyScales, context: Any, *, fine: FineSearch = False) -> View:
+    """The best c of every head by each metric."""
+    return found.view(fine=fine)
+
+
+@picture("matrices", name="classes")
+def classes(found: QueryKeyScales, context: Any) -> View:
+    """Which class of tokens attends to which."""
+    return found.classes.view()
+
+
+def lines(found: QueryKeyScales) -> Sequence[str]:
+    """How c was chosen by each metric."""
+    return scale_lines(found.scales)
+
+
+def save(found: QueryKeyScales, path: Path, *, title: str | None = None, fine: FineSearch = False) -> Path:
+    """One file of the constants."""
+    return found.save(path, title=title, fine=fine)
+
+
+@analysis(
+    version=3,
+    name="query_key.scale",
+    title="The constant c of every head",
+    room="query_key",
+    pictures=(heat_maps, classes),
+    uses=(query_key_choice, query_key_classes),
+    describe=_title,
+    lines=lines,
+    save=save,
+    formats=FORMATS,
+    example={"text": "sample-harbour", "tokens": 200},
+)
+def query_key_scale(
+    model: Model = "default",
+    text: Texts = None,
+    *,
+    percentile: Percentile = 0.5,
+    least_keys: LeastKeys = 2,
+    clear: Clear = 2.0,
+    special: Special = "drop",
+    seed: Seed = 0,
+    tagger: Tagger = "none",
+    pipeline: Pipeline = None,
+    tokens: Tokens = None,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> QueryKeyScales:
+    """Choose the constant c of every head by three metrics, and see which class of tokens attends to which.
+
+    >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
+    >>> found = query_key_scale("default", text, percentile=20)
+    >>> [one.metric for one in found.scales], found.scales[0].c.shape
+    (['weighted', 'scaled', 'norms'], (72,))
+    """
+    reading = {
+        "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+    }  # fmt: skip
+    counting = {
+        "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special, "seed": seed,
+    }  # fmt: skip
+    chosen = tuple(query_key_choice(**reading, **counting, metric=one, progress=progress) for one in METRICS)
+    column = "class" if tagger == "none" else "part of speech"
+    return QueryKeyScales(chosen, query_key_classes(**reading, column=column, progress=progress))

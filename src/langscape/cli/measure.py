@@ -1,0 +1,59 @@
+"""`langscape measure`: how far to trust a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from langscape.cli.terminal import say
+from langscape.errors import SettingsError
+
+_NEIGHBOURS = (3, 5, 10, 30)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(measure)
+
+
+def measure(
+    map: Path = typer.Argument(help="A map file (.parquet)."),
+    vectors: Path = typer.Option(None, help="The vectors it was made from, if the file was saved without."),
+    k: list[int] = typer.Option(
+        None,
+        help="Neighbours for local quality; may be given several times. 3, 5, 10 and 30 if left out, "
+        "as far as the map has so many.",
+    ),
+    count_self: bool = typer.Option(
+        False, help="Count a point among its own neighbours, as document 002's program did."
+    ),
+) -> None:
+    """Print how far to trust a map: neighbours kept, order of distances, KL."""
+    from langscape import metrics
+    from langscape.mapfile import read_map
+    from langscape.sources import read_vectors
+
+    made = read_map(map)
+    X = read_vectors(vectors, made.labels).matrix if vectors else made.vectors
+    typer.echo(f"items            {len(made):,}")
+    typer.echo(f"KL               {made.kl:z.4f}")
+    if X is None:
+        say("this map was saved without its vectors; give --vectors for the other figures")
+        return
+    if len(X) != len(made):
+        raise SettingsError(
+            f"{vectors} has {len(X):,} of the map's {len(made):,} words; give the file it was made from"
+        )
+    high = metrics.vectors(X, made.metric)  # type: ignore[arg-type]
+    for count in k or [one for one in _NEIGHBOURS if one < len(made)]:
+        got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
+        typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
+    ranks = metrics.global_(high, made.xy, most_rows=5000)
+    typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
+    typer.echo(
+        f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}"
+    )
+    few = max(1, min(10, len(made) // 2 - 1))
+    trust = metrics.trustworthiness(high, made.xy, few, most_rows=5000)
+    typer.echo(f"trustworthiness  {trust.mean:.4f}")

@@ -1,0 +1,145 @@
+"""Two maps laid over each other, and one head with all its restarts."""
+
+import numpy as np
+import pytest
+
+from langscape import affinity
+from langscape.analyses.atlas import embed_restarts, head_schedules
+from langscape.analyses.compare import Comparison, compare, compare_maps
+from langscape.analyses.head import all_restarts
+from langscape.codec import differences, read_noun, write_noun
+from langscape.data import Affinities, Items, Map
+from langscape.errors import DataError, SettingsError
+from langscape.metrics import kl, kl_points
+
+
+def turned(xy, angle=0.7, scale=3.0, mirror=True):
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return scale * (xy @ turn) * ([1, -1] if mirror else [1, 1]) + [5, -2]
+
+
+@pytest.fixture
+def places():
+    return np.random.default_rng(0).normal(size=(40, 2))
+
+
+def test_a_map_that_was_only_turned_mirrored_and_scaled_has_not_moved(places):
+    labels = [f"w{i}" for i in range(40)]
+    order = np.random.default_rng(1).permutation(40)
+    left, right = Map(places, Items(labels)), Map(turned(places)[order], Items([labels[i] for i in order]))
+    made = compare_maps(left, right)
+    assert made.left.labels == made.right.labels
+    assert np.abs(made.right.per_point["moved"]).max() < 1e-6
+    assert made.left.quality["shared"] == 1.0
+
+
+def test_what_was_moved_is_what_moved_most(places):
+    other = turned(places)
+    other[[3, 17]] += 12
+    labels = [f"w{i}" for i in range(40)]
+    made = compare_maps(Map(places, Items(labels)), Map(other, Items(labels)))
+    assert set(np.argsort(-made.left.per_point["moved"])[:2]) == {3, 17}
+    assert made.left.per_point["moved"].mean() == pytest.approx(made.left.quality["moved"])
+
+
+def test_tokens_are_matched_in_the_order_of_the_text_whatever_marks_their_model_uses(places):
+    def tokens(texts, xy):
+        return Map(xy[: len(texts)], Items(texts, {"position": np.arange(len(texts)), "text": texts}))
+
+    left = tokens(["[CLS]", "the", "cat", "saw", "the", "dog", "##s"], places)
+    right = tokens(["the", "Ġbig", "Ġcat", "Ġsaw", "Ġthe", "Ġdog", "s"], places)
+    made = compare_maps(left, right)
+    assert list(made.left.labels) == ["the", "cat", "saw", "the", "dog", "##s"]
+    assert list(made.right.labels) == ["the", "Ġcat", "Ġsaw", "Ġthe", "Ġdog", "s"]
+    assert any("1 items are on this map only" in note for note in made.left.notes)
+
+
+def test_maps_with_nothing_in_common_say_so(places):
+    with pytest.raises(DataError, match="in common"):
+        compare_maps(Map(places, Items.numbered(40)), Map(places, Items([f"w{i}" for i in range(40)])))
+    with pytest.raises(DataError, match="dimensions"):
+        compare_maps(Map(places, Items.numbered(40)), Map(np.zeros((40, 3)), Items.numbered(40)))
+
+
+def test_a_comparison_comes_back_from_the_store_as_it_was(places, tmp_path):
+    items = Items([f"w{i}" for i in range(40)], {"group": ["a", "b"] * 20, "size": np.arange(40.0)})
+    left, right = Map(places, items, kl=0.5, kls=np.array([0.5, 0.6])), Map(turned(places), items)
+    direct = compare_maps(left, right)
+    write_noun(direct, tmp_path / "noun.safetensors")
+    stored = read_noun(tmp_path / "noun.safetensors")
+    assert isinstance(stored, Comparison)
+    assert differences(stored, direct) == []
+    assert stored.left.items.columns["group"].tolist() == ["a", "b"] * 20
+    assert (stored.left.kl, stored.left.kls.tolist()) == (0.5, [0.5, 0.6])
+
+
+def test_a_comparison_is_written_in_every_format(places, tmp_path):
+    labels = [f"w{i}" for i in range(40)]
+    made = compare_maps(Map(places, Items(labels)), Map(turned(places), Items(labels)))
+    for ending in (".parquet", ".csv", ".svg"):
+        path = made.save(tmp_path / f"both{ending}", title="one and other")
+        assert path.stat().st_size > 1000
+    first = (tmp_path / "both.csv").read_text().splitlines()[0]
+    assert first == "left_label,left_x,left_y,right_label,right_x,right_y,moved,shared"
+
+
+def test_two_layers_two_heads_and_two_files_are_compared(tmp_path, monkeypatch):
+    from tests.commands import at_home_in, run
+    from tests.models.folders import TEXT, bert_folder
+
+    from langscape.sources import samples, write_vectors
+
+    bert_folder(tmp_path / "tiny")
+    at_home_in(tmp_path, monkeypatch)
+    few = {"restarts": 1, "steps": 60, "perplexity": 3}
+    made = compare("tiny", TEXT, layer=0, other_layer=1, **few)
+    assert made.left.labels == made.right.labels
+    assert made.left.quality["moved"] > 0
+    heads = compare("tiny", TEXT, what="head", layer=1, head=0, other_head=1, **few)
+    assert "moved" in heads.left.per_point
+    one = write_vectors(tmp_path / "one.bin", samples.words().rows(range(60)))
+    other = write_vectors(tmp_path / "other.bin", samples.words().rows(range(20, 80)))
+    words = compare(what="words", vectors=one, other_vectors=other, perplexity=5)
+    assert len(words.left) == 40
+    told = run("compare", "tiny", "--layer", 0, "--other-layer", 1, "--restarts", 1, "--steps", 60,
+               "--perplexity", 3, "-o", "both.csv")  # fmt: skip
+    assert "both.csv" in told.stdout
+    assert len(told.stdout.splitlines()) == 11  # what moved most, and the file
+    assert "items on both maps" in told.stderr
+    with pytest.raises(SettingsError, match="both sides are the same"):
+        compare("tiny", TEXT, layer=1)
+    with pytest.raises(SettingsError, match="give the other one"):
+        compare("tiny", TEXT, what="words")
+
+
+@pytest.fixture
+def problem() -> Affinities:
+    return affinity.points(np.random.default_rng(2).normal(size=(30, 5)), 6)
+
+
+def test_the_points_shares_of_the_kl_add_up_to_it_dense_and_sparse(problem):
+    from scipy.sparse import csr_array
+
+    xy = np.random.default_rng(3).normal(size=(30, 2))
+    P = np.asarray(problem.P, np.float64)
+    shares = kl_points(P, xy)
+    assert shares.sum() == pytest.approx(kl(P, xy), abs=1e-9)
+    assert np.allclose(kl_points(csr_array(P), xy), shares, atol=1e-9)
+    q = 1 / (1 + ((xy[:, None] - xy[None]) ** 2).sum(-1))
+    np.fill_diagonal(q, 0)
+    q /= q.sum()
+    row = P[7] > 0
+    assert shares[7] == pytest.approx((P[7, row] * np.log(P[7, row] / q[7, row])).sum(), abs=1e-9)
+
+
+def test_all_restarts_keep_the_best_and_the_others_lie_over_it(problem):
+    schedules = head_schedules(30, 60)
+    made, runs = all_restarts(problem, 4, schedules, seed=5)
+    (best,), figures = embed_restarts([problem], 4, schedules, 5)
+    assert made.xy.tobytes() == best.xy.tobytes()
+    assert made.kl == made.kls.min()
+    assert runs.shape == (4, 30, 2)
+    kept = runs[int(made.kls.argmin())]
+    assert np.allclose(kept, best.xy, atol=1e-3)
+    assert made.quality["stability"] == pytest.approx(figures["stability"][0])
+    assert made.per_point["error"].sum() == pytest.approx(made.kl, abs=1e-4)
