@@ -7,13 +7,13 @@ import pytest
 from langscape import affinity
 from langscape.data import Gaussians, Items
 from langscape.errors import DataError, SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 
 rng = np.random.default_rng(0)
 
 
 def joint(D, perplexity):
-    C = plain.conditional(D, perplexity)
+    C = reference.conditional(D, perplexity)
     return (C + C.T) / (C + C.T).sum()
 
 
@@ -36,7 +36,7 @@ def test_variances_and_the_same_as_matrices_give_one_p():
     flat = affinity.gaussians(means, s, perplexity=8)
     full = affinity.gaussians(means, np.einsum("nd,de->nde", s, np.eye(5)), perplexity=8)
     np.testing.assert_allclose(flat.P, full.P, rtol=1e-3, atol=1e-8)
-    D = plain.squared_distances(means) + plain.squared_distances(np.sqrt(s))
+    D = reference.squared_distances(means) + reference.squared_distances(np.sqrt(s))
     np.testing.assert_allclose(flat.P, joint(D, 8.0), rtol=2e-3, atol=1e-8)
 
 

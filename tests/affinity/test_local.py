@@ -7,7 +7,7 @@ import pytest
 
 from langscape import affinity
 from langscape.errors import SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 
 rng = np.random.default_rng(0)
 
@@ -26,7 +26,7 @@ def by_the_book(X, perplexity, k, at_least):
         for j in top:
             local[i, j] = max(S[i, j], 0)
         local[i] /= local[i].sum()
-    C = 0.5 * plain.conditional(plain.squared_distances(X), perplexity) + 0.5 * local
+    C = 0.5 * reference.conditional(reference.squared_distances(X), perplexity) + 0.5 * local
     return scores, (C + C.T) / (C + C.T).sum()
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from langscape import affinity
 from langscape.errors import DataError, SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 
 rng = np.random.default_rng(0)
 
@@ -22,7 +22,7 @@ def test_exact_p_equals_the_plain_formula(n):
     X = rng.normal(size=(n, 5))
     perplexity = min(15.0, (n - 1) / 1.5) if n > 2 else 1.0
     a = affinity.points(X, perplexity)
-    C = plain.conditional(plain.squared_distances(X), perplexity)
+    C = reference.conditional(reference.squared_distances(X), perplexity)
     want = (C + C.T) / (2 * n)
     np.testing.assert_allclose(dense(a.P), want, rtol=1e-4, atol=1e-9)
 

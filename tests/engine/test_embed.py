@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
 from langscape.engine.initial import start
 from langscape.errors import Cancelled, DataError, SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 
 rng = np.random.default_rng(0)
 SHORT = Schedule(steps=300, early_steps=100)
@@ -24,7 +24,7 @@ def test_the_kl_reported_is_that_of_the_unexaggerated_p():
     m = embed(
         a, schedule=Schedule(steps=200, early_steps=100, late_steps=50, late_exaggeration=4.0), quality=False
     )
-    assert m.kl == pytest.approx(plain.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
+    assert m.kl == pytest.approx(reference.kl(a.P.astype(np.float64), m.xy.astype(np.float64)), abs=1e-5)
     assert m.history[-1, 1] == pytest.approx(m.kl, abs=1e-3)
 
 

@@ -10,7 +10,7 @@ from langscape import Schedule, affinity, embed, insert
 from langscape.data import Items
 from langscape.engine.weighting import base_for, power_for
 from langscape.errors import DataError, SettingsError
-from langscape.kernels import plain
+from langscape.kernels import reference
 from langscape.sources import samples
 
 rng = np.random.default_rng(0)
@@ -110,7 +110,7 @@ def test_each_new_word_reports_its_nearest_and_its_quality(base, new, metric):
     x = new.matrix[2].astype(float)
     s = X @ x / np.linalg.norm(X, axis=1) / np.linalg.norm(x)
     assert grown.items.columns["nearest"][i].split(", ") == [base.labels[j] for j in np.argsort(-s)[:5]]
-    far = 1 - s if metric == "cosine" else plain.squared_distances(np.vstack([x, X]))[0, 1:]
+    far = 1 - s if metric == "cosine" else reference.squared_distances(np.vstack([x, X]))[0, 1:]
     near = ((base.xy - grown.xy[i]) ** 2).sum(1)
     both = np.intersect1d(np.argsort(far)[:25], np.argsort(near)[:25])
     assert grown.per_point["local"][i] == pytest.approx(len(both) / 25)

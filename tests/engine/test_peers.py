@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from langscape import Schedule, affinity, embed
-from langscape.kernels import plain
+from langscape.kernels import reference
 from langscape.sources import samples
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,7 @@ def test_median_kl_is_no_worse_than_a_peers(name, peer):
     ours = [
         embed(a, initial=Y, schedule=schedule, quality=False).kl for Y in (starts if name == "iris" else few)
     ]
-    theirs = [plain.kl(P, peer(P, Y, rate, steps, early)) for Y in few]
+    theirs = [reference.kl(P, peer(P, Y, rate, steps, early)) for Y in few]
     assert np.median(ours) <= 1.01 * np.median(theirs), (ours, theirs)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from langscape import metrics
 from langscape.kernels import bures, exact
-from langscape.kernels.pairs import FAR, widened
+from langscape.kernels.pairwise_forces import FAR, widened
 
 rng = np.random.default_rng(0)
 

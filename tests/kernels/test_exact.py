@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from langscape.kernels import exact, plain
-from langscape.kernels.pairs import FAR, widened
+from langscape.kernels import exact, reference
+from langscape.kernels.pairwise_forces import FAR, widened
 
 rng = np.random.default_rng(4)
 
@@ -19,14 +19,14 @@ def joint(n: int, concentration: float = 0.2, rng: np.random.Generator = rng) ->
 @pytest.mark.parametrize("dims", [2, 3, 4])
 def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
     P, Y = joint(12), rng.normal(size=(12, dims))
-    G = plain.gradient(P, Y)
+    G = reference.gradient(P, Y)
     h = 1e-5
     for i in range(12):
         for d in range(dims):
             up, down = Y.copy(), Y.copy()
             up[i, d] += h
             down[i, d] -= h
-            slope = (plain.kl(P, up) - plain.kl(P, down)) / (2 * h)
+            slope = (reference.kl(P, up) - reference.kl(P, down)) / (2 * h)
             assert abs(slope - G[i, d]) < 1e-6
 
 
@@ -39,7 +39,7 @@ def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
     Yt = widened(Y.T, FAR)
     A, R = np.zeros_like(Yt), np.zeros_like(Yt)
     Z = exact.Forces(n, dims)(widened(P, 0.0), Yt, A, R)
-    want = plain.gradient(P, Yt[:, :n].T.astype(np.float64), exaggeration=12.0)
+    want = reference.gradient(P, Yt[:, :n].T.astype(np.float64), exaggeration=12.0)
     got = 4 * (12 * A - R / Z)[:, :n].T
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max() + 1e-12
 
@@ -77,7 +77,7 @@ def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
     plan[0, :20], plan[1], plan[2], plan[3] = 4.0, 5.0, 0.6, 0.0
     plan[3, 20] = 1.0
     start = rng.normal(size=(n, dims)).astype(np.float32) * 0.1
-    want = plain.descend(P, start, plan, largest_step=5.0, floor=floor)
+    want = reference.descend(P, start, plan, largest_step=5.0, floor=floor)
     Y = widened(start.T, FAR)
     V, G = np.zeros(dims * n, np.float32), np.ones(dims * n, np.float32)
     one = np.zeros(1, np.int64)
@@ -101,7 +101,7 @@ def test_every_kl_kernel_gives_the_plain_kl():
     P = joint(n).astype(np.float32)
     P /= P.sum(dtype=np.float64)
     Y = rng.normal(size=(n, 2)).astype(np.float32) * 4
-    want = plain.kl(P.astype(np.float64), Y.astype(np.float64))
+    want = reference.kl(P.astype(np.float64), Y.astype(np.float64))
     Yt = np.ascontiguousarray(Y.T)
     assert exact.kl_dense(P, Yt) == pytest.approx(want, abs=1e-6)
     for kernel, entries in ((exact.kl_rows, (P,)), (exact.kl_rows_sparse, _entries(csr_array(P)))):

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from langscape.kernels import grid, plain
+from langscape.kernels import grid, reference
 
 
 def exact(Y: np.ndarray) -> tuple[np.ndarray, float]:
     Y = Y.astype(np.float64)
-    q, Z = plain.student(Y)
+    q, Z = reference.student(Y)
     qq = q * q
     return qq.sum(1)[:, None] * Y - qq @ Y, Z
 

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from langscape.kernels import neighbours, plain
-from langscape.kernels.cells import Cells
+from langscape.kernels import neighbours, reference
+from langscape.kernels.ivf_search import Cells
 
 
 def test_exact_neighbours_are_those_of_all_pairs_without_the_row_itself():
     X = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
     found = neighbours.nearest(X, 9)
-    D = plain.squared_distances(X)
+    D = reference.squared_distances(X)
     np.fill_diagonal(D, np.inf)
     assert np.array_equal(np.sort(found.index), np.sort(np.argsort(D, 1)[:, :9]))
     np.testing.assert_allclose(found.squared, np.sort(D, 1)[:, :9], rtol=1e-3, atol=1e-4)

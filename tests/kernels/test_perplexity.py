@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langscape.kernels import plain
+from langscape.kernels import reference
 from langscape.kernels.perplexity import conditional_rows
 
 
@@ -25,9 +25,9 @@ def perplexities(P: np.ndarray) -> np.ndarray:
 def test_rows_equal_those_of_bisection(perplexity):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 6)) * rng.lognormal(sigma=2, size=(100, 1))
-    D = plain.squared_distances(X)
+    D = reference.squared_distances(X)
     P = rows(D, perplexity)
-    np.testing.assert_allclose(P, plain.conditional(D, perplexity), atol=2e-5)
+    np.testing.assert_allclose(P, reference.conditional(D, perplexity), atol=2e-5)
     np.testing.assert_allclose(P.sum(1), 1.0, atol=1e-12)
     assert np.diag(P).max() == 0
 
@@ -35,7 +35,7 @@ def test_rows_equal_those_of_bisection(perplexity):
 def test_every_point_may_have_its_own_perplexity():
     rng = np.random.default_rng(1)
     wanted = rng.uniform(2, 40, 80)
-    P = rows(plain.squared_distances(rng.normal(size=(80, 3))), wanted)
+    P = rows(reference.squared_distances(rng.normal(size=(80, 3))), wanted)
     np.testing.assert_allclose(perplexities(P), wanted, rtol=1e-4)
 
 
@@ -48,7 +48,7 @@ def test_every_point_may_have_its_own_perplexity():
 )
 def test_the_perplexity_asked_for_is_met_at_any_scale(seed, n, perplexity, scale):
     rng = np.random.default_rng(seed)
-    P = rows(plain.squared_distances(rng.normal(size=(n, 3)) * scale), perplexity)
+    P = rows(reference.squared_distances(rng.normal(size=(n, 3)) * scale), perplexity)
     np.testing.assert_allclose(np.log2(perplexities(P)), np.log2(perplexity), atol=2e-5)
 
 

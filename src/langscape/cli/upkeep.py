@@ -14,8 +14,12 @@ def register(app: typer.Typer) -> None:
 
 def warm() -> None:
     """Compile every kernel now, so that no later command waits for it."""
+    from langscape.kernels.dispatch import PLAIN_BECAUSE
     from langscape.run.warm import warm as compile_all
 
     with bar("compiling") as progress:
         compile_all(progress)
-    say("kernels are compiled")
+    if PLAIN_BECAUSE:
+        say(f"kernels are compiled: the plain ones, which are slower, since {PLAIN_BECAUSE}")
+    else:
+        say("kernels are compiled")

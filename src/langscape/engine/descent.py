@@ -70,7 +70,7 @@ def tasks(
 ) -> list[list[Landing]]:
     """Descend every start of every dense problem; starts[b] are (n_b, dims) arrays."""
     from langscape.kernels import exact
-    from langscape.kernels.pairs import FAR, padded, widened
+    from langscape.kernels.pairwise_forces import FAR, padded, widened
 
     dims = len(floor)
     sizes = np.array([len(P) for P in problems], np.int64)
@@ -129,7 +129,7 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch: Watch) -> Landing:
     """Descend one exact problem, P dense or sparse, its rows split over threads."""
     from langscape.kernels import exact as kernels
-    from langscape.kernels.pairs import FAR, widened
+    from langscape.kernels.pairwise_forces import FAR, widened
 
     exact: Any = kernels  # compiled: their signatures are not what pyright reads
     n, dims = start.shape
@@ -201,10 +201,10 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     import numba
 
     from langscape.kernels import grid as kernels
-    from langscape.kernels import pull as pulls
+    from langscape.kernels import sparse_attraction as sparse_kernels
 
     kernel: Any = kernels
-    pull: Any = pulls
+    sparse_kernel: Any = sparse_kernels
     n = len(start)
     sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
     repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
@@ -221,7 +221,7 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
     def kl() -> float:
         Z = repulsion(Y, R)
         totals = np.empty(len(sparse.cuts) - 1)
-        pull.divergences(*sparse.csr, Y, totals, sparse.cuts)
+        sparse_kernel.divergences(*sparse.csr, Y, totals, sparse.cuts)
         return math.fsum(totals) + math.log(Z)
 
     try:
@@ -232,7 +232,7 @@ def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing
                 order = sparse.sort(Y)
                 Y, V, G = Y[order], V[order], G[order]
             Z = repulsion(Y, R)
-            pull.attraction(*sparse.csr, Y, A, sparse.cuts)
+            sparse_kernel.attraction(*sparse.csr, Y, A, sparse.cuts)
             kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), sums)
             if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
                 history.append((step + 1, kl()))
@@ -261,7 +261,7 @@ class _Reordered:
 
     def sort(self, Y: np.ndarray) -> np.ndarray:
         """Rename rows and columns so that points near on the map Y are near in memory; what went where."""
-        from langscape.kernels import pull as kernel
+        from langscape.kernels import sparse_attraction as kernel
         from langscape.kernels.grid import hilbert_order
 
         order = hilbert_order(Y)

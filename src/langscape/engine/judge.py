@@ -27,7 +27,7 @@ def judge(
     """
     from scipy.spatial import KDTree
 
-    from langscape.kernels.agreement import in_common, rank_correlations
+    from langscape.kernels.rank_agreement import in_common, rank_correlations
 
     m, n = len(new), len(xy)
     local, global_ = np.full(m, np.nan), np.full(m, np.nan)

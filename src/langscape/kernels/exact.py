@@ -1,4 +1,4 @@
-"""Exact t-SNE: steps of the descent from the forces of `pairs`, and the KL in float64.
+"""Exact t-SNE: steps of the descent from the forces of `pairwise_forces`, and the KL in float64.
 
 Attraction A and repulsion R are kept apart, so that exaggeration and the normaliser Z are applied
 afterwards: gradient = 4 (exaggeration·A − R/Z). P is never scaled.
@@ -17,7 +17,7 @@ from numba import float32 as f32
 from numba import njit, prange
 
 from langscape.kernels.maths import FAST, log
-from langscape.kernels.pairs import FEW, attraction, cuts, forces_few, halves, padded
+from langscape.kernels.pairwise_forces import FEW, attraction, cuts, forces_few, halves, padded
 
 _padded = njit(padded)
 

@@ -28,8 +28,9 @@ from numba import float32 as f32
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import INDEX, Lanes
+from langscape.kernels.dispatch import chosen
 from langscape.kernels.maths import FAST, QUICK
+from langscape.kernels.simd import INDEX, Lanes
 
 SPACING, FINE = 0.45, 0.35
 FINE_BELOW = 5000
@@ -61,6 +62,7 @@ _WEIGHTS = np.array(
     ]
 )
 _SLOPES = _WEIGHTS[:, 1:] * np.arange(1, 5)
+_WEIGHTS_32, _SLOPES_32 = _WEIGHTS.astype(np.float32), _SLOPES.astype(np.float32)
 _LANES = 8  # the five nodes and three that nothing is added to or taken from
 
 
@@ -86,9 +88,52 @@ def _lane(lanes: Lanes, vector: Any, lane: int) -> Any:
     return lanes.mixed(vector, vector, [lane] * _LANES)
 
 
-@intrinsic
-def _spread_one(typingctx, grid, cx, cy, ux, uy):
+@njit(**FAST)
+def _spline(coefficients, node, u):
+    value = f32(0)
+    for c in range(coefficients.shape[1] - 1, -1, -1):
+        value = value * u + coefficients[node, c]
+    return value
+
+
+@njit(**FAST)
+def _splines(table, u):
+    """The five polynomials of a table at u."""
+    return (
+        _spline(table, 0, u),
+        _spline(table, 1, u),
+        _spline(table, 2, u),
+        _spline(table, 3, u),
+        _spline(table, 4, u),
+    )
+
+
+@njit(**FAST)
+def _spread_plain(grid, cx, cy, ux, uy):
     """Add a unit charge near node (cx, cy) of a contiguous grid, (ux, uy) off it."""
+    w, v = _splines(_WEIGHTS_32, ux), _splines(_WEIGHTS_32, uy)
+    for a in range(5):
+        for b in range(5):
+            grid[cx - 2 + a, cy - 2 + b] += w[a] * v[b]
+
+
+@njit(**FAST)
+def _gather_plain(grid, cx, cy, ux, uy):
+    """Value and both slopes, per cell, of a contiguous grid near node (cx, cy), (ux, uy) off it."""
+    w, v = _splines(_WEIGHTS_32, ux), _splines(_WEIGHTS_32, uy)
+    dw, dv = _splines(_SLOPES_32, ux), _splines(_SLOPES_32, uy)
+    value = slope_x = slope_y = f32(0)
+    for a in range(5):
+        for b in range(5):
+            node = grid[cx - 2 + a, cy - 2 + b]
+            value += w[a] * v[b] * node
+            slope_x += dw[a] * v[b] * node
+            slope_y += w[a] * dv[b] * node
+    return value, slope_x, slope_y
+
+
+@intrinsic
+def _spread_vectors(typingctx, grid, cx, cy, ux, uy):
     signature = types.void(grid, types.int64, types.int64, f32, f32)
 
     def code(context, build, signature, args):
@@ -103,8 +148,7 @@ def _spread_one(typingctx, grid, cx, cy, ux, uy):
 
 
 @intrinsic
-def _gather_one(typingctx, grid, cx, cy, ux, uy):
-    """Value and both slopes, per cell, of a contiguous grid near node (cx, cy), (ux, uy) off it."""
+def _gather_vectors(typingctx, grid, cx, cy, ux, uy):
     signature = types.UniTuple(f32, 3)(grid, types.int64, types.int64, f32, f32)
 
     def code(context, build, signature, args):
@@ -121,6 +165,10 @@ def _gather_one(typingctx, grid, cx, cy, ux, uy):
         return context.make_tuple(build, signature.return_type, [lanes.sum(p) for p in products])
 
     return signature, code
+
+
+_spread_one = chosen(_spread_vectors, _spread_plain)
+_gather_one = chosen(_gather_vectors, _gather_plain)
 
 
 @njit(parallel=True, **FAST)

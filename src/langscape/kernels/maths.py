@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from llvmlite import ir
-from numba import float64, int64, njit, types
-from numba.extending import intrinsic
+import numpy as np
+from numba import float64, int64, njit
 
 FAST = {
     # all of fastmath but the promise that NaN and infinity never occur: they do, and are tested for
@@ -23,22 +22,6 @@ FAST = {
 
 QUICK = {**FAST, "fastmath": True}
 """For numbers known to be finite: divisions get faster, and smallest and largest vectorise."""
-
-
-@intrinsic
-def _double_of_bits(typingctx, bits):
-    def code(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), code
-
-
-@intrinsic
-def _bits_of_double(typingctx, x):
-    def code(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.int64(types.float64), code
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -64,15 +47,15 @@ def exp(x):
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    return float64(p * _double_of_bits((int64(k) + int64(1023)) << int64(52)))
+    return float64(p * np.int64((int64(k) + int64(1023)) << int64(52)).view(np.float64))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def log(x):
     """The natural logarithm of a float64 x in [1e-300, 1e300], to 1e-15."""
-    bits = _bits_of_double(float64(x))
+    bits = np.float64(x).view(np.int64)
     k = (bits - int64(0x3FE6A09E667F3BCD)) >> int64(52)
-    m = _double_of_bits(bits - (k << int64(52)))
+    m = np.int64(bits - (k << int64(52))).view(np.float64)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     # |s| ≤ 0.172, so the first left-out term, z¹⁰/21, is below 3e-17

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.kernels.cells import Cells
+from langscape.kernels.ivf_search import Cells
 from langscape.kernels.linear import blocks, side_by_side
 
 EXACT_BELOW = 25_000

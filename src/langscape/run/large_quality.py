@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from langscape.data import Map
-from langscape.kernels.agreement import in_common, rank_correlations
 from langscape.kernels.linear import one_blas_thread, squared_distances
+from langscape.kernels.rank_agreement import in_common, rank_correlations
 from langscape.metrics.figure import known_mean
 from langscape.metrics.summary import K
 from langscape.run.packing import packed_rows, read_packed

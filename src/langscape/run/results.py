@@ -12,7 +12,7 @@ import numpy as np
 
 from langscape import strict_json
 from langscape.data import Map, frozen
-from langscape.errors import DataError
+from langscape.errors import DataError, FileError, LangscapeError
 from langscape.io.parquet import metadata_of, open_parquet, read_columns, write_parquet
 from langscape.run.recipe import canonical, plain
 from langscape.tensorfile import LARGEST_HEADER, read_header, read_tensors, write_tensors
@@ -94,7 +94,17 @@ def write(result: Any, path: Path) -> None:
 
 
 def read(kind: str, path: Path) -> Any:
-    """The result that `write` put there."""
+    """The result that `write` put there; a file that is damaged is a FileError of one line."""
+    try:
+        return _read(kind, path)
+    except LangscapeError:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise FileError(f"the stored result {path.name} is damaged ({reason}); compute it again") from None
+
+
+def _read(kind: str, path: Path) -> Any:
     if kind == "map":
         from langscape.mapfile import read_map
 

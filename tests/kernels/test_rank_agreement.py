@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.stats import spearmanr
 
-from langscape.kernels.agreement import in_common, rank_correlations
+from langscape.kernels.rank_agreement import in_common, rank_correlations
 
 rng = np.random.default_rng(0)
 

@@ -8,6 +8,8 @@ a time against the columns from their own block of 16 on, sums for the rows in r
 columns in arrays, which saves a quarter of the time and half of the reading of P. Within a block pairs
 are met twice and count half each. Below `FEW` points the closing of the row sums costs more than that
 saves: `forces_few` meets every pair twice, a block of columns against all rows, and has no row sums.
+
+Where vectors cannot be used, the plain twins of both meet every pair twice, row by row.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from numba import float32 as f32
 from numba import njit, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import FLOAT, INDEX, WIDE, Lanes
+from langscape.kernels.dispatch import PLAIN, chosen
 from langscape.kernels.maths import FAST
+from langscape.kernels.simd import FLOAT, INDEX, Lanes, wide
 
 BLOCK = 16
 """Columns of a block; a power of two."""
@@ -57,10 +60,62 @@ def widened(matrix: np.ndarray, filling: float) -> np.ndarray:
 def cuts(n: int) -> np.ndarray:
     """Rows where `halves` is split between threads: equal numbers of pairs, by the size alone."""
     parts = min(max(n // 256, 1), 64)
-    rows = n * (1 - np.sqrt(1 - np.arange(parts + 1) / parts))
+    share = np.arange(parts + 1) / parts
+    rows = n * (share if PLAIN else 1 - np.sqrt(1 - share))
     at = np.round(rows / BLOCK).astype(np.int64) * BLOCK
     at[-1] = n
     return np.unique(at)
+
+
+@njit(**FAST)
+def _rows_plain(P, Y, A, R, first, last):
+    """Fill rows first..last of A and R, against all columns; their part of Z. P and A are None alike."""
+    dims, m = Y.shape
+    z = 0.0
+    q = np.empty(m, np.float32)
+    for i in range(first, last):
+        q[:] = f32(1)
+        for d in range(dims):
+            y = Y[d]
+            for j in range(m):
+                u = y[i] - y[j]
+                q[j] += u * u
+        share = f32(0)
+        for j in range(m):
+            q[j] = f32(1) / q[j]
+            share += q[j]
+        z += share - f32(1)  # without itself
+        for d in range(dims):
+            y = Y[d]
+            a = f32(0)
+            r = f32(0)
+            for j in range(m):
+                u = (y[i] - y[j]) * q[j]
+                r += q[j] * u
+                if P is not None:
+                    a += P[i, j] * u
+            R[d, i] = r
+            if A is not None:
+                A[d, i] = a
+    return z
+
+
+@njit(**FAST)
+def _few_plain(P, Y, A, R):
+    """Fill A and R, as wide as Y; return Z."""
+    return _rows_plain(P, Y, A, R, 0, P.shape[0])
+
+
+@njit(**FAST)
+def _halves_plain(P, Y, A, R, C, first, last):
+    """Sums of rows first..last into A and R, what they do to the columns into C; their part of Z.
+
+    `first` is a multiple of the block. C is (2·dims, m), attraction first, and is overwritten from
+    column `first` on; adding every C to A and R completes them. Where P is sparse, P and A are None: then
+    repulsion alone is summed, and C is (dims, m).
+    """
+    C[:, first:] = f32(0)  # the rows are complete
+    return _rows_plain(P, Y, A, R, first, last)
 
 
 def _weights(lanes: Lanes, apart: Sequence[Any], share: float, p: Any) -> tuple[Any, list[Any]]:
@@ -126,8 +181,7 @@ _columns_2, _columns_3, _columns_4 = (_all_rows(dims) for dims in (2, 3, 4))
 
 
 @njit(**FAST)
-def forces_few(P, Y, A, R):
-    """Fill A and R, as wide as Y; return Z."""
+def _few_vectors(P, Y, A, R):
     dims, m = Y.shape
     n = P.shape[0]
     z = 0.0
@@ -143,7 +197,6 @@ def forces_few(P, Y, A, R):
 
 def _two_rows(dims: int) -> Any:
     """The inner loop of `halves` as code for so many dimensions."""
-    width = BLOCK if WIDE else BLOCK // 2
 
     @intrinsic
     def rows(typingctx, P, Y, A, R, C, i, k, start, stop):
@@ -156,6 +209,7 @@ def _two_rows(dims: int) -> Any:
         sums_of_a_row = dims * (2 if pulls else 1)
 
         def code(context, build, signature, args):
+            width = BLOCK if wide() else BLOCK // 2
             lanes = Lanes(build, width)
             (p, y, *into, columns), m = _pointers(context, build, signature.args[:5], args[:5])
             line = [build.mul(INDEX(d), m) for d in range(sums_of_a_row)]
@@ -219,13 +273,7 @@ _rows_2, _rows_3, _rows_4 = (_two_rows(dims) for dims in (2, 3, 4))
 
 
 @njit(**FAST)
-def halves(P, Y, A, R, C, first, last):
-    """Sums of rows first..last into A and R, what they do to the columns into C; their part of Z.
-
-    `first` is a multiple of the block. C is (2·dims, m), attraction first, and is overwritten from
-    column `first` on; adding every C to A and R completes them. Where P is sparse, P and A are None: then
-    repulsion alone is summed, and C is (dims, m).
-    """
+def _halves_vectors(P, Y, A, R, C, first, last):
     dims, m = Y.shape
     if A is not None:
         A[:, first:last] = f32(0)
@@ -243,6 +291,10 @@ def halves(P, Y, A, R, C, first, last):
             else:
                 z += _rows_4(P, Y, A, R, C, i, k, start, stop)
     return 2.0 * z - (last - first)
+
+
+forces_few = chosen(_few_vectors, _few_plain)
+halves = chosen(_halves_vectors, _halves_plain)
 
 
 @njit(**FAST)

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from langscape.kernels import pull
+from langscape.kernels import sparse_attraction
 
 
 def grouped(P: sp.csr_array, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P with rows and columns in the given order, filled up."""
     lengths = np.diff(P.indptr).astype(np.int64)
     place = np.argsort(order).astype(np.uint32)
-    starts = pull.grouped_starts(lengths[order])
+    starts = sparse_attraction.grouped_starts(lengths[order])
     columns, values = np.empty(starts[-1], np.uint32), np.empty(starts[-1], np.float32)
     given = (P.indptr.astype(np.uint32), lengths, P.indices.astype(np.uint32), P.data.astype(np.float32))
-    pull.permute_rows(*given, order, place, starts, columns, values)
+    sparse_attraction.permute_rows(*given, order, place, starts, columns, values)
     return starts, columns, values
 
 
@@ -43,8 +43,8 @@ def test_attraction_and_divergence_equal_the_formula_in_any_order(case, parts):
     moved = np.ascontiguousarray(Y[order])
     cuts = np.linspace(0, len(Y), parts + 1).astype(np.int64)
     A, totals = np.full_like(Y, np.nan), np.empty(parts)
-    pull.attraction(*entries, moved, A, cuts)
-    pull.divergences(*entries, moved, totals, cuts)
+    sparse_attraction.attraction(*entries, moved, A, cuts)
+    sparse_attraction.divergences(*entries, moved, totals, cuts)
     scale = (pulls[..., None] * np.abs(apart)).sum(1)[order] + 1e-12
     assert (np.abs(A - want[order]) / scale).max() < 1e-5
     p = P.toarray()[P.toarray() > 0]
@@ -54,12 +54,12 @@ def test_attraction_and_divergence_equal_the_formula_in_any_order(case, parts):
 def test_rows_are_filled_up_with_nothing(case):
     P, _ = case
     starts, columns, values = grouped(P, np.arange(P.shape[0]))
-    assert not (starts % pull.GROUP).any()
+    assert not (starts % sparse_attraction.GROUP).any()
     assert columns.max() < P.shape[0]
     rows = np.repeat(np.arange(P.shape[0]), np.diff(starts.astype(int)))
     assert (sp.csr_array((values, (rows, columns)), shape=P.shape) != P).nnz == 0
 
 
 def test_starts_outgrow_32_bits_with_the_entries():
-    assert pull.grouped_starts(np.array([2**31, 2**31 - 16])).dtype == np.uint32
-    assert pull.grouped_starts(np.array([2**31, 2**31 - 15])).dtype == np.uint64
+    assert sparse_attraction.grouped_starts(np.array([2**31, 2**31 - 16])).dtype == np.uint32
+    assert sparse_attraction.grouped_starts(np.array([2**31, 2**31 - 15])).dtype == np.uint64

@@ -2,7 +2,8 @@
 
 The scattered points of a group are read one by one, both coordinates as 64 bits, and put side by side
 before anything is computed. Left to itself LLVM takes the processor's gather instructions, which on many
-machines are slower than that by half; Numba has no vectors, so a row's sum is spelled out here.
+machines are slower than that by half; Numba has no vectors, so a row's sum is spelled out here. Its plain
+twin leaves it to LLVM.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from numba import float32 as f32
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from langscape.kernels.lanes import INDEX, Lanes
+from langscape.kernels.dispatch import chosen
 from langscape.kernels.maths import FAST, QUICK, log
+from langscape.kernels.simd import INDEX, Lanes
 
 GROUP = 16
 """Entries taken at once: rows start and end at multiples of it."""
@@ -47,19 +49,35 @@ def _scattered(lanes: Lanes, places: Any, columns: Any, k: Any) -> list[Any]:
     ]
 
 
-@intrinsic
-def _row(typingctx, places, columns, values, start, stop, x, y):
+@njit(**QUICK)
+def _row_plain(Y, columns, values, start, stop, x, y):
     """(Σ q·(x−x_j), Σ q·(y−y_j)) over entries start to stop, with q = p/(1+d²); all arrays contiguous."""
-    arrays = (places, columns, values)
+    a = f32(0)
+    b = f32(0)
+    for k in range(start, stop):
+        u = x - Y[columns[k], 0]
+        v = y - Y[columns[k], 1]
+        q = values[k] / (f32(1) + u * u + v * v)
+        a += q * u
+        b += q * v
+    return a, b
+
+
+@intrinsic
+def _row_vectors(typingctx, Y, columns, values, start, stop, x, y):
+    arrays = (Y, columns, values)
     signature = types.UniTuple(f32, 2)(*arrays, types.uint64, types.uint64, f32, f32)
 
     def code(context, build, signature, args):
         data = [context.make_array(t)(context, build, a).data for t, a in zip(arrays, args, strict=False)]
+        places = build.bitcast(data[0], INDEX.as_pointer())
         lanes = Lanes(build, GROUP)
         here = [lanes.everywhere(value) for value in args[5:7]]
 
         def body(k: Any, sums: list[Any]) -> list[Any]:
-            u, v = (build.fsub(a, b) for a, b in zip(here, _scattered(lanes, *data[:2], k), strict=True))
+            u, v = (
+                build.fsub(a, b) for a, b in zip(here, _scattered(lanes, places, data[1], k), strict=True)
+            )
             squares = lanes.times_plus(u, u, lanes.times_plus(v, v, lanes.number(1.0)))
             for entries in data[1:]:
                 lanes.ask_for(entries, build.add(k, INDEX(_AHEAD)))
@@ -73,13 +91,15 @@ def _row(typingctx, places, columns, values, start, stop, x, y):
     return signature, code
 
 
+_row = chosen(_row_vectors, _row_plain)
+
+
 @njit(parallel=True, **QUICK)
 def attraction(starts, columns, values, Y, A, cuts):
     """A_i = Σ_j p_ij (y_i−y_j)/(1+d²) over a grouped P; cuts split the rows by entries, since hubs exist."""
-    places = Y.reshape(-1).view(np.uint64)
     for t in prange(cuts.size - 1):
         for i in range(cuts[t], cuts[t + 1]):
-            A[i, 0], A[i, 1] = _row(places, columns, values, starts[i], starts[i + 1], Y[i, 0], Y[i, 1])
+            A[i, 0], A[i, 1] = _row(Y, columns, values, starts[i], starts[i + 1], Y[i, 0], Y[i, 1])
 
 
 @njit(parallel=True, **QUICK)

@@ -1,19 +1,30 @@
-"""Loops spelled out in vectors, for where LLVM finds none or poor ones: used inside Numba's intrinsics."""
+"""Loops spelled out in vectors, for where LLVM finds none or poor ones: used inside Numba's intrinsics.
+
+What is spelled out has a plain twin in Numba beside it. `dispatch.py` takes one of the two, by what `probe`
+finds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
-from numba.core.cgutils import get_or_insert_function
-
-WIDE = bool(llvm.get_host_cpu_features().get("avx512f"))
-"""Whether sixteen float32 fit into one register here; everywhere else eight are taken for the width."""
+from numba import float32 as f32
+from numba import njit, types
+from numba.extending import intrinsic
 
 INDEX, FLOAT = ir.IntType(64), ir.FloatType()
 _NUMBER = ir.IntType(32)
+
+
+@cache
+def wide() -> bool:
+    """Whether sixteen float32 fit into one register here; everywhere else eight are taken for the width."""
+    return bool(llvm.get_host_cpu_features().get("avx512f"))
 
 
 class Lanes:
@@ -63,7 +74,7 @@ class Lanes:
         """a·b + c, rounded once where the processor can."""
         kind = ir.FunctionType(self.type, [self.type] * 3)
         name = f"llvm.fmuladd.v{self.width}f32"
-        return self.build.call(get_or_insert_function(self.build.module, kind, name), [a, b, c])
+        return self.build.call(self.build.module.declare_intrinsic(name, (), kind), [a, b, c])
 
     def sum(self, vector: Any) -> Any:
         """All lanes added, always in the same order."""
@@ -78,7 +89,7 @@ class Lanes:
         """Have the memory of an entry brought near; harmless beyond an array's end."""
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, _NUMBER, _NUMBER, _NUMBER])
-        prefetch = get_or_insert_function(self.build.module, kind, "llvm.prefetch.p0i8")
+        prefetch = self.build.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         place = self.build.gep(pointer, [at])
         self.build.call(prefetch, [self.build.bitcast(place, byte), _NUMBER(0), _NUMBER(3), _NUMBER(1)])
 
@@ -110,3 +121,56 @@ class Lanes:
             phi.add_incoming(first, before)
             phi.add_incoming(then, inside)
         return ends
+
+
+@intrinsic
+def _with_every_operation(typingctx, numbers):
+    """Twice Σ x² of whole sixteens of float32, by eights and by sixteens; all signs are changed, and back."""
+    signature = types.UniTuple(f32, 2)(numbers)
+
+    def code(context, build, signature, args):
+        array = context.make_array(signature.args[0])(context, build, args[0])
+        stop = build.extract_value(array.shape, 0)
+        nothing = build.icmp_unsigned("==", stop, INDEX(0))
+        totals = []
+        for width in (8, 16):
+            lanes = Lanes(build, width)
+
+            def add(k: Any, sums: list[Any], lanes: Lanes = lanes) -> list[Any]:
+                lanes.ask_for(array.data, build.add(k, INDEX(512)))
+                x = lanes.load(array.data, k)
+                lanes.store(build.fneg(x), array.data, k)
+                places = [build.gep(array.data, [build.add(k, INDEX(at))]) for at in range(0, lanes.width, 2)]
+                pairs = [build.load(build.bitcast(place, INDEX.as_pointer())) for place in places]
+                turned = build.bitcast(lanes.side_by_side(pairs), lanes.type)  # −x
+                back = build.fsub(lanes.everywhere(ir.Constant(FLOAT, 0.0)), turned)
+                back = lanes.mixed(x, back, range(lanes.width, 2 * lanes.width))
+                one = build.fdiv(x, back, flags=("fast",))
+                return [lanes.times_plus(build.fmul(one, x), back, sums[0])]
+
+            sums = lanes.loop(INDEX(0), stop, width, [lanes.number(0.0)], add)
+            total = lanes.sum(build.fadd(*sums, lanes.number(0.0)))
+            totals.append(build.select(nothing, ir.Constant(FLOAT, 0.0), total))
+        return context.make_tuple(build, signature.return_type, totals)
+
+    return signature, code
+
+
+def probe() -> str:
+    """Why vectors cannot be used here, found by compiling each operation; empty where they can.
+
+    An instruction that LLVM does not know may end the process: call it in one that may end.
+    """
+    numbers = np.arange(1, 33, dtype=np.float32)
+    try:
+        wide()
+        sums = njit(_probed)(numbers)
+    except Exception as error:  # whatever a release of llvmlite or Numba may say
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        return f"{type(error).__name__}: {reason}"
+    right = sums == (11440.0, 11440.0) and (numbers == np.arange(1, 33)).all()
+    return "" if right else f"the sums of a test are {sums[0]:g} and {sums[1]:g}, not 11440"
+
+
+def _probed(numbers):
+    return _with_every_operation(numbers)
