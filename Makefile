@@ -3,16 +3,20 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := -m pip install --quiet --disable-pip-version-check --no-deps
+# wheels alone, each with a hash that was written down: nothing of a package runs before it is known
+LOCKED := $(PIP) --require-hashes --only-binary :all:
+TOOLS := .make/tools/bin
+DIST := dist
 WEB := $(shell find web -type f -not -path 'web/node_modules/*' 2>/dev/null)
 KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscape/sources -name '*.py')
 
-.PHONY: studio test test-fast check bench soak page wheel clean
+.PHONY: studio test test-fast check attack bench soak page wheel clean lock sbom browser
 
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
 
-test: check web-test .make/tests .make/browser .make/page .make/kernels .make/model
+test: check web-test .make/tests browser .make/page .make/kernels .make/model $(TOOLS)/.done
 	$(BIN)/python -m pytest -n 2 --durations=30
 
 test-fast: .make/tests .make/kernels .make/model
@@ -27,6 +31,10 @@ check: .make/tests
 web-test: web/node_modules/.done
 	cd web && npm run --silent check && npm run --silent test
 
+# about half an hour; the small budget is a part of `make test`
+attack: .make/tests .make/browser .make/page .make/kernels .make/model
+	$(BIN)/python -m tests.attack --budget full --write
+
 bench: .make/tests .make/kernels
 	$(BIN)/python -m bench --get-peers
 	$(BIN)/python -m bench
@@ -37,7 +45,7 @@ soak: .make/tests .make/kernels
 page: .make/page
 
 wheel: .make/tests
-	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) .
 
 clean:
 	rm -rf .make dist demo src/langscape/static web/node_modules
@@ -46,21 +54,37 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "langscape needs Python 3.11 or newer")'
 	@mkdir -p .make
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@touch $@
 
-# torch by its exact version: a range takes a build with gigabytes for graphics cards
-.make/package: .make/venv pyproject.toml constraints.txt
+# torch without CUDA where pip is told of a place that has it (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL), which saves gigabytes
+.make/package: .make/venv pyproject.toml requirements/package.txt requirements/torch.txt requirements/torch-cpu.txt
 	@echo "installing langscape and what it needs (a few minutes the first time)"
-	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[models,studio]'
+	$(BIN)/python $(LOCKED) -r requirements/package.txt
+	@$(BIN)/python $(LOCKED) -r requirements/torch-cpu.txt 2>/dev/null || $(BIN)/python $(LOCKED) -r requirements/torch.txt
+	$(BIN)/python $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-.make/tests: .make/package
+.make/tests: .make/package requirements/tests.txt
 	@echo "installing what the tests need"
-	$(PIP) --group test '.[umap,cluster,studio,notebook]' hatchling
-	$(PIP) --no-deps --editable .
+	$(BIN)/python $(LOCKED) -r requirements/tests.txt
 	@touch $@
+
+# what makes the lock files and the bills of materials, apart from what they are about
+$(TOOLS)/.done: requirements/tools.txt
+	@mkdir -p .make
+	$(PYTHON) -m venv .make/tools
+	$(TOOLS)/python $(LOCKED) -r requirements/tools.txt
+	@touch $@
+
+lock: $(TOOLS)/.done
+	$(TOOLS)/python scripts/lock.py --uv $(TOOLS)/uv
+
+# what is installed, and what the page is built from, in CycloneDX's form
+sbom: .make/package $(TOOLS)/.done
+	@mkdir -p $(DIST)
+	$(TOOLS)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  --output-file $(DIST)/langscape-python.cdx.json $(BIN)/python
+	cd web && npm sbom --silent --package-lock-only --sbom-format cyclonedx >$(abspath $(DIST))/langscape-page.cdx.json
 
 web/node_modules/.done: web/package.json web/package-lock.json
 	@command -v node >/dev/null || { echo "Node 20.19 or newer is missing; the page is built with it"; exit 1; }
@@ -91,13 +115,10 @@ corpora: .make/package
 	$(BIN)/langscape studio --prepare
 	@touch $@
 
-.make/browser: .make/tests
-	@if ! [ -x "$${CHROMIUM:-/usr/bin/chromium}" ]; then \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
-	  else \
-	    echo "the browser tests need Chromium: install your system's package 'chromium', or set CHROMIUM to its path"; \
-	    exit 1; \
-	  fi; \
+# Without Chromium the other tests run, and the last lines say what was left out. It is installed where that needs no asking.
+browser: .make/tests
+	@if [ -z "$$CHROMIUM" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && \
+	    ! command -v google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium"; \
+	  { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "chromium could not be installed"; \
 	fi
-	@touch $@

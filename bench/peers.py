@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,15 @@ from langscape.engine import Schedule
 from langscape.home import home
 
 Floor = tuple[float | None, ...]
-OPTIONAL = ("scikit-learn-intelex==2026.2.0", "daal==2026.2.0", "tbb==2023.2.0", "torchdr==0.5")
+_LOCK = Path(__file__).parents[1] / "requirements" / "peers.txt"
 _FOLDER = home() / "bench" / "peers"
 
 
 def get() -> None:
     """Install the optional peers beside the environment, not into it."""
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--ignore-installed", "--quiet"]
-    subprocess.run([*command, "--prefix", str(_FOLDER), *OPTIONAL], check=True)
+    command += ["--require-hashes", "--only-binary", ":all:", "--prefix", str(_FOLDER)]
+    subprocess.run([*command, "-r", str(_LOCK)], check=True)
 
 
 def module(name: str) -> Any | None:

@@ -47,18 +47,17 @@ def words() -> None:
 
 def studio() -> None:
     """Every room of the studio, as it is after a few clicks."""
-    import uvicorn
     from playwright.sync_api import sync_playwright
 
     from langscape.run import Store
+    from langscape.studio.access import Access
     from langscape.studio.app import studio as application
-    from langscape.studio.guard import Pass
-    from langscape.studio.serve import bind, config
+    from langscape.studio.serve import Server, bind, config
 
     bound = bind("127.0.0.1", 0, 1)
-    allowed = Pass("127.0.0.1", bound.getsockname()[1])
-    app = application(Store(), allowed, examples=False)
-    server = uvicorn.Server(config(app))
+    access = Access("127.0.0.1", bound.getsockname()[1])
+    app = application(Store(), access, examples=False)
+    server = Server(config(app), app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
@@ -69,8 +68,9 @@ def studio() -> None:
             page = chromium.new_page(viewport={"width": 1280, "height": 800})
             while not server.started:
                 time.sleep(0.05)
-            address = f"http://127.0.0.1:{allowed.port}/"
-            page.goto(f"{address}?token={allowed.token}")
+            address = f"http://127.0.0.1:{access.port}/"
+            page.goto(access.new_address())
+            page.wait_for_selector("nav[aria-label=Rooms]")
             for room, (ask, more) in ROOMS.items():
                 photograph(page, address, room, ask, more)
             page.goto(f"{address}#jobs")
@@ -88,7 +88,7 @@ def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None
 
     settings, inputs = EXAMPLES[ask]
     body = {"ask": ask, "settings": settings, "inputs": inputs}
-    tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
+    tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
     while (job := page.evaluate(tell, body))["state"] in ("queued", "running"):
         time.sleep(0.5)
     if job.get("state") != "done":

@@ -7,6 +7,8 @@ files that use the one studio of the browser tests, and those that have UMAP com
 from __future__ import annotations
 
 import signal
+from collections import Counter
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -52,3 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     if hasattr(config, "workerinput"):  # a process of -n; alone, the order of the folders is easier to follow
         items.sort(key=turn)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None, None, None]:
+    """Say last what was left out, why, and how to get it."""
+    yield
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if not reasons:
+        return
+    terminalreporter.section("left out")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} test{'s' * (count > 1)}: {reason}")

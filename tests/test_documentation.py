@@ -35,7 +35,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             exec(compile(block, f"{page.name} block {number}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("[CS]*.md")], ids=lambda p: p.stem)
 def test_the_links_of_a_page_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:

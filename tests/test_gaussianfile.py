@@ -1,5 +1,7 @@
 """The file of Gaussians: everything comes back, and what is broken is named."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,61 @@ def test_shapes_that_do_not_belong_together_are_refused():
         Gaussians(np.zeros((1, 2)), [[1.0, -1.0]], Items(["a"]), [1])
     with pytest.raises(DataError, match="NaN"):
         Gaussians([[np.nan]], [[1.0]], Items(["a"]), [1])
+
+
+def changed(path, tmp_path, said=None, tensors=None, drop=()):
+    """The file with parts of its description or arrays replaced."""
+    from langscape.tensorfile import read_header, read_tensors, write_tensors
+
+    header = read_header(path)
+    arrays = {name: array for name, array in read_tensors(path, header).items() if name not in drop}
+    told = header.metadata["langscape"]
+    if isinstance(said, dict):
+        told = json.dumps({**json.loads(told), **said})
+    elif said is not None:
+        told = said
+    write_tensors(tmp_path / "other.safetensors", {**arrays, **(tensors or {})}, {"langscape": told})
+    return tmp_path / "other.safetensors"
+
+
+SAID = [
+    "[" * 100_000, '{"a":' * 100_000, "[]", "3", "{", "null", {"format": "1"}, {"format": None},
+    {"labels": 3},
+    {"labels": [1, 2, 3]}, {"labels": {"a": 1}}, {"columns": []}, {"columns": {"group": 3}}, {"made": "x"},
+    {"columns": {"group": [["a"], ["b"], ["c"]]}}, {"columns": {"group": "nothing"}}, {"notes": None},
+    {"made": json.loads("[" * 50 + "]" * 50)}, {"notes": [None]}, {"labels": ["a"]}, {"format": 10**30},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SAID, ids=lambda said: str(said)[:30])
+def test_a_description_of_wrong_types_or_depth_is_one_error(tmp_path, said):
+    path = changed(three().save(tmp_path / "words.safetensors"), tmp_path, said)
+    with pytest.raises(FileError, match=r"other\.safetensors") as caught:
+        read_gaussians(path)
+    assert "\n" not in str(caught.value)
+
+
+TENSORS = [
+    {"means": np.float32(1)}, {"means": np.zeros((3, 4), np.int64)}, {"means": np.zeros(3)},
+    {"counts": np.array([2.0, np.nan, 3])}, {"counts": np.array([3, -1, 3])}, {"counts": np.array([2, 1, 3])},
+    {"counts": np.array([2**62, 2**62, 2**62])}, {"context_words": np.zeros((5, 2))},
+    {"context_words": np.zeros((5, 3), np.int32)}, {"context_ends": np.zeros((5, 1), np.int64)},
+    {"context_ends": np.array([1, 2, 3, 4, 10**9])}, {"context_ends": np.array([5, 4, 3, 2, 1])},
+    {"context_words": np.full((5, 2), [0, 10**6], np.int32)},
+    {"context_words": np.full((5, 2), [-3, 2], np.int32)},
+    {"context_words": np.full((5, 2), [2, 1], np.int32)}, {"context_text": np.full(99, 0xFF, np.uint8)},
+    {"factors": np.zeros((3, 4))}, {"samples": np.zeros((4, 4))}, {"column 1": np.zeros((3, 3), bool)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tensors", TENSORS, ids=lambda one: f"{next(iter(one))}")
+def test_arrays_of_wrong_types_shapes_or_places_are_one_error(tmp_path, tensors):
+    tensors = {name: np.asarray(array) for name, array in tensors.items()}
+    path = changed(three().save(tmp_path / "words.safetensors"), tmp_path, tensors=tensors)
+    with pytest.raises(FileError, match=r"other\.safetensors"):
+        read_gaussians(path)
+
+
+def test_a_word_outside_its_context_is_refused():
+    with pytest.raises(DataError, match="outside its context"):
+        Context("tea", 1, 4)

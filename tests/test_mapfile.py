@@ -165,3 +165,17 @@ except StoreError as error:
     assert "said cannot write" in done.stdout, done.stderr
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.parquet"]
+
+
+def test_a_small_file_that_stands_for_gigabytes_is_refused_before_they_are_taken(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 2_000_000
+    flat = pa.array(np.zeros(rows, np.float32))
+    labels = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["a"]))
+    table = pa.table({"label": labels, "x": flat, "y": flat, **{f"c{i}": flat for i in range(20)}})
+    pq.write_table(table, tmp_path / "m.parquet", compression="zstd")
+    assert (tmp_path / "m.parquet").stat().st_size < 300_000
+    with pytest.raises(FileError, match=r"^\S+m\.parquet unpacks from \d+ kB to \d+ MB or more"):
+        read_map(tmp_path / "m.parquet")

@@ -15,6 +15,7 @@ ROOT = SOURCE.parent.parent
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
     {"errors", "home"},
+    {"strict_json", "memory_limits", "regular_file"},
     {"whole", "tensorfile", "io"},
     {"data"},
     {"mapfile", "gaussianfile", "kernels"},

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -41,3 +42,33 @@ def test_what_is_no_number_is_refused_by_name(tmp_path: Path, wrong: np.ndarray)
     with pytest.raises(DataError, match="'odd'"):
         write_tensors(tmp_path / "a", {"odd": wrong})
     assert not (tmp_path / "a").exists()
+
+
+HEADERS = [
+    b"[" * 100_000, b"[]", b"{", b"", {"a": 3}, {"a": {}},
+    {"a": {"dtype": 3, "shape": [1], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}},
+    {"__metadata__": {"a": 3}}, {"__metadata__": [1]},
+    {"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F32", "shape": [True], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F32", "shape": [1], "data_offsets": [1, 5]}},
+    {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0]}},
+    {"a": {"dtype": "F32", "shape": [0, 10**18, 10**18], "data_offsets": [4, 4]}},
+    {"a": {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 4 * 10**18]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
+def test_headers_that_cannot_be_true_are_one_error(tmp_path, header):
+    from langscape.errors import FileError
+    from langscape.tensorfile import read_header
+
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
+    with pytest.raises(FileError, match=r"a\.safetensors"):
+        read_header(path)
+    path.write_bytes((1 << 60).to_bytes(8, "little") + text)
+    with pytest.raises(FileError, match=r"a\.safetensors"):
+        read_header(path)

@@ -1,11 +1,15 @@
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
 from langscape.data import Items, Map
 from langscape.errors import SettingsError, StoreError
-from langscape.whole import check_writable, whole
+from langscape.whole import PART_AGE, check_writable, machine, part_name, remove_parts, whole
 
 
 def names(folder):
@@ -72,3 +76,59 @@ def test_a_map_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
         Map([[2.0, 3.0]], Items(["oslo"])).save(path)
     assert path.read_bytes() == before
     assert names(tmp_path) == ["map.parquet"]
+
+
+def dead_pid():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_write_into_that_folder(tmp_path):
+    code = (
+        "import os, signal, sys; from pathlib import Path; from langscape.whole import whole, work_folder\n"
+        "with work_folder(Path(sys.argv[1]), 'v.bin') as folder, whole(sys.argv[1] + '/a.txt') as aside:\n"
+        "    (folder / 'half').write_text('half'); aside.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=env).returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 2
+    with whole(tmp_path / "b.txt") as aside:
+        aside.write_text("new")
+    assert names(tmp_path) == ["b.txt"]
+
+
+def test_what_a_living_writer_or_anybody_else_wrote_stays(tmp_path):
+    now = [
+        part_name("living"),
+        f".other.elsewhere-{dead_pid()}.0123456789ab.part",  # of a machine that shares the folder
+        ".of-an-older-version.0123456789ab.part",
+    ]
+    never = ["movie.mp4.part", ".part", ".notes.part", f".x.{machine()}-{dead_pid()}.0123456789.part"]
+    for name in now + never:
+        (tmp_path / name).write_text("x")
+    remove_parts(tmp_path)
+    assert names(tmp_path) == sorted(now + never)
+    for name in now + never:
+        os.utime(tmp_path / name, (time.time() - 2 * PART_AGE,) * 2)
+    remove_parts(tmp_path)
+    assert names(tmp_path) == sorted(never)
+
+
+def test_a_writer_in_another_thread_is_not_disturbed(tmp_path):
+    with whole(tmp_path / "a.txt") as first:
+        first.write_text("a")
+        with whole(tmp_path / "a.txt") as second:
+            second.write_text("b")
+    assert (tmp_path / "a.txt").read_text() == "a"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_link_named_like_a_part_is_removed_and_not_followed(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    (tmp_path / f".x.{machine()}-{dead_pid()}.0123456789ab.part").symlink_to(tmp_path / "mine")
+    remove_parts(tmp_path)
+    assert names(tmp_path) == ["mine"]
+    assert names(tmp_path / "mine") == ["thesis.tex"]

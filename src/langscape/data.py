@@ -148,6 +148,13 @@ class Context:
     start: int
     end: int
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end <= len(self.text):
+            raise DataError(
+                f"a word at {self.start} to {self.end} lies outside its context, which has "
+                f"{len(self.text)} characters"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussians(_Copied):

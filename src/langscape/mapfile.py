@@ -18,6 +18,7 @@ import numpy as np
 from langscape.data import Items, Map
 from langscape.errors import FileError
 from langscape.io.parquet import metadata_of, open_parquet, read_columns, read_lists, write_parquet
+from langscape.regular_file import open_regular
 from langscape.whole import whole
 
 FORMAT = 1
@@ -64,9 +65,7 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
 def read_map(path: str | Path) -> Map:
     """The map that `Map.save` wrote, equal to it; or any Parquet table with label, x and y columns."""
     path = Path(path)
-    if not path.is_file():
-        raise FileError(f"there is no map file {path}; make one with `langscape words`")
-    with path.open("rb") as file:
+    with open_regular(path, missing=f"there is no map file {path}; make one with `langscape words`") as file:
         if file.read(4) != b"PAR1" and path.suffix.lower() != ".parquet":
             raise FileError(
                 f"{path} is not a map; give a file such as `langscape words … --out map.parquet` writes"

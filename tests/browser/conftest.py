@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 # scatter_hands must be importable by name
@@ -18,9 +17,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 from langscape.data import Items, Map
 from langscape.run import Store
 from langscape.studio import examples
+from langscape.studio.access import Access
 from langscape.studio.app import studio as studio_app
-from langscape.studio.guard import Pass
-from langscape.studio.serve import bind, config
+from langscape.studio.serve import Server, bind, config
 from langscape.views import scatter, write
 
 MARGIN = 44
@@ -29,27 +28,35 @@ expect.set_options(timeout=60_000)
 DRINKS, CAPITALS, ANIMALS = ["tea", "coffee", "milk"], ["oslo", "rome", "paris"], ["cat", "dog", "hen"]
 
 
+def chromium() -> str | None:
+    """The Chromium that CHROMIUM names, or else the system's."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        return shutil.which(named)
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
 def pytest_collection_modifyitems(items):
+    named = os.environ.get("CHROMIUM")
+    why = f"CHROMIUM={named} is no program" if named else "none is on the PATH"
+    missing = pytest.mark.skip(
+        f"needs Chromium, and {why}: install your system's package `chromium`, or set CHROMIUM to its path"
+    )
+    here = chromium() is not None
     for item in items:
         if item.path.is_relative_to(os.path.dirname(__file__)):
             item.add_marker(pytest.mark.browser)
+            if not here:
+                item.add_marker(missing)
 
 
 @pytest.fixture(scope="session")
 def browser():
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    path = path or shutil.which("google-chrome")
-    if path is None:
-        pytest.fail(
-            "the browser tests need Chromium, and none is on the PATH: install Debian's `chromium` "
-            "(apt install chromium), or set CHROMIUM to its path",
-            pytrace=False,
-        )
     with sync_playwright() as playwright:
         arguments = ["--enable-unsafe-swiftshader", "--no-sandbox", "--force-color-profile=srgb"]
-        chromium = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield chromium
-        chromium.close()
+        opened = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        yield opened
+        opened.close()
 
 
 @dataclass
@@ -145,11 +152,10 @@ class Studio:
     def __init__(self, folder):
         self.store = Store(folder)
         self._bound = bind("127.0.0.1", 0, 1)
-        allowed = Pass("127.0.0.1", self._bound.getsockname()[1])
-        self.address = f"http://127.0.0.1:{allowed.port}/"
-        self.way_in = f"{self.address}?token={allowed.token}"
-        self.app = studio_app(self.store, allowed, workers=1, warm="default")
-        self._server = uvicorn.Server(config(self.app))
+        self.access = Access("127.0.0.1", self._bound.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self.access.port}/"
+        self.app = studio_app(self.store, self.access, workers=1, warm="default")
+        self._server = Server(config(self.app), self.app)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._bound]})
         self._thread.start()
         while not self._server.started:
@@ -217,8 +223,7 @@ def open_studio(browser: Browser, studio):
                 else None
             ),
         )
-        made.request.get(studio.way_in)
-        page.goto(f"{studio.address}#{place}")
+        page.goto(f"{studio.access.new_address()}#{place}")
         page.wait_for_selector("nav[aria-label=Rooms]")
         opened.append(one)
         return one

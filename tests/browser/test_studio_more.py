@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from langscape.studio.browser import open_browser
+
 pytestmark = pytest.mark.slow
 
 
@@ -133,3 +135,64 @@ def test_what_moved_most_between_two_layers_is_listed_first(open_studio, studio)
     listed.first.click()
     for selection in page.get_by_label("Selection", exact=True).all():
         expect(selection).to_contain_text(made.left.labels[first])
+
+
+def test_a_browser_gets_in_once_by_an_address_and_stays_in(browser, studio):
+    context = browser.new_context()
+    page, way_in = context.new_page(), studio.access.new_address()
+    page.goto(f"{way_in}#jobs")
+    expect(page.get_by_role("navigation", name="Rooms")).to_be_visible()
+    # neither the token nor the key is left in the address
+    assert page.url == f"{studio.address}#jobs"
+    expect(page.get_by_text("version")).not_to_contain_text("not connected")
+    page.reload()
+    expect(page.get_by_role("navigation", name="Rooms")).to_be_visible()
+    tab = context.new_page()
+    tab.goto(studio.address)
+    expect(tab.get_by_role("navigation", name="Rooms")).to_be_visible()
+    expect(tab.get_by_text("version")).not_to_contain_text("not connected")
+    tab.goto(way_in)  # gone back to, in the browser that is in
+    expect(tab.get_by_role("navigation", name="Rooms")).to_be_visible()
+    context.close()
+    other = browser.new_context()
+    page = other.new_page()
+    page.goto(way_in)
+    expect(page.get_by_role("heading")).to_have_text("This address was used already")
+    page.goto(studio.address)
+    expect(page.get_by_role("heading")).to_have_text("The studio is running, but this browser has no session")
+    other.close()
+
+
+def test_a_browser_gets_in_from_the_file_that_it_is_opened_with(browser, studio, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    assert open_browser(studio.access)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(opened[0])
+    expect(page.get_by_role("navigation", name="Rooms")).to_be_visible()
+    assert page.url.startswith(studio.address)
+    assert "token" not in page.url
+    context.close()
+
+
+def test_without_its_key_a_page_says_what_to_do(browser, studio):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(studio.access.new_address())
+    expect(page.get_by_role("navigation", name="Rooms")).to_be_visible()
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("this browser has no session with the studio")
+    expect(page.get_by_role("alert")).to_contain_text("Open the last address in the terminal")
+    context.close()
+
+
+def test_a_page_takes_up_the_line_again_when_the_server_ended_it(open_studio, studio):
+    page = open_studio("jobs").page
+    version = page.get_by_text("version")
+    expect(version).not_to_contain_text("not connected")
+    with page.expect_request("**/api/events"):
+        for listener in list(studio.app.parts["events"]._listeners):
+            listener.close()
+    expect(version).not_to_contain_text("not connected")

@@ -206,12 +206,12 @@ def test_broken_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is damaged: the vocabulary holds 'a' 2 times"):
         open_model(folder)
     config(layers="many")
-    with pytest.raises(FileError, match="is damaged"):
+    with pytest.raises(FileError, match=r'"layers" is "many"; expected a whole number from 1'):
         open_model(folder)
     config()
     data = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(data[:300])
-    with pytest.raises(FileError, match=r"model\.safetensors cannot be read"):
+    with pytest.raises(FileError, match=r"model\.safetensors is cut short or damaged"):
         open_model(folder)
     (folder / "model.safetensors").unlink()
     with pytest.raises(FileError, match=r"holds no model\.safetensors"):
@@ -236,3 +236,41 @@ def test_the_shipped_models_open_and_beat_counts_of_pairs(name: str) -> None:
     sizes = {"lstm-tiny": (20, 7, 1), "lstm": (4000, 128, 2)}
     assert (len(model.words), model.dim, model.layers) == sizes[name]
     assert sum(f.stat().st_size for one in SHIPPED for f in shipped_path(one).iterdir()) < 3e6
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"dim": "8"}, {"dim": 10**9}, {"hidden": 0}, {"layers": 10**6}, {"layers": True}, {"words": 3},
+     {"words": [1, 2]}, {"level": 3}, {"level": "page"}, {"tied": 1}, {"lower": None}, {"unknown": 5},
+     {"start": ["a"]}, {"about": json.loads("[" * 60 + "]" * 60)}],
+    ids=str,
+)  # fmt: skip
+def test_a_config_of_wrong_types_is_one_error(tmp_path: Path, changes: dict) -> None:
+    from langscape.models.lstm_file import load_lstm
+
+    folder = made().save(tmp_path / "m")
+    told = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**told, **changes}))
+    with pytest.raises(FileError, match=r"config\.json"):
+        load_lstm(folder, "m", "", torch.device("cpu"))
+
+
+def test_a_config_nested_without_end_is_one_error(tmp_path: Path) -> None:
+    from langscape.models.config import is_lstm
+    from langscape.models.lstm_file import load_lstm
+
+    folder = made().save(tmp_path / "m")
+    (folder / "config.json").write_text('{"model_type": "langscape-lstm", "a": ' + "[" * 100_000)
+    assert not is_lstm(folder)
+    with pytest.raises(FileError, match="nests lists and objects deeper"):
+        load_lstm(folder, "m", "", torch.device("cpu"))
+
+
+def test_words_of_any_length_are_told_shortly() -> None:
+    from langscape.models.vocabulary import Vocabulary
+
+    known = Vocabulary(words=["a" * 10_000, "b\nc"], level="word", lower=False, unknown=None, start=None)
+    with pytest.raises(DataError, match="does not know") as caught:
+        known.places("x" * 10_000)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)

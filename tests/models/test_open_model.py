@@ -139,6 +139,9 @@ def test_broken_folders_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"config\.json cannot be read: No such file"):
         open_model(folder)
     (folder / "config.json").write_text("{")
+    with pytest.raises(FileError, match=r"config\.json is not JSON: expecting property name"):
+        open_model(folder)
+    (folder / "config.json").write_text("{}")
     with pytest.raises(FileError, match="is not the configuration of a transformers model"):
         open_model(folder)
 
@@ -155,7 +158,7 @@ def test_broken_folders_name_the_file(tmp_path: Path) -> None:
     folder = broken("cut short")
     data = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match=r"model\.safetensors is cut short or damaged: .* bytes, expected"):
         open_model(folder)
 
     folder = broken("not a number")
@@ -185,6 +188,9 @@ def test_broken_folders_name_the_file(tmp_path: Path) -> None:
 
     folder = broken("tokenizer")
     (folder / "tokenizer.json").write_text("{")
+    with pytest.raises(FileError, match=r"tokenizer\.json is not JSON"):
+        open_model(folder)
+    (folder / "tokenizer.json").write_text('{"model": {"type": "none", "vocab": {}}}')
     with pytest.raises(FileError, match="the tokenizer of"):
         open_model(folder)
 
@@ -214,7 +220,7 @@ def test_wrap_model_takes_networks_only() -> None:
 
 def test_importing_models_loads_no_torch_and_its_absence_is_named(tmp_path: Path) -> None:
     code = "import sys, langscape.models\nassert not {'torch', 'transformers'} & set(sys.modules)\n"
-    code += "sys.modules['torch'] = None\ntry: langscape.models.open_model\n"
+    code += "sys.modules['torch'] = None\ntry: langscape.models.open_model('lstm-tiny')\n"
     code += "except ImportError as error: print(type(error).__name__, error)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingError models need torch; run `pip install 'langscape[models]'`" in done.stdout, done.stderr
@@ -229,7 +235,7 @@ def test_an_lstm_is_read_without_transformers_and_its_absence_is_named_elsewhere
     code += f"for ask in (lambda: open_model({str(tmp_path)!r}), lambda: wrap_model(1)):\n"
     code += "  try: ask()\n  except ImportError as error: print(type(error).__name__, error)\n"
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    (tmp_path / "model.safetensors").write_bytes(b"")
+    save_file({"a": torch.zeros(1)}, tmp_path / "model.safetensors")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     said = "MissingError models need transformers; run `pip install 'langscape[models]'`"
     assert done.stdout.splitlines() == ["4", said, said], done.stderr

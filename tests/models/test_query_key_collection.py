@@ -164,7 +164,7 @@ def test_textblob_tells_nouns_verbs_and_pronouns() -> None:
 
 
 def test_another_pipeline_of_spacy_is_taken_by_its_folder(tmp_path) -> None:
-    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    spacy = pytest.importorskip("spacy", reason="needs spaCy: `.venv/bin/pip install spacy`")
     nlp = spacy.blank("de")
     rules = nlp.add_pipe("attribute_ruler")
     rules.add([[{"LOWER": "haus"}]], {"POS": "NOUN"})

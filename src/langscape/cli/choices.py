@@ -68,8 +68,9 @@ def check_numbers(
     if not any(wanted.values()):
         return
     from langscape.errors import not_there
-    from langscape.models import model_size
+    from langscape.models import check_model, model_size
 
+    check_model(absolute(model))
     size = model_size(absolute(model), side)
     if size is None:
         return

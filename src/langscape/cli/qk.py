@@ -284,20 +284,16 @@ def _table_file(path: Path, panels: list[tuple[Key, Map]]) -> None:
     elif len(panels) == 1:
         write_csv(panels[0][1], path)
     else:
-        import csv
-        import io
-
+        from langscape.io.csvtext import csv_rows
         from langscape.whole import whole
 
-        text = io.StringIO()
-        lines = csv.writer(text)
         names = list(dict.fromkeys(name for _, one in panels for name in one.quality))
-        lines.writerow(["layer", "head", "c", "kl", *names])
+        rows: list[list[Any]] = [["layer", "head", "c", "kl", *names]]
         for (layer, head), one in panels:
             figures = [one.quality.get(name, "") for name in names]
-            lines.writerow([layer, head, one.settings.get("c", ""), one.kl, *figures])
+            rows.append([layer, head, one.settings.get("c", ""), one.kl, *figures])
         with whole(path) as aside:
-            aside.write_text(text.getvalue(), encoding="utf-8", newline="")
+            aside.write_text(csv_rows(rows), encoding="utf-8", newline="")
 
 
 def _scale_lines(made: dict[str, Any]) -> list[str]:

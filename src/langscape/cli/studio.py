@@ -25,8 +25,9 @@ def studio(
 ) -> None:
     """Explore heads, words and more in the browser; everything stays on this machine."""
     try:
+        from langscape.studio.access import Access, check_loopback
+        from langscape.studio.browser import open_browser
         from langscape.studio.examples import prepare as prepare_examples
-        from langscape.studio.guard import check_loopback
         from langscape.studio.serve import serve
     except ImportError as error:
         if (error.name or "").partition(".")[0] in ("fastapi", "starlette", "uvicorn", "pydantic"):
@@ -38,17 +39,23 @@ def studio(
 
     check_loopback(host)
     held = Store(store)
+    held.check_writable("what the studio computes")
     if prepare:
         with bar("the studio's examples") as progress:
             prepare_examples(held, progress)
         return
 
-    def ready(address: str) -> None:
-        say("the studio is running; open this address in a browser on this machine (Ctrl-C ends it):")
-        typer.echo(address)
-        if open_it:
-            import webbrowser
+    def ready(access: Access) -> None:
+        def print_address() -> None:
+            typer.echo(access.new_address(used=print_next))
 
-            webbrowser.open(address)
+        def print_next() -> None:
+            say("that address was used; to open another browser:")
+            print_address()
+
+        say("the studio is running; open this address, which works once, on this machine (Ctrl-C ends it):")
+        print_address()
+        if open_it and not open_browser(access):
+            say("no browser could be started here; open the address yourself")
 
     serve(held, host, 8765 if port is None else port, ready, exact=port is not None, workers=workers)

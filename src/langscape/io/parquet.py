@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from langscape.errors import FileError
+from langscape.memory_limits import check_expansion, check_memory
+from langscape.regular_file import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 KEY = b"langscape"
 """Under this name a file carries the metadata of langscape, as JSON."""
 
-_MOST_COLUMNS = 100_000
+_MOST_COLUMNS = 5_000
+_MOST_CHUNKS = 1_000_000
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
+# a text takes at least so much in Arrow, and so much as an object of Python
+_TEXT_BYTES, _OBJECT_BYTES = 16, 70
 
 
 def write_parquet(
@@ -52,14 +58,17 @@ def open_parquet(path: Path) -> Iterator[ParquetFile]:
     import pyarrow.parquet as pq
 
     try:
-        with path.open("rb") as file, pq.ParquetFile(file) as opened:
+        with open_regular(path) as file, pq.ParquetFile(file) as opened:
             names = opened.schema_arrow.names
             if len(names) > _MOST_COLUMNS:
                 raise FileError(f"{path} has {len(names):,} columns; at most {_MOST_COLUMNS:,} are read")
             twice = next((name for name, count in Counter(names).items() if count > 1), None)
             if twice is not None:
                 raise FileError(f"{path} has two columns named {twice[:60]!r}; rename one")
+            _check_size(path, opened)
             yield opened
+    except FileError:
+        raise
     except (pa.ArrowException, pa.ArrowInvalid, OSError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -67,6 +76,22 @@ def open_parquet(path: Path) -> Iterator[ParquetFile]:
         raise FileError(
             f"{path} is cut short or damaged, or no Parquet file ({reason}); make it again"
         ) from None
+
+
+def _check_size(path: Path, opened: ParquetFile) -> None:
+    """Refuse a table of which a few bytes stand for gigabytes: a column of equal values takes none."""
+    about = opened.metadata
+    if about.num_row_groups * about.num_columns > _MOST_CHUNKS:
+        raise FileError(f"{path} is cut into more than {_MOST_CHUNKS:,} pieces; write it again in fewer")
+    expanded = needed = 0
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for column in map(group.column, range(about.num_columns)):
+            values, packed = max(column.num_values, 0), max(column.total_uncompressed_size, 0)
+            width = _WIDTHS.get(column.physical_type)
+            expanded += max(values * (width or _TEXT_BYTES), packed)
+            needed += values * width if width else values * _OBJECT_BYTES + packed
+    check_expansion(max(expanded, 4 * about.num_rows), path.stat().st_size, str(path))
+    check_memory(2 * needed, f"the {about.num_rows:,} rows of {path}", "take fewer rows or columns")
 
 
 def metadata_of(opened: ParquetFile) -> bytes | None:
@@ -84,8 +109,11 @@ def read_columns(opened: ParquetFile, names: list[str] | None = None) -> dict[st
     chosen = [
         name for name in (schema.names if names is None else names) if _is_flat(schema.field(name).type)
     ]
-    # one column at a time: a file of many holds no more than its largest twice
-    return {name: _numpy(_column(opened, name)) for name in chosen}
+    if not chosen:
+        return {}
+    # by name once more: Arrow takes "a" for every column whose name begins with "a."
+    table = opened.read(chosen)
+    return {name: _numpy(table.column(name)) for name in chosen}
 
 
 def read_lists(opened: ParquetFile, name: str) -> np.ndarray:
@@ -105,7 +133,6 @@ def read_lists(opened: ParquetFile, name: str) -> np.ndarray:
 
 
 def _column(opened: ParquetFile, name: str) -> pa.ChunkedArray:
-    # by name once more: Arrow takes "a" for every column whose name begins with "a."
     return opened.read([name]).column(name)
 
 

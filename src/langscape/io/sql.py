@@ -44,6 +44,8 @@ def table_of(path: Path, reader: str, *, memory: int = MEMORY) -> Iterator[tuple
     import duckdb
 
     absolute = str(path.absolute())
+    if not _is_text(absolute):
+        raise FileError(f"the name of {path.name!r} is not UTF-8, which a table's must be; rename the file")
     # DuckDB takes * ? [ as patterns, and folders named a=1 as columns
     pattern = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in absolute)
     connection = duckdb.connect(config={"threads": THREADS, "memory_limit": f"{memory}B"})
@@ -58,6 +60,21 @@ def table_of(path: Path, reader: str, *, memory: int = MEMORY) -> Iterator[tuple
         raise FileError(f"{path} is no readable table: {reason}") from None
     finally:
         connection.close()
+
+
+def warm() -> None:
+    """Load DuckDB now, so that the first table does not wait for it."""
+    import duckdb
+
+    duckdb.connect().close()
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_nul(text: str) -> None:

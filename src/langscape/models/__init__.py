@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langscape.models.lstm_wrap import wrap_lstm
     from langscape.models.memory import Estimate, estimate
     from langscape.models.model import Model, wrap_model
-    from langscape.models.open import model_revision, open_model
+    from langscape.models.open import check_model, model_revision, open_model
     from langscape.models.query_key import collect_query_key
     from langscape.models.residual import Stream, stream
     from langscape.models.size import model_size
@@ -40,6 +40,7 @@ _HEAVY = {
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
+    "check_model": "open",
     "collect_query_key": "query_key",
     "estimate": "memory",
     "gaussians_of": "gaussians",
@@ -60,6 +61,7 @@ __all__ = [
     "Words",
     "capture",
     "capture_each",
+    "check_model",
     "collect_query_key",
     "contributions",
     "drop_special",

@@ -104,8 +104,8 @@ def _pairs(model: Model, text: Any, target: Any, reading: Reading) -> Iterator[R
 def _target(model: Model, target: Any, room: int) -> Tokens:
     """The decoder's input: its start token, then the target without its end."""
     network: Any = model.network
-    start = network.config.decoder_start_token_id
-    start = network.config.bos_token_id if start is None else start
+    start = getattr(network.config, "decoder_start_token_id", None)
+    start = getattr(network.config, "bos_token_id", None) if start is None else start
     if start is None:
         raise DataError(f"the configuration of {model.name} names no decoder_start_token_id")
     before = replace(split(model, [start])[0], special=(True,), words=(None,), texts=("",), offsets=((0, 0),))

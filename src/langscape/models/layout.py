@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from langscape.errors import DataError
+from langscape.models.faults import first_line, is_fault
 from langscape.models.forward import forward, trunk
 from langscape.models.interface import Call, NoEagerError, eagerly, listening
 
@@ -76,8 +77,15 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
     """The layout of a network; runs it two or three times over two short rows, one of them padded."""
     inputs = _inputs(network, kind)
     heard: list[Call] = []
-    with eagerly(network):
-        plain = forward(network, inputs, attentions=True, hidden=True)
+    try:
+        with eagerly(network):
+            plain = forward(network, inputs, attentions=True, hidden=True)
+    except Exception as error:
+        if not is_fault(error):
+            raise
+        raise DataError(
+            f"{type(network).__name__} cannot be run as its configuration has it: {first_line(error)}"
+        ) from None
     reason = f"{type(trunk(network)).__name__} does not go through the attention interface of transformers"
     same = False
     try:
@@ -136,7 +144,9 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
         raise DataError(
             f"{type(network).__name__} takes {network.main_input_name}; capture takes text or pixels"
         )
-    avoided = {getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")}
+    marks = [getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")]
+    # a model may have several ends
+    avoided = {one for mark in marks for one in (mark if isinstance(mark, list) else [mark])}
     ids = [i for i in range(min(config.vocab_size, 50)) if i not in avoided]
     row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
     mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,23 +13,33 @@ import transformers
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
+from langscape.memory_limits import check_memory
+from langscape.models.faults import first_line, is_fault
 from langscape.models.model import Kind, Model, kind_of
+from langscape.models.tokenizer_files import FILES
+from langscape.models.weight_files import Weights
 
 
 def load_transformer(
-    folder: Path, name: str, told: Mapping[str, Any], revision: str, place: torch.device, precision: str
+    folder: Path,
+    name: str,
+    told: Mapping[str, Any],
+    weights: Weights,
+    revision: str,
+    place: torch.device,
+    precision: str,
 ) -> Model:
-    """The model in a folder, in eval mode on its device; `told` is what its config.json says."""
+    """The model in a folder, in eval mode on its device; `told` is what its config.json says.
+
+    `weights` is what its files of weights declare.
+    """
     config = config_from(folder, name, told)
     kind = kind_of(config)
-    network, notes = _load(folder, name, config, kind, precision)
+    network, notes = _load(folder, name, config, kind, weights, precision)
     network.requires_grad_(False)
-    for key, weights in network.named_parameters():
-        # a sum is quick, and finite only where all is; of half precision it may overflow
-        if not torch.isfinite(weights.sum()) and not torch.isfinite(weights).all():
-            raise FileError(
-                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
-            )
+    _check_finite(network, name)
+    if told.get("auto_map"):
+        notes = (*notes, f"{name} names code of its own, which is not run; that of transformers is")
     tokenizer = None if kind == "vision" else _tokenizer(folder, name)
     if tokenizer is None and kind != "vision":
         notes = (*notes, f"{name} has no tokenizer; give token ids")
@@ -37,6 +48,15 @@ def load_transformer(
     except RuntimeError as error:
         raise SettingsError(f'{name} does not fit on {place}: {error}; say device="cpu"') from None
     return Model(network.eval(), tokenizer, kind, name, revision, notes)
+
+
+def _check_finite(network: torch.nn.Module, name: str) -> None:
+    for key, value in network.state_dict().items():
+        # a sum is quick, and finite only where all is; of half precision it may overflow
+        if value.is_floating_point() and not torch.isfinite(value.sum()) and not torch.isfinite(value).all():
+            raise FileError(
+                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
+            )
 
 
 def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
@@ -53,16 +73,47 @@ def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
                 folder, trust_remote_code=False, local_files_only=True
             )
     except Exception as error:
-        raise FileError(f"{folder / 'config.json'} does not describe a model: {_first_line(error)}") from None
+        raise FileError(f"{folder / 'config.json'} does not describe a model: {first_line(error)}") from None
 
 
-def _load(folder: Path, name: str, config: Any, kind: Kind, precision: str) -> tuple[Any, tuple[str, ...]]:
+def _check_declared(network_class: Any, name: str, config: Any, weights: Weights, precision: str) -> None:
+    """Refuse a configuration that asks for far more than the files of weights hold, or than fits.
+
+    What a file lacks is made up by transformers before it says so. On the device "meta" a network is
+    built without memory, whatever its size.
+    """
+    try:
+        with quiet(), torch.device("meta"):
+            built = network_class.from_config(config, trust_remote_code=False)
+    except Exception as error:
+        raise FileError(f"the config.json of {name} does not describe a model: {first_line(error)}") from None
+    asked = sum(value.numel() for value in built.parameters())
+    # packed weights of 4 bits are eight to a number; a head or a pooler may be lacking
+    if asked > 10 * weights.count + 1_000_000:
+        raise FileError(
+            f"the weights of {name} do not fit its config.json: it asks for {asked:,} weights, but its "
+            f"files hold {weights.count:,}; fetch the model again"
+        )
+    width = 4 if precision == "float32" else 2
+    tables = sum(value.numel() * value.element_size() for value in built.buffers())
+    check_memory(
+        asked * width + tables,
+        f"the weights and tables that the config.json of {name} asks for",
+        "take a smaller model, or free memory",
+        kind=SettingsError,
+    )
+
+
+def _load(
+    folder: Path, name: str, config: Any, kind: Kind, weights: Weights, precision: str
+) -> tuple[Any, tuple[str, ...]]:
     """The network with the head its weights hold, and notes on what they lack."""
     heads = {"decoder": "AutoModelForCausalLM", "encoder-decoder": "AutoModelForSeq2SeqLM"}
     wanted = heads.get(kind, "AutoModel")
     saved = (getattr(config, "architectures", None) or [""])[0]
     if kind == "encoder" and saved.endswith("ForMaskedLM"):
         wanted = "AutoModelForMaskedLM"
+    _check_declared(getattr(transformers, wanted), name, config, weights, precision)
     settings: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True, "use_safetensors": True}
     settings |= {"attn_implementation": "eager", "output_loading_info": True, "config": config}
     settings["dtype"] = torch.float32 if precision == "float32" else "auto"
@@ -77,7 +128,7 @@ def _load(folder: Path, name: str, config: Any, kind: Kind, precision: str) -> t
         raise
     except Exception as error:
         raise FileError(
-            f"the weights of {name} cannot be read: {_first_line(error)}; fetch the model again"
+            f"the weights of {name} cannot be read: {first_line(error)}; fetch the model again"
         ) from None
     serious = {key for key in lacking if "pooler" not in key}
     if serious or told.get("mismatched_keys"):
@@ -95,32 +146,24 @@ def _of_trunk(network: Any, keys: set[str]) -> bool:
 
 
 def _tokenizer(folder: Path, name: str) -> Any:
-    names = (
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "vocab.txt",
-        "vocab.json",
-        "spiece.model",
-        "tokenizer.model",
-    )
-    if not any((folder / one).is_file() for one in names):
+    if not any((folder / one).is_file() for one in FILES):
         return None
     try:
         with quiet():
-            return transformers.AutoTokenizer.from_pretrained(
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
             )
+            # special tokens that are not in its vocabulary are met here, not at the first text
+            _ = tokenizer.all_special_ids, tokenizer.unk_token_id, tokenizer.mask_token_id
+            return tokenizer
     except ImportError as error:
         raise MissingError(
-            f"the tokenizer of {name} needs a package that is not here: {_first_line(error)}"
+            f"the tokenizer of {name} needs a package that is not here: {first_line(error)}"
         ) from None
-    except Exception as error:
-        raise FileError(f"the tokenizer of {name} in {folder} cannot be read: {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
+    except BaseException as error:
+        if not is_fault(error):
+            raise
+        raise FileError(f"the tokenizer of {name} in {folder} cannot be read: {first_line(error)}") from None
 
 
 @contextlib.contextmanager
@@ -134,7 +177,9 @@ def quiet() -> Iterator[None]:
     disable_progress_bars()
     logging.set_verbosity_error()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:

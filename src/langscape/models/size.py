@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from langscape.models.lstm_file import is_lstm
+from langscape.models.config import is_lstm
 from langscape.models.open import config_of, folder_of
 
 

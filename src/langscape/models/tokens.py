@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from langscape.errors import DataError, SettingsError
+from langscape.models.faults import first_line, is_fault
 
 if TYPE_CHECKING:
     from langscape.models.model import Model
@@ -116,13 +117,26 @@ def _of_text(model: Model, text: str) -> Tokens:
 
 def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Tokens]:
     with model.lock:  # a fast tokenizer keeps its truncation as state and refuses a second caller
-        encoded = model.tokenizer(
-            text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, **windows
-        )
+        try:
+            encoded = model.tokenizer(
+                text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False, **windows
+            )
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            raise DataError(
+                f"the tokenizer of {model.name} cannot read the text: {first_line(error)}; "
+                "its files may be damaged"
+            ) from None
     marks = _marks(model)
     made = []
     for one in encoded.encodings:
         ids = tuple(one.ids)
+        if ids and max(ids) >= model.vocabulary:
+            raise DataError(
+                f"the tokenizer of {model.name} gives token id {max(ids)}, outside its vocabulary of 0 to "
+                f"{model.vocabulary - 1}; tokenizer and weights are not of one model"
+            )
         special = tuple(bool(a) or i in marks for a, i in zip(one.special_tokens_mask, ids, strict=True))
         offsets = tuple((int(a), int(b)) for a, b in one.offsets)
         texts = tuple(text[a:b] for a, b in offsets)

@@ -81,8 +81,10 @@ class Vocabulary:
             else:
                 rows.append((row, piece, at))
         if strange:
-            some = ", ".join(repr(word) for word in list(dict.fromkeys(strange))[:5])
-            known = " ".join(self.words[:30]) + (" …" if len(self) > 30 else "")
+            some = ", ".join(repr(word[:40]) for word in list(dict.fromkeys(strange))[:5])
+            known = " ".join(" ".join(word[:40].split()) for word in self.words[:30]) + (
+                " …" if len(self) > 30 else ""
+            )
             raise DataError(f"this model does not know {some}; its {len(self)} words are: {known}")
         return rows
 

@@ -7,7 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from langscape import strict_json
 from langscape.data import Capture, Progress
+from langscape.errors import FileError
 from langscape.run.heads import captured, opened, read_text, revision, sample_text
 from langscape.run.recipe import Recipe
 from langscape.run.registry import step
@@ -71,9 +73,18 @@ def pack_capture(capture: Capture) -> Arrays:
 
 def unpack_capture(stored: Arrays) -> Capture:
     """The capture that `pack_capture` stored."""
-    facts = stored.facts
-    axes = {name: tuple(axes) for name, axes in facts["axes"].items()}
-    return Capture(facts["tokens"], stored.arrays, axes, facts["made"], tuple(facts["notes"]))
+    facts, where = stored.facts, "a capture of the store"
+    axes = strict_json.field(facts, "axes", "object", where)
+    named = {name: _texts(axes, name, f"{where}: axes") for name in axes}
+    made = strict_json.field(facts, "made", "object", where)
+    return Capture(_texts(facts, "tokens", where), stored.arrays, named, made, _texts(facts, "notes", where))
+
+
+def _texts(facts: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    listed = strict_json.field(facts, name, "list", where)
+    if not all(isinstance(one, str) for one in listed):
+        raise FileError(f"{where}: {strict_json.shown(name)} is no list of texts; compute it again")
+    return tuple(listed)
 
 
 def read_capture(path: Path) -> Capture:

@@ -6,11 +6,13 @@ import errno
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from langscape.errors import LangscapeError, StoreError
+from langscape.whole import machine
 
 
 @contextmanager
@@ -48,11 +50,63 @@ def writing(what: str, root: Path) -> Iterator[None]:
                 "another disk, and run again"
             ) from None
         if isinstance(error, OSError) and not isinstance(error, LangscapeError):
+            if isinstance(error, FileNotFoundError) and not root.exists():
+                raise gone(root) from None
+            if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and not os.access(root, os.W_OK):
+                raise read_only(root, what) from None
             raise StoreError(
                 f"{what} cannot be written to {root} ({error.strerror}); "
                 "set LANGSCAPE_HOME to a folder that can be written"
             ) from None
         raise
+
+
+def make_private(path: Path) -> None:
+    """Let only this user read a file or enter a folder, where it is theirs; others' stay as they are."""
+    with suppress(OSError):
+        status = path.stat()
+        if status.st_uid == os.getuid() and status.st_mode & 0o077:
+            path.chmod(status.st_mode & 0o700)
+
+
+def read_only(root: Path, what: str) -> StoreError:
+    """The error for a store that may be read and not written."""
+    return StoreError(
+        f"the store {root} is read-only, so {what} cannot be kept in it; what it holds can be read. Set "
+        "LANGSCAPE_HOME to a folder that can be written"
+    )
+
+
+def gone(root: Path) -> StoreError:
+    """The error for a store that was there when it was opened."""
+    return StoreError(f"the store {root} is not there any more; put it back, or open it again to begin anew")
+
+
+def make_folder(path: Path, root: Path) -> None:
+    """See that there is a folder; whatever else has its name is set aside."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileExistsError:
+        set_aside(path, root)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def replace(written: Path, place: Path, root: Path) -> None:
+    """Rename a written file into its place; a folder that has its name is set aside."""
+    try:
+        written.replace(place)
+    except IsADirectoryError:
+        set_aside(place, root)
+        written.replace(place)
+
+
+def set_aside(path: Path, root: Path) -> Path:
+    """Move what is damaged, or where it does not belong, to root/damaged; nothing of it is lost."""
+    folder = root / "damaged"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    place = folder / f"{time.time_ns()}-{path.name}"
+    path.rename(place)
+    return place
 
 
 def size_of(path: Path) -> int:
@@ -78,11 +132,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def machine() -> str:
-    """This machine's name, fit for file names."""
-    return "".join(c for c in os.uname().nodename if c.isalnum())[:24]
 
 
 def _is_full(error: Exception, root: Path) -> bool:

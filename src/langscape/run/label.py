@@ -78,3 +78,14 @@ def read_label(path: Path) -> Entry | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def label_format(path: Path) -> int | None:
+    """The format that a label says it has, be it newer than ours; None if it is damaged."""
+    try:
+        label = json.loads(path.read_bytes())
+        check = label.pop("check")
+        whole = check == hashlib.sha256(canonical(label).encode()).hexdigest()
+        return label["format"] if whole and type(label["format"]) is int else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

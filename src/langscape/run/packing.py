@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from langscape import strict_json
 from langscape.data import Progress
 from langscape.errors import FileError
 from langscape.run import disk
 from langscape.sources.gather import Gather
 from langscape.sources.vectors import read_into
+from langscape.tensorfile import Tensor, read_header
 
+_TENSORS = {"vectors": ("F32", 2), "ends": ("I64", 1), "words": ("U8", 1)}
 _HEADER = 4096
 """Bytes kept free at the start; the header is written last, when the number of rows is known."""
 
@@ -45,42 +48,63 @@ def pack(source: Path, target: Path, progress: Progress | None = None) -> None:
 
 def packed_rows(path: Path) -> int:
     """How many rows a packed file has."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        return file.get_slice("vectors").get_shape()[0]
+    return _tensors(path)["vectors"].shape[0]
 
 
 def packed_notes(path: Path) -> tuple[str, ...]:
     """What was said of the vectors when they were packed: rows left out, words repeated."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        return tuple(json.loads((file.metadata() or {}).get("notes", "[]")))
+    notes = strict_json.parse(
+        read_header(path).metadata.get("notes", "[]"), f"the notes in {path}", halves=True
+    )
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise FileError(f"the notes in {path} are no list of texts; it is damaged, pack the vectors again")
+    return tuple(notes)
 
 
 def read_packed(path: Path, first: int, count: int) -> tuple[list[str], np.ndarray]:
     """Words and vectors of `count` rows from `first` on; nothing else of the file is read."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        rows = file.get_slice("vectors")
-        last = min(first + count, rows.get_shape()[0])
-        matrix = rows[first:last]
-        ends = file.get_slice("ends")[max(first - 1, 0) : last]
-        begin = int(ends[0]) + 1 if first else 0
-        text = file.get_slice("words")[begin : int(ends[-1])]
-    words = np.asarray(text).tobytes().decode("utf-8", "surrogatepass").split("\n")
-    return words, np.asarray(matrix)
+    tensors = _tensors(path)
+    last = min(first + count, tensors["vectors"].shape[0])
+    if first >= last:
+        return [], np.empty((0, tensors["vectors"].shape[1]), np.float32)
+    ends = np.array(_mapped(path, tensors["ends"])[max(first - 1, 0) : last])
+    begin, end = int(ends[0]) + 1 if first else 0, int(ends[-1])
+    if not 0 <= begin <= end <= tensors["words"].shape[0]:
+        raise FileError(f"{path} is damaged: the words of rows {first:,} to {last:,} lie outside it")
+    words = _lines(path, _mapped(path, tensors["words"])[begin:end], last - first)
+    return words, np.array(_mapped(path, tensors["vectors"])[first:last])
 
 
 def read_words(path: Path) -> list[str]:
     """All words of a packed file, in the order of its rows; the vectors are not read."""
-    from safetensors import safe_open
+    tensors = _tensors(path)
+    return _lines(path, _mapped(path, tensors["words"]), tensors["vectors"].shape[0])
 
-    with safe_open(path, framework="numpy") as file:
-        text = file.get_tensor("words")
-    return text.tobytes().decode("utf-8", "surrogatepass").split("\n")
+
+def _tensors(path: Path) -> Mapping[str, Tensor]:
+    """The three tensors of a packed file, with the types and shapes that they must have."""
+    found = read_header(path).tensors
+    kinds = {name: (found[name].dtype, len(found[name].shape)) for name in _TENSORS if name in found}
+    if kinds != _TENSORS or found["ends"].shape[0] != found["vectors"].shape[0]:
+        raise FileError(f"{path} holds no packed vectors, or is damaged; pack the vectors again")
+    return found
+
+
+def _mapped(path: Path, tensor: Tensor) -> np.ndarray:
+    dtype = {"F32": "<f4", "I64": "<i8", "U8": "u1"}[tensor.dtype]
+    if not tensor.count:
+        return np.empty(tensor.shape, dtype)
+    return np.memmap(path, dtype, "r", tensor.start, tensor.shape)
+
+
+def _lines(path: Path, text: np.ndarray, rows: int) -> list[str]:
+    try:
+        words = text.tobytes().decode("utf-8", "surrogatepass").split("\n")
+    except UnicodeDecodeError:
+        words = []
+    if len(words) != rows:
+        raise FileError(f"{path} is damaged: it does not hold a word for each of {rows:,} rows")
+    return words
 
 
 class _ToFile(Gather):

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from langscape.errors import FileError, SettingsError
+from langscape.regular_file import check_regular, open_regular
 
 Input: TypeAlias = "str | Recipe"
 """A path, `sha256:…` of bytes kept in the store, or the recipe whose result is wanted."""
@@ -41,10 +42,14 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not isinstance(self.step, str) or not self.step:
-            raise SettingsError(f"a recipe's step is {self.step!r}; expected a name such as 'words.map'")
+            raise SettingsError(
+                f"a recipe's step is {_short(self.step)}; expected a name such as 'words.map'"
+            )
         settings = plain(self.settings, f"the settings of {self.step}")
         if not isinstance(settings, dict):
-            raise SettingsError(f"the settings of {self.step} are {settings!r}; expected a mapping of names")
+            raise SettingsError(
+                f"the settings of {self.step} are {_short(settings)}; expected a mapping of names"
+            )
         object.__setattr__(self, "settings", MappingProxyType(settings))
         inputs = {
             str(name): _input(value, f"{self.step}: input {name!r}") for name, value in self.inputs.items()
@@ -74,7 +79,7 @@ class Recipe:
             raise SettingsError(f"{str(value)[:80]!r} is no recipe; expected step, settings and inputs")
         inputs = value.get("inputs") or {}
         if not isinstance(inputs, Mapping):
-            raise SettingsError(f"the inputs of a recipe are {inputs!r}; expected a mapping of names")
+            raise SettingsError(f"the inputs of a recipe are {_short(inputs)}; expected a mapping of names")
         parsed = {k: cls.from_json(v) if isinstance(v, Mapping) else v for k, v in inputs.items()}
         return cls(value.get("step", ""), value.get("settings") or {}, parsed)
 
@@ -140,10 +145,13 @@ def plain(value: Any, name: str) -> Any:
 def hash_file(path: Path) -> str:
     """The sha256 of a file's bytes, 64 hex digits."""
     try:
-        with path.open("rb") as file:
+        missing = f"input {path} cannot be read (No such file or directory); check the path"
+        with open_regular(path, missing=missing) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(f"input {path} cannot be read ({error.strerror}); check the path") from None
+        raise FileError(
+            f"input {str(path)[:300]!r} cannot be read ({error.strerror}); check the path"
+        ) from None
 
 
 def stamps(recipe: Recipe) -> dict[str, list[int]]:
@@ -162,11 +170,11 @@ def _input(value: Any, name: str) -> Input:
         return value
     if isinstance(value, str) and value.startswith("sha256:"):
         if len(value) != 71 or set(value[7:]) - set("0123456789abcdef"):
-            raise SettingsError(f"{name} is {value!r}; expected sha256: and 64 hex digits")
+            raise SettingsError(f"{name} is {_short(value)}; expected sha256: and 64 hex digits")
         return value
     if isinstance(value, str | os.PathLike) and os.fspath(value):
         return os.path.abspath(os.path.expanduser(os.fspath(value)))
-    raise SettingsError(f"{name} is {value!r}; expected a path, sha256:… or a recipe")
+    raise SettingsError(f"{name} is {_short(value)}; expected a path, sha256:… or a recipe")
 
 
 def _input_digest(value: Input | Path, of_file: Callable[[Path], str]) -> Any:
@@ -188,6 +196,7 @@ def _ending(name: str) -> str:
 
 def _files(path: Path) -> list[Path]:
     if not stat.S_ISDIR(_stat(path).st_mode):
+        check_regular(path)
         return [path]
     return sorted(p for p in path.rglob("*") if p.is_file())
 
@@ -195,5 +204,13 @@ def _files(path: Path) -> list[Path]:
 def _stat(path: Path) -> os.stat_result:
     try:
         return path.stat()
-    except OSError as error:
-        raise FileError(f"input {path} cannot be read ({error.strerror}); check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte, or half a letter
+        why = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        said = str(path) if str(path).isprintable() else repr(str(path))
+        raise FileError(f"input {said[:300]} cannot be read ({why}); check the path") from None
+
+
+def _short(value: Any) -> str:
+    """A value in an error: on one line, and not longer than a line."""
+    said = repr(value)
+    return said if len(said) <= 80 else f"{said[:77]}…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from langscape import strict_json
 from langscape.data import Map, frozen
-from langscape.errors import DataError
+from langscape.errors import DataError, FileError, LangscapeError
 from langscape.io.parquet import metadata_of, open_parquet, read_columns, write_parquet
 from langscape.run.recipe import canonical, plain
-from langscape.tensorfile import write_tensors
+from langscape.tensorfile import LARGEST_HEADER, read_header, read_tensors, write_tensors
 
 ENDINGS = {"map": ".parquet", "table": ".parquet", "arrays": ".safetensors", "bytes": ".bin", "figures": ""}
 """The kinds of results, and the ending of the file of each; figures stand in the label itself."""
@@ -94,7 +94,17 @@ def write(result: Any, path: Path) -> None:
 
 
 def read(kind: str, path: Path) -> Any:
-    """The result that `write` put there."""
+    """The result that `write` put there; a file that is damaged is a FileError of one line."""
+    try:
+        return _read(kind, path)
+    except LangscapeError:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise FileError(f"the stored result {path.name} is damaged ({reason}); compute it again") from None
+
+
+def _read(kind: str, path: Path) -> Any:
     if kind == "map":
         from langscape.mapfile import read_map
 
@@ -114,11 +124,9 @@ def _write_arrays(result: Arrays, path: Path) -> None:
 
 
 def _read_arrays(path: Path) -> Arrays:
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        facts = json.loads((file.metadata() or {}).get("langscape", "{}"))
-        return Arrays({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118
+    header = read_header(path)
+    facts = _facts(header.metadata.get("langscape", "{}"), path)
+    return Arrays(read_tensors(path, header), facts)
 
 
 def _write_table(result: Table, path: Path) -> None:
@@ -127,8 +135,12 @@ def _write_table(result: Table, path: Path) -> None:
 
 def _read_table(path: Path) -> Table:
     with open_parquet(path) as opened:
-        facts = json.loads(metadata_of(opened) or b"{}")
+        facts = _facts(metadata_of(opened) or b"{}", path)
         return Table(read_columns(opened), facts)
+
+
+def _facts(text: str | bytes, path: Path) -> dict[str, Any]:
+    return strict_json.parse_object(text, f"the facts in {path}", largest=LARGEST_HEADER, halves=True)
 
 
 def _column(values: Any) -> np.ndarray:

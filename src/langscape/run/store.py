@@ -4,11 +4,15 @@ root/
   store.json                 the store's format and identity
   results/ab/ab12….json      the label of a result: recipe, kind, bytes, sha256; figures stand in it
   results/ab/ab12….parquet   its file (or .safetensors, .bin), put there just before the label
+  records/                   sweeps and their tasks, jobs, inputs: a JSON file each, checked by its hash
   aside/                     files being written; what is older than an hour goes when the store is opened
   locks/, cancelled/         who is computing what; which sweeps are to stop
-  index.sqlite               sweeps, and hashes of input files
+  studio/                    sessions of browsers and keys for programs, by port
+  index.sqlite               remembered hashes of input files
+  damaged/                   what was found damaged or out of place, set aside
 
 A result exists when its label does. Both are written aside, fsynced and renamed, the label last.
+A store that cannot be written can be read.
 """
 
 from __future__ import annotations
@@ -32,7 +36,9 @@ from langscape.run.label import Entry, label_text, read_label
 from langscape.run.named import Named, same_inputs
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
 from langscape.run.registry import find_step
+from langscape.whole import machine
 
+_FOLDERS = ("results", "aside", "locks", "cancelled")
 STRAY_AGE = 3600.0
 """Seconds after which a file left aside belongs to nobody."""
 
@@ -65,21 +71,34 @@ class Store:
         self._hashes: dict[tuple[str, int, int, int], str] = {}
         self._index: Index | None = None
         with disk.writing("the store", self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.read_only = not os.access(self.root, os.W_OK)
             self.id = identity(self.root)
-            for name in ("results", "aside", "locks", "cancelled"):
-                (self.root / name).mkdir(exist_ok=True)
-        self._remove_strays()
+            if not self.read_only:
+                for name in _FOLDERS:
+                    disk.make_folder(self.root / name, self.root)
+                # Texts and results are the user's own; a store of before may be open to others.
+                for path in (self.root, *self.root.iterdir()):
+                    disk.make_private(path)
+        if not self.read_only:
+            self._remove_strays()
 
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"
 
     @property
     def index(self) -> Index:
-        """The SQLite index, opened when first needed. Workers never open it."""
+        """The index of sweeps, jobs and inputs, opened when first needed. Workers never open it."""
         if self._index is None:
-            self._index = Index(self.root / "index.sqlite", self.root / "locks" / "index")
+            self._index = Index(self.root, read_only=self.read_only)
         return self._index
+
+    def check_writable(self, what: str) -> None:
+        """Refuse a store that is read-only or gone, before anything is begun that is to be kept in it."""
+        if not self.root.is_dir():
+            raise disk.gone(self.root)
+        if not os.access(self.root, os.W_OK):
+            raise disk.read_only(self.root, what)
 
     def name(self, recipe: Recipe) -> Named:
         """The recipe with its digest; input files are hashed, or remembered if unchanged."""
@@ -106,6 +125,7 @@ class Store:
         entry = self.entry(named.digest)
         if entry is not None:
             return entry
+        self.check_writable(f"the result of {named.recipe.step}")
         inputs = self._inputs(named, progress, wait)
         with self._lock(named.digest, wait=wait) as mine:
             if not mine:
@@ -122,7 +142,7 @@ class Store:
     def entry(self, digest: str) -> Entry | None:
         """The checked entry of that digest, or None if it is missing or damaged."""
         entry = self._entry(digest)
-        if entry is None and self._label(digest).exists():
+        if entry is None and not self.read_only and self._label(digest).exists():
             # File and label are renamed one after the other: look again while nobody can write.
             with self._lock(digest, wait=False) as mine:
                 entry = self._entry(digest) if mine else None
@@ -167,7 +187,7 @@ class Store:
 
     def size(self) -> tuple[int, int]:
         """How many results there are, and their bytes on disk with labels."""
-        files = list((self.root / "results").glob("??/*"))
+        files = [path for path in (self.root / "results").glob("??/*") if not path.is_dir()]
         return sum(path.suffix == ".json" for path in files), sum(disk.size_of(path) for path in files)
 
     def prune(self, older_than: float | None = None, keep_bytes: int | None = None) -> tuple[int, int]:
@@ -180,6 +200,7 @@ class Store:
         for name, value in (("older_than", older_than), ("keep_bytes", keep_bytes)):
             if value is not None and not value >= 0:
                 raise SettingsError(f"{name} is {value}; expected 0 or more")
+        self.check_writable("what is left")
         self._remove_strays()
         self._remove_unlabelled()
         found = sorted(self.entries(), key=lambda entry: entry.used)
@@ -193,28 +214,36 @@ class Store:
         return count, freed
 
     def check(self, progress: Progress | None = None) -> Checked:
-        """Hash every result anew; remove damaged ones (they are computed again when asked for) and strays."""
+        """Hash every result anew; remove damaged ones (they are computed again when asked for) and strays.
+
+        Of a read-only store, what is damaged is named and stays.
+        """
+        if not self.root.is_dir():
+            raise disk.gone(self.root)
         labels = sorted((self.root / "results").glob("??/*.json"))
         good, damaged = 0, []
         self._verified.clear()
         for done, label in enumerate(labels, 1):
             if self.entry(label.stem) is not None:
                 good += 1
-            elif self._remove(label.stem):
+            elif self.read_only or self._remove(label.stem):
                 damaged.append(label.stem)
             if progress is not None:
                 progress(Step(done, len(labels), "checking results", {"damaged": len(damaged)}))
+        if self.read_only:
+            return Checked(good, tuple(damaged), 0)
+        damaged += self.index.remove_damaged()
         return Checked(good, tuple(damaged), self._remove_strays() + self._remove_unlabelled())
 
     def remove_aside(self, pid: int) -> None:
         """Remove what a process of this machine, now dead or at its end, left aside."""
-        for path in (self.root / "aside").glob(f"*.{disk.machine()}-{pid}.*"):
+        for path in (self.root / "aside").glob(f"*.{machine()}-{pid}.*"):
             disk.remove(path)
 
     def cancel(self, id: str) -> None:
         """Ask every process that works on the sweep of that id to stop."""
         with self._writing("the wish to cancel"):
-            (self.root / "cancelled" / id).touch()
+            (self.root / "cancelled" / id).touch(mode=0o600)
 
     def is_cancelled(self, id: str) -> bool:
         """Whether the sweep of that id is to stop."""
@@ -222,7 +251,8 @@ class Store:
 
     def clear_cancel(self, id: str) -> None:
         """Let the sweep of that id run again."""
-        (self.root / "cancelled" / id).unlink(missing_ok=True)
+        with self._writing("the wish to go on"):
+            disk.remove(self.root / "cancelled" / id)
 
     def running(self, id: str) -> Path:
         """The lock that every process working on a sweep holds, shared."""
@@ -272,17 +302,19 @@ class Store:
     ) -> None:
         """Make a written file and its label last; the label's rename is the moment the result exists."""
         if file is not None:
+            disk.make_private(file)
             disk.sync(file)
         label = self._label(digest)
-        if not label.parent.exists():
-            label.parent.mkdir(exist_ok=True)
+        if not label.parent.is_dir():
+            disk.make_folder(label.parent, self.root)
             disk.sync(label.parent.parent)
         with self._aside(digest, ".json") as written:
             written.write_text(label_text(digest, kind, recipe, file, value, seconds))
+            disk.make_private(written)
             disk.sync(written)
             if file is not None:
-                file.replace(label.with_suffix(results.ENDINGS[kind]))
-            written.replace(label)
+                disk.replace(file, label.with_suffix(results.ENDINGS[kind]), self.root)
+            disk.replace(written, label, self.root)
         disk.sync(label.parent)
 
     def _label(self, digest: str) -> Path:
@@ -338,14 +370,17 @@ class Store:
             endings = sorted(set(results.ENDINGS.values()) - {""})
             for path in (label, *(label.with_suffix(ending) for ending in endings)):
                 size += disk.size_of(path)
-                path.unlink(missing_ok=True)
+                if path.is_dir():
+                    disk.set_aside(path, self.root)
+                else:
+                    path.unlink(missing_ok=True)
             return size
 
     def _remove_strays(self) -> int:
         """Remove what is older than an hour and belongs to no living process; returns the files that went."""
         count, limit = 0, time.time() - STRAY_AGE
         for folder in ("aside", "locks", "cancelled"):
-            for path in (self.root / folder).iterdir():
+            for path in self._within(folder):
                 with suppress(OSError):
                     if path.stat().st_mtime > limit:
                         continue
@@ -355,6 +390,12 @@ class Store:
                         disk.remove(path)
                         count += folder == "aside"
         return count
+
+    def _within(self, folder: str) -> list[Path]:
+        try:
+            return list((self.root / folder).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def _remove_unlabelled(self) -> int:
         """Remove files whose label never came: their process ended between the two renames."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from langscape.run.registry import find_step, import_steps
 from langscape.run.results import Table
 from langscape.run.running import Report, Run, with_needs
 from langscape.run.store import Store
+from langscape.whole import work_folder
 
 
 class Sweep:
@@ -104,8 +104,7 @@ class Sweep:
             raise FileError(f"{folder} exists already; remove it, or name another folder")
         with disk.writing(f"the dataset {folder}", folder.parent):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-            try:
+            with work_folder(folder.parent, folder.name) as aside:
                 for place, (key, named) in enumerate(self.tasks.items()):
                     entry = self.store.make(named)
                     if entry.path is None or entry.path.suffix != ".parquet":
@@ -117,8 +116,6 @@ class Sweep:
                 disk.sync(aside)
                 aside.rename(folder)
                 disk.sync(folder.parent)
-            finally:
-                disk.remove(aside)
         return folder
 
     def _refuse_script(self) -> None:

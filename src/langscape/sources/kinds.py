@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from langscape.errors import FileError
+from langscape.regular_file import open_regular
 
 Kind = Literal["text", "word2vec binary", "npz", "safetensors", "parquet"]
 
@@ -30,12 +31,12 @@ _REFUSED: tuple[tuple[bytes, str], ...] = (
 
 def kind_of(path: Path) -> Kind:
     """The kind of a file of vectors; a file of another kind is refused with what to do instead."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(8)
         if not head:
             raise FileError(f"{path} is empty; give a file of word vectors ({KNOWN})")
         if head[:2] == b"\x1f\x8b":
-            return _text_or_binary(path, _opening(path, compressed=True))
+            return _text_or_binary(path, _unpacked(path))
         file.seek(0)
         opening = file.read(1 << 16)
     if head[:4] == b"PAR1":
@@ -85,9 +86,9 @@ def _has_control_bytes(opening: bytes) -> bool:
     return opening.translate(None, bytes(range(9, 14))).translate(None, bytes(range(32, 256))) != b""
 
 
-def _opening(path: Path, *, compressed: bool) -> bytes:
+def _unpacked(path: Path) -> bytes:
     try:
-        with gzip.open(path, "rb") if compressed else path.open("rb") as file:
+        with open_regular(path) as raw, gzip.GzipFile(fileobj=raw) as file:
             return file.read(1 << 16)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise FileError(f"{path}: the gzip stream is damaged or ends early; fetch the file again") from None

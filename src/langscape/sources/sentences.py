@@ -10,6 +10,8 @@ _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st mt vs etc e.g i.e cf no vol fig eq sec ch pp p inc ltd co jr sr "  # noqa: SIM905
     "jan feb mar apr jun jul aug sep sept oct nov dec".split()
 )
+_LONGEST = 40
+"""Letters before a full stop that are looked at, more than any abbreviation has."""
 
 
 def sentences(text: str) -> list[str]:
@@ -25,7 +27,7 @@ def sentences(text: str) -> list[str]:
         line = " ".join(paragraph.split())
         start = 0
         for end in _END.finditer(line):
-            if not _abbreviated(line[start : end.start()]):
+            if not _abbreviated(line[max(start, end.start() - _LONGEST) : end.start()]):
                 found.append(line[start : end.end(1)])
                 start = end.end()
         if line[start:]:

@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import IO
 
 from langscape.errors import FileError
+from langscape.memory_limits import check_expansion, most_expanded
+from langscape.regular_file import open_regular
 
 PIECE = 4 << 20
-LONGEST_LINE = 64 << 20
-# deflate cannot shrink by more than about 1,032 to 1, so a gzipped file bounds what is inside it
-MOST_COMPRESSED = 1032
+LONGEST_LINE = 8 << 20
 
 
 class Stream:
@@ -23,7 +23,8 @@ class Stream:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._raw: IO[bytes] = path.open("rb")
+        self._raw: IO[bytes] = open_regular(path)
+        self._unpacked = 0
         self.size = os.fstat(self._raw.fileno()).st_size
         self.compressed = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
@@ -41,7 +42,7 @@ class Stream:
     @property
     def most(self) -> int:
         """The most bytes that may be inside."""
-        return self.size * (MOST_COMPRESSED if self.compressed else 1)
+        return most_expanded(self.size) if self.compressed else self.size
 
     @property
     def likely(self) -> int:
@@ -56,12 +57,16 @@ class Stream:
     def read(self, count: int = PIECE) -> bytes:
         """The next bytes; fewer than `count`, or none, at the end."""
         try:
-            return self._file.read(count)
+            data = self._file.read(count)
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise FileError(
                 f"{self.path}: the gzip stream is damaged or ends early, near byte "
                 f"{self.position:,}; fetch it again"
             ) from None
+        self._unpacked += len(data)
+        if self.compressed:
+            check_expansion(self._unpacked, self.size, str(self.path))
+        return data
 
 
 def whole_lines(stream: Stream, start: bytes = b"") -> Iterator[bytes]:

@@ -10,7 +10,9 @@ import numpy as np
 
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.csvtext import unguarded
 from langscape.io.sql import MEMORY, identifier, table_of
+from langscape.regular_file import check_regular
 from langscape.sources.matching import some
 
 if TYPE_CHECKING:
@@ -51,8 +53,7 @@ def reader_of(path: Path) -> str:
     reader = _READERS.get(path.suffix.lower())
     if reader is None and path.suffix != ".bin":
         raise FileError(f"{path} is no table that is known; expected one of {', '.join(_READERS)}")
-    if not path.is_file():
-        raise FileError(f"there is no table {path}; check the path")
+    check_regular(path, missing=f"there is no table {path}; check the path")
     if reader is None:
         with path.open("rb") as file:
             reader = "read_parquet" if file.read(4) == b"PAR1" else "read_csv"
@@ -126,7 +127,7 @@ def _gathered(
     return Gaussians(
         means / scales,
         np.maximum(variances, 0.0) / scales**2,
-        Items(labels, {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
+        Items(_plain(labels, path), {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
         counts,
         samples=None if samples is None else samples.astype(np.float32),
         made={"table": path.name, "by": by, "columns": names, "standardised": standardise},
@@ -146,6 +147,10 @@ def _notes(
         lost = sorted({str(who) for (who,) in every} - set(labels))
         notes.append(f"{len(lost)} individuals have no complete row and are left out: {some(lost)}")
     return tuple(notes)
+
+
+def _plain(labels: list[str], path: Path) -> list[str]:
+    return [unguarded(label) for label in labels] if reader_of(path) == "read_csv" else labels
 
 
 def _each(names: Sequence[str], function: str, letter: str = "x") -> str:

@@ -5,25 +5,25 @@ The words are the tensor "words" (UTF-8, one a line) or a JSON list under "words
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from langscape import strict_json
 from langscape.errors import FileError
 from langscape.sources.arrays import BLOCK_BYTES, MATRIX_NAMES, pick, send
 from langscape.sources.gather import Gather
+from langscape.tensorfile import LARGEST_HEADER, Tensor, read_header
 
 _TENSOR_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
 
 
 def read(path: Path, gather: Gather) -> None:
     """Hand the rows of a safetensors file to `gather`."""
-    header, start = _tensor_header(path)
-    metadata = header.pop("__metadata__", None) or {}
-    tensors = {name: _Tensor(path, spec, start) for name, spec in header.items()}
+    header = read_header(path)
+    metadata = header.metadata
+    tensors = {name: _Tensor(path, tensor) for name, tensor in header.tensors.items()}
     matrices = {name: tensor for name, tensor in tensors.items() if len(tensor.shape) == 2}
     matrix = pick(path, matrices, MATRIX_NAMES, "2-d tensor")
     if matrix.kind not in _TENSOR_TYPES:
@@ -44,10 +44,10 @@ def read(path: Path, gather: Gather) -> None:
 class _Tensor:
     """One tensor inside a safetensors file."""
 
-    def __init__(self, path: Path, spec: dict[str, Any], start: int) -> None:
-        self.path, self.kind, self.shape = path, spec["dtype"], tuple(spec["shape"])
+    def __init__(self, path: Path, tensor: Tensor) -> None:
+        self.path, self.kind, self.shape = path, tensor.dtype, tensor.shape
         self.dtype = np.dtype(_TENSOR_TYPES.get(self.kind, np.uint8))
-        self.start, self.end = (start + at for at in spec["data_offsets"])
+        self.start, self.end = tensor.start, tensor.end
 
     def blocks(self, limit: int | None = None) -> Iterator[np.ndarray]:
         """The rows in order, some megabytes at a time."""
@@ -63,6 +63,8 @@ class _Tensor:
 
     def bytes(self) -> np.ndarray:
         """The tensor's bytes."""
+        if self.end == self.start:
+            return np.empty(0, np.uint8)
         return np.memmap(self.path, np.uint8, "r", self.start, (self.end - self.start,))
 
     def _mapped(self) -> np.ndarray:
@@ -86,23 +88,5 @@ def _lines(tensor: _Tensor) -> Iterator[list[str]]:
 
 
 def _listed(path: Path, text: str) -> Iterator[list[str]]:
-    try:
-        words = json.loads(text)
-    except ValueError:
-        words = None
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise FileError(f'{path}: "words" in the metadata is not a JSON list of strings')
-    yield words
-
-
-def _tensor_header(path: Path) -> tuple[dict[str, Any], int]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="np"):  # checks every size and offset against the file
-            pass
-    except SafetensorError as error:
-        raise FileError(f"{path} is cut short or damaged: {error}; fetch or write it again") from None
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        return json.loads(file.read(length)), 8 + length
+    where = f'"words" in the metadata of {path}'
+    yield strict_json.texts(strict_json.parse(text, where, largest=LARGEST_HEADER, halves=True), "it", where)

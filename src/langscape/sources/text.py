@@ -16,7 +16,7 @@ import numpy as np
 
 from langscape.errors import FileError
 from langscape.sources.binary import check_header
-from langscape.sources.gather import Gather
+from langscape.sources.gather import MOST_DIM, Gather
 from langscape.sources.kinds import KNOWN, header_of
 from langscape.sources.stream import Stream, whole_lines
 
@@ -180,6 +180,9 @@ def _end_of_rows(piece: bytes, rows: int) -> int:
 def _dimension(path: Path, body: bytes) -> int:
     """The number of numbers in most of the first lines of a file without a header."""
     sample = [line for line in body.split(b"\n", _SAMPLE)[:_SAMPLE] if line.strip()]
+    for line in sample:
+        if line.count(b" ") + line.count(b"\t") > MOST_DIM:  # split, each number would take forty bytes
+            raise FileError(f"{path} has a line of more than {MOST_DIM:,} fields; it is no text of vectors")
     counts = Counter(len(line.split()) - 1 for line in sample)
     if not counts:
         raise FileError(f"{path} holds no words")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from langscape.errors import FileError
+from langscape.regular_file import open_regular
 
 _SEEN = 4096
 _KINDS = {
@@ -19,7 +20,7 @@ _KINDS = {
 
 def check_text_file(path: str | Path) -> None:
     """Refuse a file that is no plain text, whatever its name, and say what to do with it."""
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         begin = file.read(_SEEN)
     for mark, kind in _KINDS.items():
         if begin.startswith(mark):

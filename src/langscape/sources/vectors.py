@@ -123,10 +123,8 @@ def read_into(path: Path, gather: Gather) -> None:
     try:
         read = _reader(kind_of(path))
         read(path, gather)
-    except FileNotFoundError:
-        raise FileError(f"{path} does not exist; check the path") from None
-    except IsADirectoryError:
-        raise FileError(f"{path} is a folder; name the file of vectors in it") from None
+    except MemoryError:
+        raise FileError(f"{path} takes more memory than there is; choose words, or give a limit") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
 

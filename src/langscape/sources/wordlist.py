@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from langscape.data import Items
 from langscape.errors import DataError, FileError
+from langscape.io.csvtext import csv_rows, unguarded
+from langscape.memory_limits import check_memory
+from langscape.regular_file import open_regular
 from langscape.sources.matching import counted, some
 
 _WORD_HEADS = ("word", "words", "token", "term", "label", "name")
 _SURE_HEADS = ("word", "words")
+_LINE_ENDS = (
+    *(bytes([code]) for code in (10, 11, 12, 13, 28, 29, 30)),
+    b"\xc2\x85",
+    b"\xe2\x80\xa8",
+    b"\xe2\x80\xa9",
+)
+# bytes in memory of a line that holds one letter (its text, cell, row and entry), and of each further cell
+_LINE_BYTES, _CELL_BYTES = 600, 80
+_LINE_BREAK = re.compile(r"\s*[\r\n]\s*")
 _GROUP_HEADS = ("group", "groups", "category", "class", "topic", "type")
 
 
@@ -48,22 +63,26 @@ class WordList:
         return Items(self.words, {} if self.groups is None else {"group": np.asarray(self.groups, object)})
 
 
-def read_word_list(path: str | Path) -> WordList:
+def read_word_list(path: str | Path, *, ending: str | None = None) -> WordList:
     """The words of a list, and the group of each if the list has a group column.
 
     One word or name a line, or two columns, word and group in either order, with or without a
     first line that names them. Without one, the column with fewer different values is the group.
-    Rows that repeat both word and group are counted in `notes` and kept once.
+    Rows that repeat both word and group are counted in `notes` and kept once. A quotation mark that no other
+    one closes is a letter of its word. `ending` is that of the list's own name, where the path has another.
     """
     path = Path(path)
     lines = _lines(path)
-    rows = _rows(path, lines)
+    rows = _rows(path, lines, path.suffix if ending is None else ending)
     if not rows:
         raise FileError(f"{path} holds no words")
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     for number, cells in rows:
         if len(cells) != width:
             raise FileError(f"{path}, line {number}: {len(cells)} columns where most lines have {width}")
+    filled = [at for at in range(width) if any(cells[at] for _, cells in rows)]
+    if len(filled) < width:  # spreadsheets write columns without a name and without values
+        rows, width = [(number, [cells[at] for at in filled]) for number, cells in rows], len(filled)
     word, group, notes, rows = _columns(path, rows, width)
     if not rows:
         raise FileError(f"{path} holds no words below its first line")
@@ -72,11 +91,14 @@ def read_word_list(path: str | Path) -> WordList:
 
 def _lines(path: Path) -> list[str]:
     try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path} does not exist; check the path") from None
+        with open_regular(path) as file:
+            check_memory(4 * os.fstat(file.fileno()).st_size, f"the words of {path}", "give a shorter list")
+            raw = file.read()
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from error
+    lines, cells = (sum(map(raw.count, marks)) for marks in (_LINE_ENDS, (b"\t", b";", b",")))
+    needed = 4 * len(raw) + _LINE_BYTES * lines + _CELL_BYTES * cells
+    check_memory(needed, f"the words of {path}", "give a shorter list")
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileError(f"{path} is UTF-16 text; save it as UTF-8")
     try:
@@ -86,27 +108,52 @@ def _lines(path: Path) -> list[str]:
         raise FileError(f"{path}, line {line}: not valid UTF-8; save the list as UTF-8") from None
 
 
-def _rows(path: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
+def write_word_list(path: Path, listed: WordList) -> None:
+    """Write a list so that `read_word_list` reads the same, whatever the words hold and the path ends in."""
+    groups = listed.groups
+    plain = groups is None and not any(mark in word for word in listed.words for mark in "\t;")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if plain:  # a word a line is not taken apart
+            file.writelines(f"{word}\n" for word in ("word", *listed.words))
+            return
+        head = ("word", "" if groups is None else "group")
+        file.write(
+            csv_rows([head, *zip(listed.words, groups or [""] * len(listed), strict=True)], delimiter="\t")
+        )
+
+
+def _rows(path: Path, lines: list[str], ending: str) -> list[tuple[int, list[str]]]:
     """Line number and cells of the lines that are not blank."""
-    delimiter = _delimiter(path, [line for line in lines if line.strip()])
+    delimiter = _delimiter(ending, [line for line in lines if line.strip()])
     if delimiter is None:
         return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
-    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
-    except csv.Error as error:
-        raise FileError(f"{path}, line {reader.line_num}: {error}") from None
+        rows = _cells(lines, delimiter, csv.QUOTE_MINIMAL)
+    except csv.Error:  # a quotation mark that is not closed, or within a word: marks are letters here
+        try:
+            rows = _cells(lines, delimiter, csv.QUOTE_NONE)
+        except csv.Error as error:
+            raise FileError(f"{path}: {error}; save the list with one word a line") from None
     return [(number, cells) for number, cells in rows if any(cells)]
 
 
-def _delimiter(path: Path, lines: list[str]) -> str | None:
+def _cells(lines: list[str], delimiter: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
+    text = io.StringIO("\n".join(lines))
+    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, quoting=quoting, strict=True)
+    return [
+        (reader.line_num, [unguarded(_LINE_BREAK.sub(" ", cell.strip())) for cell in cells])
+        for cells in reader
+    ]
+
+
+def _delimiter(ending: str, lines: list[str]) -> str | None:
     """What parts the columns; None when a line is a word, whatever stands in it."""
     for delimiter in "\t;,":
         holding = sum(delimiter in line for line in lines)
         if delimiter in "\t;" and 2 * holding > len(lines):
             return delimiter
         if delimiter == ",":
-            plain_text = path.suffix.lower() not in (".csv", ".tsv")
+            plain_text = ending.lower() not in (".csv", ".tsv")
             if holding == len(lines) or (holding and not plain_text):
                 return delimiter
     return None

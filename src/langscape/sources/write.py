@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from langscape.errors import DataError, FileError, SettingsError
 from langscape.io.parquet import write_parquet
 from langscape.sources.vectors import Vectors
 from langscape.tensorfile import write_tensors
+from langscape.whole import work_folder
 
 
 def write_vectors(
@@ -36,15 +36,11 @@ def write_vectors(
     write = _WRITERS[path.suffix]
     matrix = np.ascontiguousarray(vectors.matrix, dtype)
     try:
-        folder = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
-        part = Path(folder) / path.name
-        try:
+        with work_folder(path.parent, path.name) as folder:
+            part = folder / path.name
             write(part, tuple(vectors.words), matrix)
             _settle(part)
             os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-            os.rmdir(folder)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
     return path

@@ -9,8 +9,9 @@ from typing import Any
 
 from langscape import __version__
 from langscape.studio.asks import ASKS
-from langscape.studio.inputs import TEXT, limits
+from langscape.studio.inputs import limits
 from langscape.studio.insertion import MOST, SETTINGS
+from langscape.studio.looking import TEXT
 
 
 def about(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]:

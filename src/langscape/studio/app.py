@@ -7,7 +7,7 @@ import mimetypes
 import re
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from langscape import __version__
@@ -25,16 +26,17 @@ from langscape.errors import LangscapeError, SettingsError
 from langscape.run import Store, disk
 from langscape.studio import inputs as given
 from langscape.studio.about import about
+from langscape.studio.access import Access
 from langscape.studio.asks import Given, find_ask
 from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
-from langscape.studio.guard import Guard, Pass
+from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
 from langscape.studio.insertion import MOST as MOST_WORDS
 from langscape.studio.insertion import insert_vector, insert_words, make_ready
 from langscape.studio.jobs import Jobs
 from langscape.studio.pictures import FORMATS, Pictures
-from langscape.studio.trouble import Trouble, trouble_of
+from langscape.studio.trouble import PathCleaner, Trouble, trouble_of
 
 STATIC = Path(__file__).parent.parent / "static" / "studio"
 """Where `make page` puts the studio's page."""
@@ -47,17 +49,18 @@ _FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def studio(
-    store: Store, allowed: Pass, *, workers: int = 2, warm: str = "default", examples: bool = True
+    store: Store, access: Access, *, workers: int = 2, warm: str = "default", examples: bool = True
 ) -> Guard:
     """The whole studio as an ASGI application, guarded."""
     events = Events(lambda: parts["jobs"].now())
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {"events": events}
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         events.open()
         jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
         parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
+        parts["inputs"].get_ready()
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
         if examples:
             threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
@@ -65,6 +68,7 @@ def studio(
             yield
         finally:
             events.close()
+            await run_in_threadpool(parts["inputs"].close)
             await run_in_threadpool(jobs.close)
 
     app = FastAPI(
@@ -76,7 +80,8 @@ def studio(
         openapi_url="/api/openapi.json",
     )
     app.router.routes.append(Route("/api/events", events, methods=["GET"]))
-    _answer_trouble(app)
+    clean = PathCleaner(store.root)
+    _answer_trouble(app, clean)
     _add_inputs(app, parts)
     _add_jobs(app, parts)
 
@@ -92,7 +97,7 @@ def studio(
         return Plain(await run_in_threadpool(_inserted, parts["pictures"], body))
 
     _add_page(app)  # last: it answers for every other path
-    return Guard(app, allowed, most=max(JSON, *given.limits().values()), parts=parts)
+    return Guard(app, access, most=max(JSON, *given.limits().values()), parts=parts, clean=clean)
 
 
 class Plain(JSONResponse):
@@ -228,11 +233,15 @@ def _add_page(app: FastAPI) -> None:
         return Response(files[name].read_bytes(), headers=headers, media_type=kind)
 
 
-def _answer_trouble(app: FastAPI) -> None:
+def _answer_trouble(app: FastAPI, clean: Callable[[Trouble], Trouble]) -> None:
     """Every error in the one shape."""
 
     def answer(trouble: Trouble) -> JSONResponse:
-        return Plain(trouble.to_json(), trouble.status)
+        return Plain(clean(trouble).to_json(), trouble.status)
+
+    @app.exception_handler(ClientDisconnect)
+    async def _left(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=499)  # nobody reads it
 
     @app.exception_handler(Trouble)
     async def _trouble(request: Request, error: Trouble) -> JSONResponse:

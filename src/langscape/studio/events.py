@@ -6,6 +6,7 @@ A listener that is slow does not pile up messages: of each job it gets the lates
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -64,8 +65,7 @@ class Events:
                 waiting.cancel()
                 if not gone.done():
                     await _write(send, "".join(map(_event, listener.take())) or ": still here\n\n")
-            if not gone.done():
-                await send({"type": "http.response.body", "body": b""})
+            await send({"type": "http.response.body", "body": b""})
         except OSError:
             pass  # it went while we were writing
         finally:
@@ -104,8 +104,10 @@ class _Listener:
 
 
 async def _gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    """Return when the listener has gone, or sends a body beyond what the guard takes."""
+    with contextlib.suppress(Trouble):
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 async def _write(send: Any, text: str) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from langscape.errors import DataError, LangscapeError
 from langscape.run import Store
 from langscape.studio.asks import Given
+from langscape.studio.looking import KINDS, Kind
 from langscape.studio.trouble import Trouble
-
-TEXT = 200_000
-"""Characters of a text."""
+from langscape.studio.upload_worker import UploadWorkers
 
 _SAMPLES = Path(__file__).parent.parent / "sources" / "samples"
 
@@ -25,15 +23,24 @@ class Inputs:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._workers = UploadWorkers()
+
+    def get_ready(self) -> None:
+        """Start the process that looks at what is given, so that the first does not wait for it."""
+        self._workers.start()
+
+    def close(self) -> None:
+        """End the processes that look at what is given."""
+        self._workers.close()
 
     def add(self, kind: str, name: str, file: Path) -> dict[str, Any]:
-        """Check a file that was received and keep it; what it is comes back."""
-        described = _kind(kind)
+        """Check a file that was received and keep it; what it is comes back.
+
+        It is looked at in another process with limits, for nobody vouches for it.
+        """
+        _kind(kind)
         name = clean_name(name) or kind
-        try:
-            summary = described.look(file, name)
-        except LangscapeError as error:
-            raise type(error)(str(error).replace(str(file), name)) from None  # type: ignore[call-arg]
+        summary = self._workers.look(kind, file, name)
         size = file.stat().st_size
         source = self._store.keep_file(file)
         id = "in-" + hashlib.sha256(f"{kind}:{source}".encode()).hexdigest()[:16]
@@ -108,7 +115,7 @@ def most_bytes(kind: str) -> int:
     return _kind(kind).most
 
 
-def _kind(kind: str) -> _Kind:
+def _kind(kind: str) -> Kind:
     if kind not in KINDS:
         raise Trouble("bad_input", f"kind {kind[:40]!r} is not known; there are {', '.join(KINDS)}")
     return KINDS[kind]
@@ -116,107 +123,3 @@ def _kind(kind: str) -> _Kind:
 
 def _public(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != "source"}
-
-
-class _Kind:
-    """How much of a kind is taken, and how it is looked at; `look` may put the file into a plain form."""
-
-    def __init__(self, most: int, look: Callable[[Path, str], dict[str, Any]]) -> None:
-        self.most, self.look = most, look
-
-
-def _text(file: Path, name: str) -> dict[str, Any]:
-    from langscape.run.heads import read_text
-
-    text = read_text(file)
-    if not text.strip():
-        raise DataError(f"{name} is empty; give a text of a few sentences")
-    if len(text) > TEXT:
-        raise Trouble("too_large", f"{name} has {len(text):,} characters; at most {TEXT:,} are taken")
-    if "\x00" in text:
-        raise DataError(f"{name} holds zero bytes and is no text; save it as UTF-8 text")
-    return {"characters": len(text), "words": len(text.split())}
-
-
-def _words(file: Path, name: str) -> dict[str, Any]:
-    """Lists of any form become one word, or word and group, a line: the ending is not known later."""
-    from langscape.sources import read_word_list
-
-    suffix = Path(name).suffix.lower()
-    named = file.with_suffix(suffix if suffix in (".csv", ".tsv", ".txt") else ".txt")
-    file.rename(named)
-    try:
-        listed = read_word_list(named)
-    except LangscapeError as error:
-        raise type(error)(str(error).replace(str(named), name)) from None  # type: ignore[call-arg]
-    finally:
-        named.rename(file)
-    groups = listed.groups
-    lines = ["word" if groups is None else "word\tgroup"]
-    for row, word in enumerate(listed.words):
-        lines.append(word if groups is None else f"{word}\t{groups[row]}")
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return {"words": len(listed), "groups": 0 if groups is None else len(set(groups))}
-
-
-def _vectors(file: Path, name: str) -> dict[str, Any]:
-    """The first rows are read: a file that is no good is refused now, not when it is mapped."""
-    from langscape.sources import read_vectors
-
-    first = read_vectors(file, limit=3)
-    return {"count": _promised(file), "dim": first.dim, "first": list(first.words)}
-
-
-def _promised(file: Path) -> int | None:
-    """How many vectors the file says it has, where it says so without being read."""
-    from langscape.sources.kinds import header_of, kind_of
-
-    if kind_of(file) in ("text", "word2vec binary"):
-        with file.open("rb") as opened:
-            header = header_of(opened.read(200))
-        return None if header is None else header[0]
-    return None
-
-
-def _corpus(file: Path, name: str) -> dict[str, Any]:
-    with file.open("rb") as opened:
-        start = opened.read(1 << 20)
-    if b"\x00" in start or not start.strip():
-        raise DataError(f"{name} is empty or no text; save it as UTF-8 text")
-    return {"bytes": file.stat().st_size}
-
-
-def _table(file: Path, name: str) -> dict[str, Any]:
-    from langscape.sources.tables import columns_of
-
-    with file.open("rb") as opened:
-        start = opened.read(1 << 16)
-    if b"\x00" in start and start[:4] != b"PAR1":
-        raise DataError(f"{name} is neither .csv nor .parquet; export the table as one of these")
-    return {"columns": columns_of(file)}
-
-
-def _gaussians(file: Path, name: str) -> dict[str, Any]:
-    from langscape.gaussianfile import read_gaussians
-
-    found = read_gaussians(file)
-    return {"items": len(found), "dim": int(found.means.shape[1])}
-
-
-def _map(file: Path, name: str) -> dict[str, Any]:
-    from langscape.mapfile import read_map
-
-    found = read_map(file)
-    return {"items": len(found), "columns": list(found.items.columns), "vectors": found.vectors is not None}
-
-
-KINDS: dict[str, _Kind] = {
-    "text": _Kind(4_000_000, _text),
-    "words": _Kind(20_000_000, _words),
-    "vectors": _Kind(4_000_000_000, _vectors),
-    "corpus": _Kind(500_000_000, _corpus),
-    "table": _Kind(1_000_000_000, _table),
-    "gaussians": _Kind(1_000_000_000, _gaussians),
-    "map": _Kind(1_000_000_000, _map),
-}
-"""Every kind of input: one function and one line."""

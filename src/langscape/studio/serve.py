@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -11,8 +12,10 @@ import uvicorn
 
 from langscape.errors import SettingsError
 from langscape.run import Store
+from langscape.studio.access import Access, check_loopback
 from langscape.studio.app import studio
-from langscape.studio.guard import Guard, Pass, check_loopback
+from langscape.studio.connection import Connection
+from langscape.studio.guard import Guard
 
 PORTS = 20
 """Ports tried after the one that was asked for, where that is taken."""
@@ -22,31 +25,48 @@ def serve(
     store: Store,
     host: str,
     port: int,
-    ready: Callable[[str], None],
+    ready: Callable[[Access], None],
     *,
     exact: bool = False,
     workers: int = 2,
     warm: str = "default",
     examples: bool = True,
 ) -> None:
-    """Run the studio; `ready` is called with its address once it answers. `exact`: that port or none."""
+    """Run the studio; `ready` is called once it answers, in a thread. `exact`: that port or none."""
     check_loopback(host)
     bound = bind(host, port, 1 if exact else PORTS)
-    allowed = Pass(host, bound.getsockname()[1])
-    app = studio(store, allowed, workers=workers, warm=warm, examples=examples)
+    access = Access(host, bound.getsockname()[1], store.root / "studio")
+    app = studio(store, access, workers=workers, warm=warm, examples=examples)
     try:
+        access.publish()
         # Ctrl-C ends it in order; uvicorn then raises what it had caught.
         with suppress(KeyboardInterrupt):
-            asyncio.run(_run(uvicorn.Server(config(app)), bound, lambda: ready(allowed.address)))
+            asyncio.run(_run(Server(config(app), app), bound, lambda: ready(access)))
     finally:
+        access.withdraw()
         bound.close()
 
 
+class Server(uvicorn.Server):
+    """uvicorn's server, which lets go of the listeners before it waits for all answers to end."""
+
+    def __init__(self, config: uvicorn.Config, app: Guard) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End in order."""
+        if "events" in self._app.parts:
+            self._app.parts["events"].close()
+        await super().shutdown(sockets)
+
+
 def config(app: Guard) -> uvicorn.Config:
-    """How the studio is served: nothing is logged of requests, for addresses hold the token."""
+    """How the studio is served: nothing is logged of requests, for addresses hold tokens."""
     return uvicorn.Config(
         app,
-        log_level="warning",
+        http=Connection,
+        log_level="error",
         access_log=False,
         server_header=False,
         date_header=False,
@@ -61,7 +81,8 @@ async def _run(server: uvicorn.Server, bound: socket.socket, ready: Callable[[],
     while not server.started and not running.done():
         await asyncio.sleep(0.02)
     if server.started:
-        ready()
+        # A browser that is opened, or a terminal that is stopped, must not keep the server from answering.
+        threading.Thread(target=ready, name="studio ready", daemon=True).start()
     await running
 
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from langscape.errors import (
@@ -24,11 +26,13 @@ STATUS = {
     "bad_origin": 403,
     "not_found": 404,
     "not_allowed": 405,
+    "too_slow": 408,
     "not_ready": 409,
     "gone": 410,
     "too_large": 413,
     "bad_input": 422,
     "missing": 424,
+    "headers_too_large": 431,
     "internal": 500,
     "lost": 500,
     "store": 507,
@@ -74,6 +78,26 @@ class Trouble(Exception):
     def to_json(self) -> dict[str, Any]:
         """What the page gets."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
+
+
+class PathCleaner:
+    """Takes the paths of the store and of temporary files out of trouble, where they are no help."""
+
+    def __init__(self, root: Path) -> None:
+        roots = sorted({str(root), str(root.resolve())}, key=len, reverse=True)
+        within = "|".join(map(re.escape, roots))
+        temporary = re.escape(tempfile.gettempdir())
+        # A file of the store, or the store itself; not a folder beside it whose name only begins so.
+        self._store = re.compile(rf"(?:{within})(?:/[^\s'\"`,;:)]*)?(?![\w-])")
+        self._temporary = re.compile(rf"{temporary}/langscape-[^\s'\"`,;:)]*")
+
+    def __call__(self, trouble: Trouble) -> Trouble:
+        """The same trouble without them."""
+        return Trouble(trouble.code, self.clean(trouble.message), self.clean(trouble.hint))
+
+    def clean(self, said: str) -> str:
+        """The message without them."""
+        return self._temporary.sub("a temporary file", self._store.sub("the store", said))
 
 
 def trouble_of(error: LangscapeError) -> Trouble:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 from pathlib import Path
@@ -35,9 +36,11 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
         with matplotlib.rc_context(_SETTINGS), whole(path) as temporary:
             figure = draw(view)
             rimmed = suffix == ".svg" and _take_rims(figure)
-            figure.savefig(temporary, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
-            if rimmed:
-                _draw_rims(temporary)
+            # Drawn in memory: on a full disk the writer of PDF files fails with an error of zlib's.
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+            data = drawn.getvalue()
+            temporary.write_bytes(_with_rims(data) if rimmed else data)
     glyphs = [warning for warning in caught if "missing from font" in str(warning.message)]
     for warning in caught:
         if warning not in glyphs:
@@ -66,8 +69,7 @@ def _take_rims(figure: Any) -> bool:
     return bool(rimmed)
 
 
-def _draw_rims(path: Path) -> None:
-    """Put the rims back: every named label once more below itself, in white and wide."""
-    drawn = path.read_text(encoding="utf-8")
+def _with_rims(drawn: bytes) -> bytes:
+    """The rims put back: every named label once more below itself, in white and wide."""
     again = rf'<use xlink:href="#\1" style="{_RIM}"/>\n   <g id="\1">'
-    path.write_text(re.sub(r'<g id="(label_\d+)">', again, drawn), encoding="utf-8")
+    return re.sub(r'<g id="(label_\d+)">', again, drawn.decode()).encode()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.io.csvtext import csv_rows
 from langscape.io.parquet import write_parquet
 from langscape.whole import whole
 
@@ -213,17 +213,11 @@ def _texts(texts: Sequence[str]) -> np.ndarray:
 
 def csv_text(columns: Columns) -> str:
     """Columns of one length as CSV, with their names above."""
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(columns)
-    lines.writerows(zip(*(_cells(values) for values in columns.values()), strict=True))
-    return text.getvalue()
+    rows = zip(*(_cells(values) for values in columns.values()), strict=True)
+    return csv_rows(itertools.chain([list(columns)], rows))
 
 
 def _cells(values: np.ndarray) -> list[Any]:
-    """Numbers in as few digits as give them back; nothing where there is none."""
     if values.dtype == object:
         return [str(one) for one in values]
-    if values.dtype.kind == "f":
-        return ["" if one != one else np.format_float_positional(one, trim="-") for one in values]
-    return values.tolist()
+    return list(values) if values.dtype.kind == "f" else values.tolist()

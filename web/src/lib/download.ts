@@ -20,7 +20,7 @@ export function csv(header: string[], rows: (string | number)[][]): string {
 
 function cell(value: string | number): string {
   if (typeof value === 'number') return Number.isNaN(value) ? '' : String(value)
-  // Only what could call something: a token such as "-ing" or "=" must come back as it was.
-  const safe = /^[=+\-@\t\r].*[(|!]/s.test(value) ? `'${value}` : value
+  // As langscape/io/csvtext.py does it: readers of word lists take the apostrophe away again.
+  const safe = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -37,7 +37,9 @@ it('CSV quotes what it must and leaves empty what is not a number', () => {
 it('CSV disarms what a spreadsheet would run, and leaves tokens as they are', () => {
   expect(csv(['l'], [['=HYPERLINK("http://x","y")']])).toContain(`'=HYPERLINK`)
   expect(csv(['l'], [["=cmd|' /C calc'!A0"]])).toContain(`'=cmd`)
-  expect(csv(['l'], [['-ing'], ['='], ['@']])).toBe('l\r\n-ing\r\n=\r\n@\r\n')
+  expect(csv(['l'], [['-ing'], ['='], ['@'], ["'="], ["'tis"], [-0.5]])).toBe(
+    "l\r\n'-ing\r\n'=\r\n'@\r\n''=\r\n'tis\r\n-0.5\r\n",
+  )
 })
 
 it('file names keep letters of any script and nothing else', () => {

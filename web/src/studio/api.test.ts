@@ -78,6 +78,20 @@ describe('what the server refuses', () => {
   })
 })
 
+it('every request carries the key that the way in left in storage, beside its own headers', async () => {
+  const sent: RequestInit[] = []
+  const using = ((_: string, options: RequestInit) => {
+    sent.push(options)
+    return Promise.resolve(new Response('{}'))
+  }) as typeof fetch
+  const api = new Api(using, { getItem: (name: string) => (name === 'langscape-key' ? 'secret' : null) })
+  await api.about()
+  await api.ask('atlas', {}, {})
+  await api.events(new AbortController().signal)
+  expect(sent.map(({ headers }) => (headers as Record<string, string>)['langscape-key'])).toEqual(['secret', 'secret', 'secret'])
+  expect((sent[1].headers as Record<string, string>)['content-type']).toBe('application/json')
+})
+
 it('a file is named as the server says', async () => {
   const { api } = server({
     '/api/jobs/j/export?view=head&format=csv&layer=1': () => new Response('a,b', { headers: { 'content-disposition': 'attachment; filename="layer-1.csv"' } }),

@@ -137,13 +137,22 @@ export type Parameters = Record<string, string | number | null | undefined>
 
 const CACHED = 60
 
+/** Where the way in (`/enter.js`) leaves the key of this browser's session: storage is apart for each port, cookies are not. */
+const KEY = 'langscape-key'
+
+function keyOf(storage: Pick<Storage, 'getItem'>): string {
+  return storage.getItem(KEY) ?? ''
+}
+
 /** The studio's server. Everything it refuses comes out as an ApiError that says what to do. */
 export class Api {
   readonly #views = new Map<string, Promise<View>>()
   readonly #fetch: typeof fetch
+  readonly #storage: Pick<Storage, 'getItem'>
 
-  constructor(using: typeof fetch = (...given) => fetch(...given)) {
+  constructor(using: typeof fetch = (...given) => fetch(...given), storage: Pick<Storage, 'getItem'> = localStorage) {
     this.#fetch = using
+    this.#storage = storage
   }
 
   about(): Promise<About> {
@@ -219,6 +228,11 @@ export class Api {
     return { name: said ?? `${name}.${format}`, content: await answer.blob() }
   }
 
+  /** The events of jobs, until they end or the signal says so. */
+  async events(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    return (await this.#answer('/api/events', { signal, cache: 'no-store' })).body!
+  }
+
   async #bytes(url: string): Promise<ArrayBuffer> {
     return (await this.#answer(url)).arrayBuffer()
   }
@@ -234,7 +248,8 @@ export class Api {
   async #answer(path: string, options?: RequestInit): Promise<Response> {
     let answer: Response
     try {
-      answer = await this.#fetch(path, { credentials: 'same-origin', ...options })
+      const headers = { ...(options?.headers as Record<string, string> | undefined), [KEY]: keyOf(this.#storage) }
+      answer = await this.#fetch(path, { credentials: 'same-origin', ...options, headers })
     } catch {
       throw new ApiError({ code: 'unreachable', message: 'The studio’s server does not answer.', hint: 'Look whether `langscape studio` still runs in its terminal, then try again.' })
     }

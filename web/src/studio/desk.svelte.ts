@@ -46,7 +46,7 @@ export class Desk {
   }
 
   async open(): Promise<() => void> {
-    const close = this.jobs.listen()
+    const close = this.jobs.listen(this.api, (error) => this.fail(error))
     await this.attempt(async () => {
       const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
       this.inputs = inputs

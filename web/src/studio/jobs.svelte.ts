@@ -1,4 +1,9 @@
-import type { Job } from './api'
+import { ApiError, type Api, type Job } from './api'
+import { messages } from './stream'
+
+/** Milliseconds before the line is taken up again, and in which the server says at least that it is there. */
+const AGAIN = 1000
+const SILENCE = 30_000
 
 export const LIVE = new Set(['queued', 'running'])
 
@@ -6,7 +11,6 @@ export const LIVE = new Set(['queued', 'running'])
 export class Jobs {
   all = $state.raw<ReadonlyMap<string, Job>>(new Map())
   connected = $state(false)
-  #source: EventSource | null = null
   /** Of jobs that were deleted, when they had last changed: an older list must not bring them back. */
   readonly #deleted = new Map<string, number>()
   readonly #waiting = new Map<string, ((job: Job) => void)[]>()
@@ -46,16 +50,41 @@ export class Jobs {
     return new Promise((resolve) => this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]))
   }
 
-  /** Listens until closed; the browser connects again by itself when the line breaks. */
-  listen(address = '/api/events'): () => void {
-    const source = new EventSource(address)
-    this.#source = source
-    source.onopen = () => (this.connected = true)
-    source.onerror = () => (this.connected = false)
-    source.onmessage = (event: MessageEvent<string>) => this.take(JSON.parse(event.data) as Job)
-    return () => {
-      source.close()
-      if (this.#source === source) this.connected = false
+  /** Listens until closed, and again whenever the line breaks; who is refused is told once, and not again. */
+  listen(api: Pick<Api, 'events'>, refused: (error: ApiError) => void = () => {}): () => void {
+    const closed = new AbortController()
+    void this.#keepListening(api, closed.signal, refused)
+    return () => closed.abort()
+  }
+
+  async #keepListening(api: Pick<Api, 'events'>, closed: AbortSignal, refused: (error: ApiError) => void): Promise<void> {
+    let told = false
+    while (!closed.aborted) {
+      try {
+        await this.#listenOnce(api, closed)
+      } catch (error) {
+        if (error instanceof ApiError && error.trouble.code === 'no_session' && !told) {
+          told = true
+          refused(error)
+        }
+      }
+      this.connected = false
+      await new Promise((resolve) => setTimeout(resolve, AGAIN))
+    }
+  }
+
+  async #listenOnce(api: Pick<Api, 'events'>, closed: AbortSignal): Promise<void> {
+    const silent = new AbortController()
+    let waiting = setTimeout(() => silent.abort(), SILENCE)
+    try {
+      for await (const message of messages(await api.events(AbortSignal.any([closed, silent.signal])))) {
+        clearTimeout(waiting)
+        waiting = setTimeout(() => silent.abort(), SILENCE)
+        this.connected = true
+        if (message) this.take(JSON.parse(message) as Job)
+      }
+    } finally {
+      clearTimeout(waiting)
     }
   }
 }

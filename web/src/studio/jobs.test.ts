@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 
-import type { Job } from './api'
+import { ApiError, type Job } from './api'
 import { duration, Jobs, share } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
@@ -57,4 +57,45 @@ it('how far a job is cannot be said before its total is known', () => {
 
 it.each([[0.44, '0.4 s'], [9.97, '10 s'], [59.4, '59 s'], [60, '1 min'], [200, '3 min 20 s'], [3599, '59 min 59 s'], [3900, '1 h 5 min']])('%d seconds are %s', (seconds, said) => {
   expect(duration(seconds)).toBe(said)
+})
+
+const told = (one: Job) =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(one)}\n\n`))
+      controller.close()
+    },
+  })
+
+it('a line that breaks is taken up again, and a refusal is told once', async () => {
+  vi.useFakeTimers()
+  const refusal = new ApiError({ code: 'no_session', message: 'no session', hint: '' })
+  const answers = [() => told(job('a', 'running')), () => { throw new ApiError({ code: 'unreachable', message: '', hint: '' }) }, () => { throw refusal }, () => { throw refusal }, () => told(job('b', 'done'))]
+  const refused: ApiError[] = []
+  const jobs = new Jobs()
+  let asked = 0
+  const close = jobs.listen({ events: async () => answers[asked++]?.() ?? new ReadableStream() }, (error) => refused.push(error))
+  for (let step = 0; step < answers.length; step++) await vi.advanceTimersByTimeAsync(1000)
+  expect([[...jobs.all.keys()].sort(), refused, asked]).toEqual([['a', 'b'], [refusal], answers.length + 1])
+  close()
+  vi.useRealTimers()
+})
+
+it('a server that says nothing for long is asked again', async () => {
+  vi.useFakeTimers()
+  const jobs = new Jobs()
+  let asked = 0
+  const events = async (signal: AbortSignal) => {
+    asked++
+    return new ReadableStream<Uint8Array>({ start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)) })
+  }
+  const close = jobs.listen({ events })
+  await vi.advanceTimersByTimeAsync(29_000)
+  expect(asked).toBe(1)
+  await vi.advanceTimersByTimeAsync(2_500)
+  expect(asked).toBe(2)
+  close()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(asked).toBe(2)
+  vi.useRealTimers()
 })
