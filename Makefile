@@ -28,8 +28,17 @@ check: .make/tests
 	$(BIN)/pyright
 
 .PHONY: web-test
-web-test: web/node_modules/.done
+web-test: web/node_modules/.done .make/package
+	cd web && npm run --silent format:check
+	$(BIN)/python scripts/write_openapi.py .make/openapi.json
+	cd web && npm run --silent api -- --check
 	cd web && npm run --silent check && npm run --silent test
+
+# the page's types of what the server takes and gives
+.PHONY: api
+api: web/node_modules/.done .make/package
+	$(BIN)/python scripts/write_openapi.py .make/openapi.json
+	cd web && npm run --silent api
 
 # about half an hour; the small budget is a part of `make test`
 attack: .make/tests .make/browser .make/page .make/kernels .make/model

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fastapi.routing import APIRoute
+from starlette.routing import Match
 
 # map_settings must be importable by name
 sys.path.insert(0, os.path.dirname(__file__))
@@ -23,8 +25,17 @@ sys.path.insert(0, os.path.dirname(__file__))
 from langscape.run import Store
 from langscape.sources import samples, write_vectors
 from langscape.studio.access import Access
-from langscape.studio.app import studio
+from langscape.studio.app import application, studio
+from langscape.studio.bodies import ErrorBody
+from langscape.studio.events import Events
 from langscape.studio.serve import Server, bind, config
+from langscape.studio.trouble import STATUS
+
+ROUTES = [
+    one
+    for one in application({"events": Events(list)}, lambda trouble: trouble).routes
+    if isinstance(one, APIRoute)
+]
 
 
 @dataclass
@@ -43,6 +54,20 @@ class Answer:
         assert set(found) == {"error"}
         assert set(found["error"]) == {"code", "message", "hint"}
         return found["error"]
+
+
+def hold_to_model(method: str, path: str, got: Answer) -> None:
+    """Every answer is what the OpenAPI document promises of its route."""
+    if got.headers.get("content-type") != "application/json" or path == "/api/openapi.json":
+        return
+    if got.status >= 400:
+        told = ErrorBody.model_validate_json(got.body).error
+        assert STATUS[told.code] == got.status
+        return
+    scope = {"type": "http", "method": method, "path": path.partition("?")[0], "headers": []}
+    route = next(one for one in ROUTES if one.matches(scope)[0] is Match.FULL)
+    assert route.response_model is not None, path
+    route.response_model.model_validate_json(got.body)
 
 
 class Client:
@@ -64,7 +89,9 @@ class Client:
             connection.endheaders(data)
             answer = connection.getresponse()
             headers_got = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, headers_got, answer.read())
+            got = Answer(answer.status, headers_got, answer.read())
+            hold_to_model(method, path, got)
+            return got
         finally:
             connection.close()
 

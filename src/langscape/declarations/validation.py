@@ -106,7 +106,7 @@ def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseMod
         said = Field(title=one.said.label, description=one.said.help)
         fields[one.name] = (Annotated[value, said], ... if one.required else one.default)
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=False)
-    return create_model(f"{name.title().replace('.', '')}Settings", __config__=config, **fields)
+    return create_model(f"{re.sub('[._]', '', name.title())}Settings", __config__=config, **fields)
 
 
 def model_of(analysis: Analysis) -> type[BaseModel]:
@@ -128,24 +128,31 @@ def _annotation(one: Parameter) -> Any:
     limits = Field(ge=one.said.ge, le=one.said.le, description=one.said.help, title=one.said.label)
     described = Field(description=one.said.help, title=one.said.label)
     if one.type == "integer":
-        number = Annotated[StrictInt, BeforeValidator(_whole), limits]
+        number = Annotated[StrictInt, limits, BeforeValidator(_whole)]
         return number | Literal[one.choices] if one.choices else number  # type: ignore[valid-type]
     if one.type == "number":
-        return Annotated[float, BeforeValidator(_real), limits]
+        return Annotated[float, limits, BeforeValidator(_real)]
     if one.type == "flag":
         return Annotated[StrictBool, described]
     if one.type == "choice":
         return Annotated[Literal[one.choices], BeforeValidator(_exactly(one.choices)), described]  # type: ignore[valid-type]
     if one.type == "numbers":
         inner = Annotated[StrictInt, Field(ge=one.said.ge, le=one.said.le)]
-        return Annotated[list[inner], Field(min_length=1, max_length=1000, title=one.said.label)]
+        return Annotated[
+            list[inner], Field(min_length=1, max_length=1000, description=one.said.help, title=one.said.label)
+        ]
     if one.type == "words":
         word = Annotated[StrictStr, Field(min_length=1, max_length=200)]
-        return Annotated[list[word], Field(min_length=1, max_length=2000, title=one.said.label)]
+        return Annotated[
+            list[word], Field(min_length=1, max_length=2000, description=one.said.help, title=one.said.label)
+        ]
     if one.type == "vectors":
         name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
         numbers = Annotated[list[Annotated[float, BeforeValidator(_real)]], Field(min_length=1)]
-        return Annotated[dict[name, numbers], Field(min_length=1, max_length=100, title=one.said.label)]
+        return Annotated[
+            dict[name, numbers],
+            Field(min_length=1, max_length=100, description=one.said.help, title=one.said.label),
+        ]
     visible = Field(min_length=1, max_length=TEXT, description=one.said.help, title=one.said.label)
     return Annotated[StrictStr, AfterValidator(_visible), visible]
 

@@ -10,22 +10,24 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
+from fastapi import Path as PathParameter
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route
+from starlette.types import Lifespan
 
 from langscape import __version__
-from langscape.analyses._typed_words import MOST as MOST_WORDS
 from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
 from langscape.run import Store, disk
+from langscape.studio import bodies
 from langscape.studio import inputs as given
 from langscape.studio.about import about
 from langscape.studio.access import Access
@@ -35,6 +37,7 @@ from langscape.studio.examples import begin_examples
 from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
+from langscape.studio.openapi import binary, document, refusals, takes_file, takes_json
 from langscape.studio.pictures import FORMATS, Pictures
 from langscape.studio.trouble import PathCleaner, Trouble, trouble_of
 
@@ -43,6 +46,11 @@ STATIC = Path(__file__).parent.parent / "static" / "studio"
 
 JSON = 2_000_000
 """Bytes of a JSON body."""
+
+JobId = Annotated[str, PathParameter(description="The id of a job.")]
+InputId = Annotated[str, PathParameter(description="The id of an input.")]
+ViewName = Annotated[str, PathParameter(description="The name of a view, as the job lists it.")]
+ArrayName = Annotated[str, PathParameter(description="The name of an array, as the view lists it.")]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
@@ -71,6 +79,15 @@ def studio(
             await run_in_threadpool(parts["inputs"].close)
             await run_in_threadpool(jobs.close)
 
+    clean = PathCleaner(store.root)
+    app = application(parts, clean, life)
+    return Guard(app, access, most=max(JSON, *given.limits().values()), parts=parts, clean=clean)
+
+
+def application(
+    parts: dict[str, Any], clean: Callable[[Trouble], Trouble], life: Lifespan[FastAPI] | None = None
+) -> FastAPI:
+    """Every route. `parts` are looked up when they are asked for, so that routes can be told without them."""
     app = FastAPI(
         title="langscape studio",
         version=__version__,
@@ -78,26 +95,33 @@ def studio(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        responses=refusals(),
+        generate_unique_id_function=lambda route: route.name.strip("_"),
     )
-    app.router.routes.append(Route("/api/events", events, methods=["GET"]))
-    clean = PathCleaner(store.root)
+    app.openapi = lambda: document(app)
+    app.router.routes.append(Route("/api/events", parts["events"], methods=["GET"]))
     _answer_trouble(app, clean)
     _add_inputs(app, parts)
     _add_jobs(app, parts)
 
-    @app.get("/api/about")
+    @app.get("/api/about", response_model=bodies.About)
     def _about() -> Response:
         """What this studio can do: models, samples, limits, and every ask with its settings."""
         return Plain(about(parts["examples"], JSON))
 
-    @app.post("/api/insert")
+    @app.post(
+        "/api/insert",
+        response_model=bodies.Inserted,
+        responses=refusals("not_found", "not_ready", "gone", "bad_input"),
+        openapi_extra=takes_json("InsertionRequest"),
+    )
     async def _insert(request: Request) -> Response:
         """New words, or a vector, on a finished map of words."""
-        body = await _json(request, {"job", "words", "name", "vector", "settings"})
+        body = await _read(request, bodies.InsertionRequest)
         return Plain(await run_in_threadpool(_inserted, parts["pictures"], body))
 
     _add_page(app)  # last: it answers for every other path
-    return Guard(app, access, most=max(JSON, *given.limits().values()), parts=parts, clean=clean)
+    return app
 
 
 class Plain(JSONResponse):
@@ -109,53 +133,72 @@ class Plain(JSONResponse):
 
 
 def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
-    @app.post("/api/jobs")
+    @app.post(
+        "/api/jobs",
+        status_code=201,
+        response_model=bodies.Job,
+        responses={
+            200: {"model": bodies.Job, "description": "It was asked before"},
+            **refusals("not_found", "bad_input", "missing", "store"),
+        },
+        openapi_extra=takes_json("JobRequest"),
+    )
     async def _ask(request: Request) -> Response:
         """Ask for something; the same ask is the same job."""
-        body = await _json(request, {"ask", "settings", "inputs"})
+        body = await _read(request, bodies.JobRequest)
 
         def begin() -> tuple[dict[str, Any], bool]:
-            found = _inputs(body.get("ask"), body.get("inputs", {}), parts["inputs"])
-            return parts["jobs"].ask(body.get("ask"), body.get("settings", {}), found)
+            found = _inputs(body.ask, body.inputs, parts["inputs"])
+            return parts["jobs"].ask(body.ask, body.settings, found)
 
         record, new = await run_in_threadpool(begin)
         return Plain(record, 201 if new else 200)
 
-    @app.get("/api/jobs")
+    @app.get("/api/jobs", response_model=bodies.JobList)
     def _jobs() -> Response:
         """Every job, the latest first."""
         return Plain({"jobs": parts["jobs"].all()})
 
-    @app.get("/api/jobs/{id}")
-    def _job(id: str) -> Response:
+    @app.get("/api/jobs/{id}", response_model=bodies.Job, responses=refusals("not_found"))
+    def _job(id: JobId) -> Response:
         """How a job stands."""
         return Plain(parts["jobs"].get(id))
 
-    @app.post("/api/jobs/{id}/cancel")
-    def _cancel(id: str) -> Response:
+    @app.post("/api/jobs/{id}/cancel", response_model=bodies.Job, responses=refusals("not_found"))
+    def _cancel(id: JobId) -> Response:
         """End a job now."""
         return Plain(parts["jobs"].cancel(id))
 
-    @app.delete("/api/jobs/{id}", status_code=204)
-    def _forget(id: str) -> Response:
+    @app.delete("/api/jobs/{id}", status_code=204, responses=refusals("not_found"))
+    def _forget(id: JobId) -> Response:
         """Take a job off the list; its result stays in the store."""
         parts["jobs"].forget(id)
         return Response(status_code=204)
 
-    @app.get("/api/jobs/{id}/views/{view}")
-    def _view(id: str, view: str, request: Request) -> Response:
+    looking = refusals("not_found", "not_ready", "gone", "bad_input")
+
+    @app.get("/api/jobs/{id}/views/{view}", response_model=bodies.View, responses=looking)
+    def _view(id: JobId, view: ViewName, request: Request) -> Response:
         """A view of a finished job: properties, and where its arrays are."""
         return Plain(parts["pictures"].view(id, view, _query(request)))
 
-    @app.get("/api/jobs/{id}/views/{view}/{array}")
-    def _array(id: str, view: str, array: str, request: Request) -> Response:
+    @app.get(
+        "/api/jobs/{id}/views/{view}/{array}",
+        response_class=Response,
+        responses={200: {"content": binary("application/octet-stream")}, **looking},
+    )
+    def _array(id: JobId, view: ViewName, array: ArrayName, request: Request) -> Response:
         """One array of a view as raw little-endian bytes."""
         query = _query(request)
         data = parts["pictures"].array(id, view, array, query)
         return Response(data, headers=_FOREVER if "v" in query else {}, media_type="application/octet-stream")
 
-    @app.get("/api/jobs/{id}/export")
-    def _export(id: str, request: Request) -> Response:
+    @app.get(
+        "/api/jobs/{id}/export",
+        response_class=Response,
+        responses={200: {"content": binary(*FORMATS.values())}, **looking},
+    )
+    def _export(id: JobId, request: Request) -> Response:
         """A view as a file: svg, png, pdf, html, csv or parquet."""
         query = _query(request)
         view, format = query.pop("view", ""), query.pop("format", "")
@@ -168,7 +211,13 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
 
 
 def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
-    @app.post("/api/inputs", status_code=201)
+    @app.post(
+        "/api/inputs",
+        status_code=201,
+        response_model=bodies.Input,
+        responses=refusals("too_large", "bad_input", "store"),
+        openapi_extra=takes_file(),
+    )
     async def _give(request: Request) -> Response:
         """Give a text, a list, vectors or a map: the body is the file."""
         query = _query(request)
@@ -191,18 +240,22 @@ def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
                 )
             return Plain(await run_in_threadpool(parts["inputs"].add, kind, name, file), 201)
 
-    @app.get("/api/inputs")
+    @app.get("/api/inputs", response_model=bodies.InputList)
     def _inputs_given() -> Response:
         """What was given, the latest first."""
         return Plain({"inputs": parts["inputs"].all()})
 
-    @app.get("/api/inputs/{id}/text")
-    def _input_text(id: str) -> Response:
+    @app.get(
+        "/api/inputs/{id}/text",
+        response_model=bodies.InputText,
+        responses=refusals("not_found", "bad_input"),
+    )
+    def _input_text(id: InputId) -> Response:
         """A text or a list as it was given."""
         return Plain({"text": parts["inputs"].text(id)})
 
-    @app.delete("/api/inputs/{id}", status_code=204)
-    def _forget_input(id: str) -> Response:
+    @app.delete("/api/inputs/{id}", status_code=204, responses=refusals("not_found"))
+    def _forget_input(id: InputId) -> Response:
         """Take an input off the list."""
         parts["inputs"].forget(id)
         return Response(status_code=204)
@@ -265,8 +318,11 @@ def _answer_trouble(app: FastAPI, clean: Callable[[Trouble], Trouble]) -> None:
         return answer(Trouble("internal", f"{type(error).__name__}: {error}"))
 
 
-async def _json(request: Request, known: set[str]) -> dict[str, Any]:
-    """A JSON body: an object with known names, finite numbers, and not too large."""
+async def _read(request: Request, model: type[bodies.Request]) -> bodies.Request:
+    """A JSON body: an object with known names, finite numbers, and not too large.
+
+    It is read here and not by FastAPI, which would hold any size in memory before it looks.
+    """
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -282,25 +338,16 @@ async def _json(request: Request, known: set[str]) -> dict[str, Any]:
         raise Trouble("bad_request", f"the request is no JSON: {str(error)[:120]}") from None
     if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         raise Trouble("bad_request", "the request holds half a letter (a lone surrogate), which is no text")
-    if not isinstance(value, dict):
-        raise Trouble("bad_request", f"the request is {type(value).__name__}; expected an object with names")
-    for name in value:
-        if name not in known:
-            raise Trouble(
-                "bad_request", f"the request has {name[:60]!r}; it may have {', '.join(sorted(known))}"
-            )
-    return value
+    return bodies.read_body(model, value)
 
 
 def _query(request: Request) -> dict[str, str]:
     return dict(request.query_params)
 
 
-def _inputs(ask: Any, named: Any, held: Inputs) -> dict[str, Given]:
+def _inputs(ask: str, named: Mapping[str, Any], held: Inputs) -> dict[str, Given]:
     """The inputs of an ask, by name; samples where none is given and there is one."""
     wanted = {one.name: one for one in find_ask(ask).inputs}
-    if not isinstance(named, dict):
-        raise Trouble("bad_request", "inputs are not an object of names with ids")
     for name in named:
         if name not in wanted:
             raise SettingsError(f"{ask} takes no input {name[:60]!r}; it takes {', '.join(wanted) or 'none'}")
@@ -314,19 +361,10 @@ def _inputs(ask: Any, named: Any, held: Inputs) -> dict[str, Given]:
     return found
 
 
-def _inserted(pictures: Pictures, body: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(body.get("job"), str):
-        raise Trouble("bad_request", "job is missing; expected the id of a map of words")
-    made = pictures.made(body["job"])
-    settings = body.get("settings", {})
-    if "vector" in body:
-        name = body.get("name", "new")
-        if not isinstance(name, str) or not 0 < len(name) <= 200:
-            raise SettingsError("name is not a text of 1 to 200 characters")
-        return insert_vector(made, name, body["vector"], settings)
-    words = body.get("words")
-    if not isinstance(words, list) or not 0 < len(words) <= MOST_WORDS:
-        raise SettingsError(f"words are no list of 1 to {MOST_WORDS:,}")
-    if not all(isinstance(word, str) and 0 < len(word) <= 200 for word in words):
-        raise SettingsError("a word is no text of 1 to 200 characters")
-    return insert_words(made, words, settings)
+def _inserted(pictures: Pictures, body: bodies.InsertionRequest) -> dict[str, Any]:
+    made = pictures.made(body.job)
+    if "vector" in body.model_fields_set:
+        return insert_vector(made, body.name, body.vector, body.settings)
+    if body.words is None:
+        raise body.refusal("words", {})
+    return insert_words(made, body.words, body.settings)

@@ -1,11 +1,10 @@
 import { typedArray, type NamedArray, type View } from '../lib/view'
+import type { components } from './schema'
 
-/** What went wrong, in the one shape that the server says it in. */
-export interface Trouble {
-  code: string
-  message: string
-  hint: string
-}
+type Schemas = components['schemas']
+
+/** What went wrong, in the one shape that the server says it in; the page has codes of its own besides. */
+export type Trouble = Omit<Schemas['ErrorDetail'], 'code'> & { code: string }
 
 export class ApiError extends Error {
   readonly trouble: Trouble
@@ -16,122 +15,22 @@ export class ApiError extends Error {
   }
 }
 
-export type State = 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'deleted'
+/** A job as it stands; of one that was deleted, the events tell no more than its id and that. */
+export type State = Schemas['JobEvent']['state']
+export type Job = Omit<Schemas['Job'], 'state'> & { state: State }
 
-export interface Job {
-  id: string
-  ask: string
-  title: string
-  state: State
-  doing: string
-  done: number
-  total: number
-  /** Computing time so far in seconds, and what is left where it is known. */
-  seconds: number
-  left: number | null
-  settings: Record<string, unknown>
-  inputs: Record<string, { id: string; name: string }>
-  digest: string
-  made: number
-  /** When the server last changed it, in seconds. */
-  changed?: number
-  views: string[]
-  error: Trouble | null
-}
-
-export type Value = string | number | boolean | string[] | number[] | null
-
-export interface Setting {
-  name: string
-  label: string
-  type: 'integer' | 'number' | 'text' | 'choice' | 'flag' | 'numbers' | 'words' | 'vectors'
-  default: Value
-  low: number | null
-  high: number | null
-  choices: { value: string | number; label: string }[] | null
-  required?: boolean
-  help: string
-  source: string
-}
-
-export interface Wanted {
-  name: string
-  kind: InputKind
-  label?: string
-  required: boolean
-  help: string
-  default?: string | null
-}
-
-export interface Ask {
-  title: string
-  room: string
-  inputs: Wanted[]
-  settings: Setting[]
-  views: { name: string; kind: string; parameters: Setting[] }[]
-}
-
-export type InputKind = 'text' | 'words' | 'vectors' | 'table' | 'map' | 'gaussians' | 'corpus'
-
-export interface Input {
-  id: string
-  kind: InputKind
-  name: string
-  bytes?: number
-  summary?: Record<string, unknown>
-}
-
-export interface Model {
-  /** What it is asked for by, what readers call it, and what it is. */
-  name: string
-  short: string
-  title: string
-  kind: string
-  layers: number | null
-  heads: number | null
-  ready: boolean
-  hint: string
-}
-
-export interface About {
-  version: string
-  models: Model[]
-  texts: { id: string; name: string; text: string }[]
-  vectors: { id: string; name: string; count: number; dim: number }[]
-  lists?: { id: string; name: string; count: number }[]
-  corpora?: { id: string; name: string }[]
-  /** Other samples by their kind, where the server has some. */
-  samples?: Input[]
-  examples: Record<string, string>
-  limits: { text: number; words: number; bytes: Record<string, number> }
-  asks: Record<string, Ask>
-  insertion?: Setting[]
-}
-
-export interface Placed {
-  word: string
-  xy: number[]
-  row?: number
-  dissimilar?: boolean
-  warning?: string | null
-  nearest: { word: string; row: number; similarity: number }[]
-  local?: number | null
-  global?: number | null
-}
-
-export interface Inserted {
-  words: Placed[]
-  known: Placed[]
-  missing: { word: string; like: string[] }[]
-  seconds: number
-}
+export type Setting = Schemas['SettingInfo']
+export type Value = Setting['default']
+export type Wanted = Schemas['InputInfo']
+export type Ask = Schemas['AskInfo']
+export type Input = Schemas['Input']
+export type InputKind = Input['kind']
+export type Model = Schemas['ModelInfo']
+export type About = Schemas['About']
+export type Inserted = Schemas['Inserted']
 
 /** A view as the server tells it: arrays by the address of their bytes. */
-export interface ToldView {
-  kind: string
-  properties: Record<string, unknown>
-  arrays: Record<string, { dtype: string; shape: number[]; url: string }>
-}
+export type ToldView = Schemas['View']
 
 export type Parameters = Record<string, string | number | null | undefined>
 
@@ -160,7 +59,7 @@ export class Api {
   }
 
   async inputs(): Promise<Input[]> {
-    return (await this.#json<{ inputs: Input[] }>('/api/inputs')).inputs
+    return (await this.#json<Schemas['InputList']>('/api/inputs')).inputs
   }
 
   addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input> {
@@ -169,11 +68,11 @@ export class Api {
   }
 
   async inputText(id: string): Promise<string> {
-    return (await this.#json<{ text: string }>(`/api/inputs/${encodeURIComponent(id)}/text`)).text
+    return (await this.#json<Schemas['InputText']>(`/api/inputs/${encodeURIComponent(id)}/text`)).text
   }
 
   async jobs(): Promise<Job[]> {
-    return (await this.#json<{ jobs: Job[] }>('/api/jobs')).jobs
+    return (await this.#json<Schemas['JobList']>('/api/jobs')).jobs
   }
 
   job(id: string): Promise<Job> {
@@ -261,7 +160,7 @@ export class Api {
 /** The trouble in a refused answer; an answer that is not in the shape still says its status. */
 export async function troubleOf(answer: Response): Promise<Trouble> {
   try {
-    const { error } = (await answer.json()) as { error: Partial<Trouble> }
+    const { error } = (await answer.json()) as { error?: Partial<Schemas['ErrorDetail']> }
     if (error?.message) return { code: error.code ?? String(answer.status), message: error.message, hint: error.hint ?? '' }
   } catch {
     // Said below: there is nothing to read.

@@ -15,12 +15,11 @@ export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id:
   const samples = {
     text: about.texts,
     vectors: about.vectors,
-    words: about.lists ?? [],
-    corpus: about.corpora ?? [],
+    words: about.lists,
+    corpus: about.corpora,
   } as Partial<Record<InputKind, { id: string; name: string }[]>>
-  const more = (about.samples ?? []).filter((one) => one.kind === kind)
   const own = inputs.filter((one) => one.kind === kind && !one.id.startsWith('sample-'))
-  return [...(samples[kind] ?? []), ...more, ...own].map(({ id, name }) => ({ id, name }))
+  return [...(samples[kind] ?? []), ...own].map(({ id, name }) => ({ id, name }))
 }
 
 /**

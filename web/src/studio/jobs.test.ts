@@ -4,7 +4,7 @@ import { ApiError, type Job } from './api'
 import { duration, Jobs, share } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
-  id, state, made, ask: 'atlas', title: id, doing: '', done: 0, total: 0, seconds: 0, left: null, settings: {}, inputs: {}, digest: '', views: [], error: null,
+  id, state, made, ask: 'atlas', title: id, doing: '', done: 0, total: 0, seconds: 0, left: null, settings: {}, inputs: {}, digest: '', views: [], error: null, figures: {}, here: true, changed: made,
 })
 
 it('jobs are listed with the newest first, and deleted ones go', () => {

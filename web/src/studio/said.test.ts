@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import type { About, Ask, Job, Setting } from './api'
 import { differences, modelName, saidSettings } from './said'
 
-const setting = (name: string, label: string, usual: Setting['default'], choices: Setting['choices'] = null): Setting => ({ name, label, type: choices ? 'choice' : 'number', default: usual, low: null, high: null, choices, help: '', source: '' })
+const setting = (name: string, label: string, usual: Setting['default'], choices: Setting['choices'] = null): Setting => ({ name, label, type: choices ? 'choice' : 'number', default: usual, low: null, high: null, choices, required: false, help: '', source: '' })
 const atlas: Ask = {
   title: 'Atlas',
   room: 'atlas',
-  inputs: [{ name: 'text', kind: 'text', required: true, help: '' }],
+  inputs: [{ name: 'text', kind: 'text', label: 'Text', required: true, help: '', default: null }],
   settings: [setting('model', 'Model', 'default'), setting('restarts', 'Restarts', 8), setting('special', 'Special tokens', 'drop', [{ value: 'drop', label: 'left out' }, { value: 'keep', label: 'kept' }])],
   views: [],
 }
