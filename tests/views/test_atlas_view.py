@@ -65,7 +65,7 @@ def test_maps_stand_in_the_order_of_the_model_with_their_kl():
     assert view.properties["heads"] == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     np.testing.assert_array_equal(view.arrays["xy"][4], maps[1, 1].xy.astype(np.float32))
     described, kls = column(view, "kl")
-    assert described["label"] == "Map KL"
+    assert described["label"] == "KL"
     np.testing.assert_allclose(kls, [0, 0.1, 0.2, 1, 1.1, 1.2], rtol=1e-6)
 
 
