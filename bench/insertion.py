@@ -49,12 +49,12 @@ def one_in_python(xy: np.ndarray, unit: np.ndarray, x: np.ndarray, neighbours: i
 def judged_in_python(
     xy: np.ndarray, known: np.ndarray, squares: np.ndarray, x: np.ndarray, z: np.ndarray
 ) -> tuple[float, float]:
-    """And how a user would judge it: 25 nearest in both spaces, rank correlation with 500 items, no ties."""
+    """And how a user would judge it: 10 nearest in both spaces, rank correlation with 500 items, no ties."""
     far, on_map = squares - 2 * (known @ x), ((xy - z) ** 2).sum(1)
-    both = np.intersect1d(np.argpartition(far, 25)[:25], np.argpartition(on_map, 25)[:25])
+    both = np.intersect1d(np.argpartition(far, 10)[:10], np.argpartition(on_map, 10)[:10])
     against = np.linspace(0, len(xy) - 1, 500).astype(int)
     ranks = [np.argsort(np.argsort(distances[against])) for distances in (far, on_map)]
-    return len(both) / 25, float(np.corrcoef(ranks)[0, 1])
+    return len(both) / 10, float(np.corrcoef(ranks)[0, 1])
 
 
 def many_at_once(size: int, new: int, peer: bool) -> None:

@@ -117,8 +117,10 @@ def figures(X: np.ndarray, xy: np.ndarray) -> dict[str, float]:
     }
 
 
-def judged(X: np.ndarray, xy: np.ndarray, new: np.ndarray, placed: np.ndarray) -> dict[str, np.ndarray]:
-    """Place and quality of each new word alone among the words of X, in per cent.
+def judged(
+    X: np.ndarray, xy: np.ndarray, new: np.ndarray, placed: np.ndarray, k: int = NEAR_INSERTED
+) -> dict[str, np.ndarray]:
+    """Place and quality of each new word alone among the words of X, in per cent; k is the document's.
 
     Other new words do not count, so that a map made of everything is judged as insertion is.
     """
@@ -127,8 +129,8 @@ def judged(X: np.ndarray, xy: np.ndarray, new: np.ndarray, placed: np.ndarray) -
     columns: dict[str, list[float]] = {"local": [], "counted": [], "global": []}
     for vector, point in zip(new, placed, strict=True):
         high, low, last = np.vstack([X, vector]), np.vstack([xy, point]), [len(X)]
-        near = metrics.local(high, low, NEAR_INSERTED, rows=last)
-        counted = metrics.local(high, low, NEAR_INSERTED, rows=last, count_self=True)
+        near = metrics.local(high, low, k, rows=last)
+        counted = metrics.local(high, low, k, rows=last, count_self=True)
         columns["local"].append(100 * near.mean)
         columns["counted"].append(100 * counted.mean)
         columns["global"].append(100 * metrics.global_(high, low, rows=last).mean)

@@ -47,6 +47,10 @@ __all__ = sorted({*_HOME, *_MODULES, *_ANALYSES, "__version__"})  # pyright: ign
 if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is there
     from langscape.analyses.atlas import atlas as atlas
     from langscape.analyses.compare import compare as compare
+    from langscape.analyses.compare_kl import compare_kl as compare_kl
+    from langscape.analyses.ellipses import ellipses as ellipses
+    from langscape.analyses.flow import flow as flow
+    from langscape.analyses.gaussians import gaussians as gaussians
     from langscape.analyses.head import head as head
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.insert import insert as insert
@@ -56,6 +60,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
     from langscape.analyses.query_key_grid import query_key_grid as query_key_grid
     from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
+    from langscape.analyses.robustness import robustness as robustness
     from langscape.analyses.texts import texts as texts
     from langscape.analyses.words import words as words
 

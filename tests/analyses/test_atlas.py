@@ -4,7 +4,6 @@ import csv
 
 import numpy as np
 import pytest
-from langscape.run.atlas import embed_restarts, make_atlas
 from tests.commands import at_home_in, run
 
 from langscape import affinity

@@ -7,18 +7,17 @@ import pytest
 from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
 from langscape.analyses._captures import captured
+from langscape.analyses._kl_runs import HIDDEN, layer_problems
 from langscape.analyses._token_maps import map_hidden, map_texts
 from langscape.analyses.atlas import make_atlas
 from langscape.analyses.head import map_head
 from langscape.engine import Schedule
 from langscape.errors import DataError
 from langscape.models import capture, wrap_model
-from langscape.run.runs import HIDDEN, layer_problems
 
 SOURCE = "the red lamp hung over the north door of stone"
 TARGET = "green boat over water , south of the lamp"
 SHORT = Schedule(steps=60, early_steps=15)
-ALL = {"layers": None, "heads": None, "special": "keep", "perplexity": 3.0}
 
 
 @pytest.mark.parametrize("name", list(PAIRS))
@@ -37,7 +36,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
         assert list(by_state.items.columns["text"]) == expected
     assert make_atlas(seen, restarts=1, schedule=SHORT).of == "encoder_attention"
     assert len(map_head(seen, 0, 0, restarts=1, steps=60)) == len(SOURCE.split())
-    problems = layer_problems(seen, ALL)
+    problems = layer_problems(seen, perplexity=3.0)
     assert len(problems[0, HIDDEN]) == len(problems[0, 1]) == len(seen.tokens)
     texts = map_texts(model, SOURCE.split(), perplexity=3, restarts=1)
     assert len(texts) == len(SOURCE.split())
@@ -58,5 +57,5 @@ def test_a_decoder_has_an_atlas_hidden_states_and_texts(name: str) -> None:
     assert "steps" in made.scores.columns
     assert made.view().arrays["xy"].shape[0] == len(made.maps)
     assert map_hidden(seen, perplexity=3, restarts=1, steps=60).settings["layer"] == len(seen["hidden"]) - 1
-    problems = layer_problems(seen, ALL)
+    problems = layer_problems(seen, perplexity=3.0)
     assert {layer for layer, head in problems if head == HIDDEN} == set(range(len(seen["hidden"])))

@@ -287,9 +287,8 @@ def _good_packed(found: Any) -> None:
 
 
 def _corpus(path: Path, rng: random.Random) -> Any:
-    from langscape.run.heads import read_text
-
     from langscape.sources import corpus, sentences
+    from langscape.sources.textfile import read_text
 
     unit = rng.choice(("sentence", "paragraph"))
     return corpus(path).find(["tea", "at home", "öl"], contexts=5, unit=unit), sentences(read_text(path))

@@ -1,4 +1,4 @@
-"""The fast exact kernels equal the plain twin, and the twin's gradient equals finite differences."""
+"""The fast exact kernels equal the reference, and the reference's gradient equals finite differences."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def joint(n: int, concentration: float = 0.2, rng: np.random.Generator = rng) ->
 
 
 @pytest.mark.parametrize("dims", [2, 3, 4])
-def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
+def test_the_reference_gradient_is_the_slope_of_the_reference_kl(dims):
     P, Y = joint(12), rng.normal(size=(12, dims))
     G = reference.gradient(P, Y)
     h = 1e-5
@@ -33,7 +33,7 @@ def test_the_plain_gradient_is_the_slope_of_the_plain_kl(dims):
 @pytest.mark.parametrize("dims", [2, 3, 4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 30.0])
 @pytest.mark.parametrize("n", [2, 7, 130, 601, 1100])
-def test_fast_forces_equal_the_plain_gradient(dims, scale, n):
+def test_fast_forces_equal_the_reference_gradient(dims, scale, n):
     P = joint(n)
     Y = rng.normal(size=(n, dims)) * scale
     Yt = widened(Y.T, FAR)
@@ -65,7 +65,7 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
 
 @pytest.mark.parametrize("n", [32, 41, 42, 43, 257])
 @pytest.mark.parametrize("dims", [2, 3, 4])
-def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
+def test_a_whole_descent_follows_the_reference_while_rounding_allows(dims, n):
     # a draw of its own: in one of forty a gain changes at a rounding, and the two part
     rng = np.random.default_rng(0)
     steps = 60
@@ -92,7 +92,7 @@ def test_a_whole_descent_follows_the_plain_one_while_rounding_allows(dims, n):
         assert got[:, 2:].min() >= np.float32(0.001)
 
 
-def test_every_kl_kernel_gives_the_plain_kl():
+def test_every_kl_kernel_gives_the_reference_kl():
     from scipy.sparse import csr_array
 
     from langscape.engine.descent import _entries

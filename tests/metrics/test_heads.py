@@ -82,7 +82,7 @@ def test_scores_agree_with_loops_over_queries():
         "itself": np.mean([A[i, i] for i in asked]),
         "previous_token": np.mean([A[i, i - 1] for i in asked if i > 1]),
         "next_token": np.mean([A[i, i + 1] for i in asked if i < N - 2]),
-        "local": np.mean([A[i, max(0, i - 3) : i + 4].sum() for i in asked]),
+        "local_band": np.mean([A[i, max(0, i - 3) : i + 4].sum() for i in asked]),
         "entropy": np.mean([-(A[i] * np.log(A[i])).sum() for i in asked]),
         "same_token": np.mean(
             [sum(A[i, j] for j in asked if j != i and IDS[j] == IDS[i]) for i in asked if i < 24]

@@ -58,9 +58,9 @@ def test_the_largest_categories_get_the_marks_when_there_are_too_many():
 
 def test_figures_per_point_are_columns_and_never_hide_one_of_the_items():
     map = small(items=words(local=["x", "y", "z"]), per_point={"local": np.array([0.1, np.nan, 0.3])})
-    view = scatter(map, color="local (figure)")
+    view = scatter(map, color="local (score)")
     assert column(view, "local")[0]["type"] == "category"
-    np.testing.assert_array_equal(column(view, "local (figure)")[1], np.float32([0.1, np.nan, 0.3]))
+    np.testing.assert_array_equal(column(view, "local (score)")[1], np.float32([0.1, np.nan, 0.3]))
 
 
 def test_colour_is_the_group_then_the_first_column_of_few_categories_then_none():

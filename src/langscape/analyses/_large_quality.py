@@ -12,7 +12,7 @@ from langscape.data import Map
 from langscape.kernels.linear import one_blas_thread, squared_distances
 from langscape.kernels.rank_agreement import in_common, rank_correlations
 from langscape.metrics.figure import known_mean
-from langscape.metrics.summary import K
+from langscape.metrics.scores import neighbours
 
 _ROWS = 1000
 _PART = 8192
@@ -27,9 +27,9 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
     from scipy.spatial import KDTree
 
     n = len(made)
-    k = min(K, (n - 1) // 2)
-    if k < 1:
+    if n < 3:
         return {}
+    k = neighbours(n)
     rows = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(int))
     vectors = np.empty((0, 0))
     at = {int(row): i for i, row in enumerate(rows)}

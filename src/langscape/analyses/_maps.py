@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langscape.data import Map, View
 from langscape.declarations import picture
 from langscape.declarations.settings import Color, Quantiles
 from langscape.errors import SettingsError
 
-SCORES = ("local", "global", "ndcg", "trustworthiness")
-"""What every item of a map made from vectors has; items that were inserted have the first two."""
+if TYPE_CHECKING:
+    from langscape.metrics.scores import Place
 
 FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 
@@ -25,8 +25,14 @@ def map_picture(found: Map, context: Any, *, color: Color = None, quantiles: Qua
     return scatter(found, title=context.title, color=color, quantiles=quantiles)
 
 
-def check_color(color: str | None, *columns: str) -> None:
-    """Refuse a colour that a map with these columns cannot have, before anything is computed."""
+def check_color(color: str | None, *columns: str, place: Place = "map") -> None:
+    """Refuse a colour that a map with these columns, and the scores of its kind, cannot have.
+
+    This is asked before anything is computed.
+    """
+    from langscape.metrics.scores import applying
+
+    columns = (*columns, *(score.name for score in applying(place, computed=True)))
     if color is not None and color not in columns:
         raise SettingsError(f"color {color!r} is not known; use {', '.join(dict.fromkeys(columns))}")
 
@@ -40,21 +46,6 @@ def save_map_as(
 
 def summary(found: Map, known: Sequence[str] = ()) -> list[str]:
     """What a map is like, in a few lines; notes that the reader knows already are left out."""
-    from langscape.views.trust import notes_of
+    from langscape.views import trust
 
-    scores = found.quality
-    parts = [f"{len(found):,} items"]
-    if found.kl == found.kl:
-        parts.append(f"KL {found.kl:z.4f}")
-    if len(found.kls) > 1:
-        parts.append(f"best of {len(found.kls)}, {found.kls.min():z.4f} to {found.kls.max():z.4f}")
-    if "local" in scores:
-        before = "before insertion " if "before" in scores else ""
-        parts.append(f"{before}local {100 * scores['local']:.1f} % ± {100 * scores['local_sd']:.1f}")
-        parts.append(f"global {scores['global']:z.3f}")
-    if scores.get("inserted"):
-        parts.append(
-            f"{int(scores['inserted']):,} inserted: local {100 * scores['inserted_local']:.1f} %, "
-            f"global {scores['inserted_global']:z.3f}"
-        )
-    return [", ".join(parts), *(note for note in notes_of(found) if note not in known)]
+    return [trust.summary(found), *(note for note in trust.notes_of(found) if note not in known)]

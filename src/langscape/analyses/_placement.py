@@ -73,7 +73,7 @@ Count = Annotated[int, Setting("Count", "How many rows.", ge=1)]
 Threshold = Annotated[float, Setting("Threshold", "How similar a word of the map at least is to another.")]
 
 
-@analysis(version=1, name="words.placed", hidden=True)
+@analysis(version=2, name="words.placed", hidden=True)
 def place_words(
     map: BaseMap,
     vectors: VectorFile,
@@ -89,7 +89,7 @@ def place_words(
     progress: Progress | None = None,
 ) -> Table:
     """Places for `count` rows of packed vectors from `first` on; words that the map has are left out."""
-    from langscape.engine.insert import place
+    from langscape.engine.insert import own_k, place
 
     assert isinstance(map, Map)
     words, matrix = read_packed(Path(vectors), first, count)  # type: ignore[arg-type]
@@ -98,8 +98,8 @@ def place_words(
     left_out = set(zero.tolist())
     new = [i for i, word in enumerate(words) if word not in on_map and i not in left_out]
     how = insertion_settings(weighting, p, theta, neighbours, method)
-    given: dict[str, Any] = {"threshold": threshold, "metric": map.metric, "progress": progress}
-    placed = place(map.xy, vectors_of(map), matrix[new], how, **given)
+    given: dict[str, Any] = {"threshold": threshold, "metric": map.metric, "k": own_k(map)}
+    placed = place(map.xy, vectors_of(map), matrix[new], how, **given, progress=progress)
     labels, nearest = np.array(map.labels, dtype=object), placed.nearest.astype(np.intp)
     return Table(
         {
@@ -109,8 +109,7 @@ def place_words(
             "inserted": np.ones(len(new), bool),
             "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
             "dissimilar": placed.dissimilar.astype(bool),
-            "local": placed.local.astype(np.float32),
-            "global": placed.global_.astype(np.float32),
+            **{name: values.astype(np.float32) for name, values in placed.scores.items()},
         },
         {
             "rows": len(words),
@@ -132,6 +131,8 @@ def map_places(map: BaseMap) -> Table:
 
 def own_places(map: Map) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
+    from langscape.metrics.scores import applying
+
     blank = np.full(len(map), np.nan)
     return Table(
         {
@@ -141,8 +142,10 @@ def own_places(map: Map) -> Table:
             "inserted": np.zeros(len(map), bool),
             "nearest": np.full(len(map), "", dtype=object),
             "dissimilar": np.zeros(len(map), bool),
-            "local": map.per_point.get("local", blank).astype(np.float32),
-            "global": map.per_point.get("global", blank).astype(np.float32),
+            **{
+                score.name: map.per_point.get(score.name, blank).astype(np.float32)
+                for score in applying("inserted", computed=True)
+            },
         }
     )
 
@@ -174,7 +177,9 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     """
     from langscape.analyses._large_quality import large_quality
     from langscape.metrics.figure import known_mean
+    from langscape.metrics.scores import applying
 
+    scores = applying("inserted", computed=True)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
@@ -186,7 +191,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
         kls=base.kls,
         history=base.history,
         settings={**base.settings, "insertion": parts[-1].facts.get("settings", {})},
-        per_point={name: columns[name] for name in ("local", "global")},
+        per_point={score.name: columns[score.name] for score in scores},
         metric=base.metric,
         notes=(
             *base.notes,
@@ -194,17 +199,18 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
             f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
         ),
     )
-    scores = {
-        "inserted": float(inserted.sum()),
-        "inserted_local": known_mean(columns["local"][inserted]),
-        "inserted_global": known_mean(columns["global"][inserted]),
-    }
-    return made.but(quality={**large_quality(made, packed), **scores})
+    placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
+    whole = large_quality(made, packed)
+    return made.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
 
 
 def _of_landmarks(base: Map) -> str:
+    from langscape.metrics.scores import applying
+
     said = f"the KL is of the {len(base):,} landmarks"
-    if "local" not in base.quality:
-        return said
-    local, order = base.quality["local"], base.quality["global"]
-    return f"{said}, whose own map had local {100 * local:.1f} % and global {order:z.3f}"
+    own = [
+        f"{score.word} {score.text(base.quality[score.name])}"
+        for score in applying("inserted", computed=True)
+        if score.name in base.quality
+    ]
+    return f"{said}, whose own map had {' and '.join(own)}" if own else said

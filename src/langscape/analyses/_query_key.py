@@ -465,21 +465,26 @@ def map_head(
 
 def judged(made: Map, one: HeadVectors) -> Map:
     """The map with the scores that say how far it tells attention."""
-    from langscape import metrics
+    from langscape.metrics import map_distances
+    from langscape.metrics.scores import QueryKeyPlaces, applying
 
     n = len(one.Q)
     pairs = one.pairs
-    far = metrics.map_distances(made.xy, pairs.query, pairs.key + n)
-    order = metrics.attention_order(far, pairs.score, pairs.query, n)
-    near = metrics.strongest_near(far, pairs.score, pairs.query, n=n)
-    anywhere = metrics.strongest_anywhere(made.xy[:n], made.xy[n:], one.scores)
+    far = map_distances(made.xy, pairs.query, pairs.key + n)
+    seen = QueryKeyPlaces(made.xy[:n], made.xy[n:], pairs.query, far, pairs.score, one.scores)
     blank = np.full(len(one.K), np.nan)
-    per_point = {
-        figure.name: np.concatenate([figure.everywhere(), blank])
-        for figure in (order, near)
-        if len(figure.rows)
-    }
-    figures = {figure.name: figure.mean for figure in (order, near, anywhere) if len(figure.rows)}
-    figures |= {f"{figure.name}_sd": figure.sd for figure in (order, near) if len(figure.rows)}
-    others = {name: value for name, value in made.quality.items() if name not in figures}
-    return made.but(quality={**figures, **others}, per_point={**made.per_point, **per_point})
+    whole: dict[str, float] = {}
+    spreads: dict[str, float] = {}
+    per_point: dict[str, np.ndarray] = {}
+    for score in applying("query-key map", computed=True):
+        found = score.computed["query-key map"](seen)  # type: ignore[misc]
+        if not len(found.rows):
+            continue
+        whole[score.name] = found.mean
+        if score.spread:
+            # with a spread over queries, points can be coloured by it
+            spreads[f"{score.name}_sd"] = found.sd
+            per_point[score.name] = np.concatenate([found.everywhere(), blank])
+    scores = {**whole, **spreads}
+    others = {name: value for name, value in made.quality.items() if name not in scores}
+    return made.but(quality={**scores, **others}, per_point={**made.per_point, **per_point})

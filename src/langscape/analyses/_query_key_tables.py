@@ -105,18 +105,21 @@ def _scaled(pairs: Any) -> np.ndarray:
 
 def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None = None) -> list[str]:
     """The scores of every map as lines of text, and their mean."""
-    names = ("order", "strongest", "anywhere")
-    lines = ["head      attention order  strongest near  strongest anywhere        KL"]
+    from langscape.metrics.scores import SCORES, applying
 
-    def line(name: str, scores: Sequence[float], kl: float) -> str:
-        shown = [f"{scores[0]:>15.3f}", f"{100 * scores[1]:>13.1f} %", f"{100 * scores[2]:>17.1f} %"]
-        return "  ".join([f"{name:<8}", *shown, f"{kl:>8.3f}" if math.isfinite(kl) else "       –"])
+    shown = applying("query-key map", computed=True)
+    kl = SCORES["kl"]
+    lines = ["  ".join([f"{'head':<8}", *(score.word for score in shown), f"{kl.word:>8}"])]
 
-    rows = [[one.quality.get(name, math.nan) for name in names] for _, one in panels]
+    def line(name: str, scores: Sequence[float], loss: float) -> str:
+        texts = [f"{one.text(value):>{len(one.word)}}" for one, value in zip(shown, scores, strict=True)]
+        return "  ".join([f"{name:<8}", *texts, f"{kl.text(loss):>8}"])
+
+    rows = [[one.quality.get(score.name, math.nan) for score in shown] for _, one in panels]
     for at, ((layer, head), one) in enumerate(panels):
         lines.append(line(titles[at] if titles else f"{layer}.{head}", rows[at], one.kl))
     if len(panels) > 1 and titles is None:
-        means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(3)]
+        means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(len(shown))]
         lines.append(line("mean", means, math.fsum(one.kl for _, one in panels) / len(panels)))
     return lines
 

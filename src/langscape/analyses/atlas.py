@@ -37,13 +37,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
-MEANINGS = {
-    "interest": "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
-    "itself": "Weight on the query’s own place, averaged over queries.",
-    "group": "Heads of one group attend alike; 0 is the largest group.",
-    "steps": "Causal attention ends at the first token: mean number of steps until a walk is there.",
-}
-"""Sentences on scores that only an atlas has."""
+_MEANINGS = {"group": "Heads of one group attend alike; 0 is the largest group."}
 
 _HEAD_PERPLEXITY = 10.0
 _SEPARATORS = frozenset(".!?;\n")
@@ -56,8 +50,8 @@ class Atlas:
 
     capture   with its attention, of which `of` names the array
     maps      (layer, head) → Map of the tokens; layers and heads are the model's own numbers
-    scores    a row per head: layer, head, tags, group and the figures of `metrics.head_scores`, with the
-              map's kl, kl_sd and stability
+    scores    a row per head: layer, head, tags, group and the scores that the registry has for an
+              atlas, with the map's kl, kl_sd and stability
     head_map  where the heads lie among each other; None for fewer than four
     """
 
@@ -84,7 +78,7 @@ class Atlas:
             self.maps,
             self.scores,
             self.head_map,
-            meanings=MEANINGS,
+            meanings=_MEANINGS,
             array=self.of,
             attention=attention,
             title=title,
@@ -110,7 +104,7 @@ class Atlas:
         return [self.save(Path(folder) / name, title=title) for name in ("index.html", "scores.csv")]
 
     def ranked(self, by: str = "interest") -> np.ndarray:
-        """Rows of `scores`, the highest first; rows without the figure come last."""
+        """Rows of `scores`, the highest first; rows without the score come last."""
         column = self.scores.columns.get(by)
         if column is None or column.dtype.kind not in "fiu":
             known = ", ".join(n for n, v in self.scores.columns.items() if v.dtype.kind in "fiu")
@@ -262,6 +256,7 @@ def _scores(
     capture: Capture, of: str, keys: list[tuple[int, int]], probe: Capture | None
 ) -> dict[str, np.ndarray]:
     from langscape.metrics import even_scores, head_scores, name_heads, stationary
+    from langscape.metrics.scores import HeadWeights, applying
 
     A = capture[of]
     known = _known(capture, of)
@@ -272,16 +267,14 @@ def _scores(
         even["induction"] = even_scores(probe[of], **again)["induction"]
     tags = name_heads(scores, even).ravel()
     chains = [stationary(one) for one in A.reshape(-1, *A.shape[2:])]
-    table: dict[str, np.ndarray] = {
+    seen = HeadWeights(A, known, scores, chains)
+    values = {score.name: score.computed["atlas"](seen) for score in applying("atlas", computed=True)}  # type: ignore[misc]
+    return {
         "layer": np.array([layer for layer, _ in keys]),
         "head": np.array([head for _, head in keys]),
         "tags": np.array(list(tags), object),
-        **{name: values.ravel() for name, values in scores.items() if not np.isnan(values).all()},
-        "mixing": np.array([chain.second for chain in chains]),
+        **{name: one.ravel() for name, one in values.items() if not np.isnan(one).all()},
     }
-    if all(chain.kind == "absorbing" for chain in chains):
-        table["steps"] = np.array([chain.steps for chain in chains])
-    return table
 
 
 def _known(capture: Capture, of: str) -> dict[str, Any]:
@@ -399,10 +392,10 @@ def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str
     shown = [sort, *(name for name in shown if name != sort)]
     out = ["  ".join(["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", "name"])]
     for row in order[: show or len(order)]:
-        figures = [f"{_number(columns[name][row]):>{max(8, len(name))}}" for name in shown]
+        values = [f"{_text(name, columns[name][row]):>{max(8, len(name))}}" for name in shown]
         where = f"{columns['layer'][row]}.{columns['head'][row]}"
         named = f"{columns['group'][row]:>5}  {columns['tags'][row]}"
-        out.append("  ".join([f"{where:<6}", *figures, named]).rstrip())
+        out.append("  ".join([f"{where:<6}", *values, named]).rstrip())
     counted = Counter(tag for tags in columns["tags"] for tag in tags.split(", ") if tag)
     for tag, count in counted.most_common():
         named = ", ".join(
@@ -419,8 +412,10 @@ def _strongest(atlas: Atlas, tag: str) -> list[int]:
     return [int(row) for row in atlas.ranked(score) if tag in atlas.scores.columns["tags"][row].split(", ")]
 
 
-def _number(value: float) -> str:
-    return "–" if value != value else f"{value:z.3f}"
+def _text(name: str, value: float) -> str:
+    from langscape.metrics.scores import SCORES
+
+    return SCORES[name].text(value) if name in SCORES else f"{value:g}"
 
 
 def head_error(capture: Capture, of: str, layer: int, head: int, made: Map) -> np.ndarray:
@@ -439,7 +434,7 @@ AtlasSide = Annotated[
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),

@@ -110,6 +110,7 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     [0.0, 0.0, 0.0, 0.0]
     """
     from langscape.metrics import align, local, vectors
+    from langscape.metrics.scores import SCORES
 
     if left.xy.shape[1] != right.xy.shape[1]:
         raise DataError(
@@ -125,7 +126,7 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     laid = align(still, right.xy[theirs])
     radius = float(np.sqrt(((still - still.mean(axis=0)) ** 2).sum(axis=1).mean()))
     moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
-    k = min(10, len(mine) - 1)
+    k = min(SCORES["shared"].k or 10, len(mine) - 1)
     shared = local(vectors(still.astype(np.float32)), laid.astype(np.float32), k)
     figures = {"shared": shared.mean, "moved": float(moved.mean())}
     points = {"moved": moved, "shared": shared.everywhere()}

@@ -110,13 +110,15 @@ class Ellipses:
     @property
     def notes(self) -> tuple[str, ...]:
         """How far the ellipses' sizes can be trusted."""
+        from langscape.metrics.scores import SCORES
         from langscape.views.trust import too_few
 
         said = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
             said.append("PCA (method pca) shows so few truly")
         if "area_variance" in self.map.quality:
-            said.append(f"area and variance: rank correlation {self.map.quality['area_variance']:z.3f}")
+            score = SCORES["area_variance"]
+            said.append(f"{score.word}: rank correlation {score.text(self.map.quality[score.name])}")
         return tuple(said)
 
     def view(

@@ -46,7 +46,8 @@ Prompt = Annotated[
     str | None, Setting("Prompt", "What it reads; a short text of its own if left out.", short="p")
 ]
 PromptFile = Annotated[
-    str | Path | None, Input("text", "Text", "A file with the text to read, instead of a prompt.", short="t")
+    str | Path | None,
+    Input("text", "Text", "A file with the text to read, instead of a prompt.", option="--text", short="t"),
 ]
 Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=50, document="003")]
 Space = Annotated[
@@ -104,12 +105,12 @@ def flow_picture(found: Flow, context: Any) -> View:
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if settings["prompt"]:
         return flow_title(settings["model"], settings["prompt"])
-    return f"{model_title(settings['model'])} reads {names.get('text', 'a text of its own')}"
+    return f"{model_title(settings['model'])} reads {names.get('prompt_file', 'a text of its own')}"
 
 
 def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     if settings["prompt"] is not None:
-        if "text" in given:
+        if "prompt_file" in given:
             raise SettingsError("give a prompt or a text, not both")
         if not settings["prompt"].strip():
             raise SettingsError("the prompt is empty; give at least one word")
@@ -128,7 +129,7 @@ def flow(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
     *,
-    text: PromptFile = None,
+    prompt_file: PromptFile = None,
     top: Top = 8,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -141,7 +142,7 @@ def flow(
     >>> found.view().properties["tokens"]
     ['.', 'the', 'small', 'dog', 'barks', '.']
     """
-    said = prompt if text is None else str(text).strip()
+    said = prompt if prompt_file is None else str(prompt_file).strip()
     return Flow(make_flow(opened(model), said, top=top, space=space, fit=fit, seed=seed, progress=progress))
 
 

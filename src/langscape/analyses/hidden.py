@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from langscape.analyses._captures import array_of, text_capture
-from langscape.analyses._maps import FORMATS, SCORES, check_color, map_picture, save_map_as
+from langscape.analyses._maps import FORMATS, check_color, map_picture, save_map_as
 from langscape.analyses._token_maps import map_hidden
 from langscape.data import Map, Progress
 from langscape.declarations import Setting, analysis
@@ -39,7 +39,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
-    check_color(how.get("color"), "position", "special", "text", *SCORES)
+    check_color(how.get("color"), "position", "special", "text")
 
 
 @analysis(

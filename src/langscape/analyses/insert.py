@@ -56,12 +56,16 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
 def _notes(made: Map, inputs: Mapping[str, Any]) -> list[str]:
     """What the command says of the words: what they are near, and how well they lie."""
     from langscape.mapfile import read_map
+    from langscape.metrics.scores import applying
 
     base = read_map(inputs["map"])
     said = summary(made, known=base.notes)
     for i in range(len(base), min(len(made), len(base) + _NAMED)):
         odd = "  unlike everything on the map" if made.items.columns["dissimilar"][i] else ""
-        scores = f"local {100 * made.per_point['local'][i]:.0f} %, global {made.per_point['global'][i]:.2f}"
+        scores = ", ".join(
+            f"{score.word} {score.text(made.per_point[score.name][i])}"
+            for score in applying("inserted", computed=True)
+        )
         said.append(f"{made.labels[i]}: near {made.items.columns['nearest'][i]}  ({scores}){odd}")
     if len(made) > len(base) + _NAMED:
         said.append(f"and {len(made) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
@@ -69,7 +73,7 @@ def _notes(made: Map, inputs: Mapping[str, Any]) -> list[str]:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Words on a finished map",
     room="words",
     pictures=(map_picture,),

@@ -136,9 +136,12 @@ def both_maps(found: QueryKeyBeside, context: Any, *, color: Color = "agreement"
 
 def lines(found: QueryKeyBeside) -> Sequence[str]:
     """The scores of the query–key map, and how far both maps agree."""
-    share = f"{100 * found.map.quality['agreement']:.1f} %"
+    from langscape.metrics.scores import SCORES
+
+    score = SCORES["agreement"]
+    share = score.text(found.map.quality[score.name])
     scores = score_lines([((found.layer, found.head), found.map)])
-    return [*scores, f"agreement of both maps: {share} of five nearest tokens"]
+    return [*scores, f"{score.word} of both maps: {share} of {score.k} nearest tokens"]
 
 
 def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: Color = "agreement") -> Path:

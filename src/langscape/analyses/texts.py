@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from langscape.analyses._maps import FORMATS, SCORES, check_color, map_picture, save_map_as
+from langscape.analyses._maps import FORMATS, check_color, map_picture, save_map_as
 from langscape.analyses._token_maps import map_texts
 from langscape.data import Map, Progress
 from langscape.declarations import Input, Setting, analysis
@@ -44,7 +44,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
     if how.get("color") is not None:
         listed = word_list(inputs["texts"])
-        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []), *SCORES)
+        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []))
 
 
 @analysis(

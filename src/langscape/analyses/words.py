@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from langscape.analyses._maps import FORMATS, SCORES, check_color, save_map_as
+from langscape.analyses._maps import FORMATS, check_color, save_map_as
 from langscape.analyses._packed_vectors import packed_rows, packed_vectors
 from langscape.analyses._placement import CHUNK, Theta, joined, own_places, place_words, vectors_of
 from langscape.data import Map, Progress, View
@@ -226,10 +226,10 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
 def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
     """Refuse a colour that the map will not have."""
     if settings["landmarks"] is not None:
-        return check_color(color, *PLACED, *SCORES[:2])
+        return check_color(color, *PLACED, place="inserted")
     listed = word_list(inputs["words"]) if inputs.get("words") is not None else None
     groups = ["group"] if listed is not None and listed.groups is not None else []
-    return check_color(color, *groups, *(["score"] if settings["local"] else []), *SCORES)
+    return check_color(color, *groups, *(["score"] if settings["local"] else []))
 
 
 @analysis(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import typer
 
@@ -155,7 +155,7 @@ def _open(file: Path) -> None:
         say("no browser could be opened; open the file above in one")
 
 
-def _keep_partial(stopped: Cancelled, outs: Out, title: str) -> None:
+def _keep_partial(stopped: Cancelled, outs: Out, title: str) -> NoReturn:
     """Write what stood at Ctrl-C. Files that are there already stay: a finished map is worth more."""
     if not isinstance(stopped.partial, Map) or not outs:
         raise Cancelled(f"{stopped}; nothing was kept") from None

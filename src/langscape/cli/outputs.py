@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from langscape.data import Map
+    from langscape.metrics.scores import Place
 
 SUFFIXES = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 
 PAGE_UP_TO = 100_000
 """Points drawn on a page; of larger maps, the old items and an even sample of the inserted ones."""
-
-FIGURES = ("local", "global", "ndcg", "trustworthiness")
-"""What every item of a map made from vectors has; items that were inserted have the first two."""
 
 OUT = typer.Option(
     [],
@@ -47,9 +45,12 @@ def check_outs(outs: list[Path], known: Sequence[str] = SUFFIXES, *, folder: boo
         check_writable(out / "index.html" if in_it else out)
 
 
-def check_color(color: str | None, *columns: str, figures: Sequence[str] = FIGURES) -> None:
-    """Refuse a colour that a map with these columns and figures cannot have, before anything is computed."""
-    check_choice("color", color, None, *dict.fromkeys((*columns, *figures)))
+def check_color(color: str | None, *columns: str, place: Place = "map") -> None:
+    """Refuse a colour that a map with these columns and the scores of its kind cannot have."""
+    from langscape.metrics.scores import applying
+
+    scores = (score.name for score in applying(place, computed=True))
+    check_choice("color", color, None, *dict.fromkeys((*columns, *scores)))
 
 
 def has_groups(list_: Path | None) -> bool:
@@ -107,24 +108,9 @@ def _as_column(values: Sequence[Any] | np.ndarray) -> np.ndarray:
 
 def summary(made: Map, known: Sequence[str] = ()) -> None:
     """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
-    from langscape.views.trust import notes_of
+    from langscape.analyses._maps import summary as lines
 
-    figures = made.quality
-    said = [f"{len(made):,} items"]
-    if made.kl == made.kl:
-        said.append(f"KL {made.kl:z.4f}")
-    if len(made.kls) > 1:
-        said.append(f"best of {len(made.kls)}, {made.kls.min():z.4f} to {made.kls.max():z.4f}")
-    if "local" in figures:
-        before = "before insertion " if "before" in figures else ""
-        said.append(f"{before}local {100 * figures['local']:.1f} % ± {100 * figures['local_sd']:.1f}")
-        said.append(f"global {figures['global']:z.3f}")
-    if figures.get("inserted"):
-        said.append(
-            f"{int(figures['inserted']):,} inserted: local {100 * figures['inserted_local']:.1f} %, "
-            f"global {figures['inserted_global']:z.3f}"
-        )
-    say(", ".join(said), *(note for note in notes_of(made) if note not in known))
+    say(*lines(made, known))
 
 
 def _thinned(made: Map) -> Map:

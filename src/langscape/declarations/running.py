@@ -75,18 +75,18 @@ def name_call(
     """
     names = {one.name for one in declared.signature.inputs}
     live = [one.name for one in declared.signature.settings if _is_live(one.said.names, given.get(one.name))]
-    settings = check_settings(
+    checked = check_settings(
         declared.signature.settings,
         {name: "default" if name in live else value for name, value in given.items() if name not in names},
         declared.name,
         called=called,
     )
     if declared.check is not None:
-        declared.check(settings, {name: given[name] for name in names if given.get(name) is not None}, {})
+        declared.check(checked, {name: given[name] for name in names if given.get(name) is not None}, {})
     if live:
         return None
-    ignored = declared.ignores(settings) if declared.ignores is not None else ()
-    settings = {name: None if name in ignored else value for name, value in settings.items()}
+    ignored = declared.ignores(checked) if declared.ignores is not None else ()
+    settings: dict[str, Any] = {key: None if key in ignored else one for key, one in checked.items()}
     for one in declared.signature.settings:
         if one.said.names == "model" and settings[one.name] is not None:
             settings[one.name] = absolute_model(settings[one.name])
@@ -107,7 +107,7 @@ def input_sources(
     for one in declared.signature.inputs:
         if one.name in ignored:
             continue
-        value = given.get(one.name)
+        value: Any = given.get(one.name)
         if value is None or (one.said.many and isinstance(value, Sequence) and not len(value)):
             if one.said.sample is None:
                 if one.required:

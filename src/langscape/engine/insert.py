@@ -6,7 +6,7 @@ the least similar of them counts θ times the most similar one (eq. 4.5–4.11).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -34,7 +34,8 @@ class Placed:
     """Where new items landed, and what is known of them, m rows each.
 
     nearest and similarity name the most similar items, most similar first. recall is the share of true
-    neighbours found: 1 unless there were so many that only nearby cells were searched.
+    neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
+    the registry for inserted points, by name; it is empty where they were not asked for.
     """
 
     xy: np.ndarray
@@ -43,8 +44,7 @@ class Placed:
     dissimilar: np.ndarray
     capped: np.ndarray
     recall: float
-    local: np.ndarray = field(default_factory=lambda: np.empty(0))
-    global_: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def insert(
@@ -66,7 +66,7 @@ def insert(
 
     vectors has shape (new, dim), the space the map was made from. The result holds old and new
     items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
-    to, and `per_point` has its local and global quality. An item unlike everything on
+    to, and `per_point` has its scores, local at the map's own k. An item unlike everything on
     the map is still placed, marked `dissimilar`, and named in `Map.notes`, as is one whose label the map
     has already. Without `quality`, how well each landed is left out, which takes longer than placing it.
 
@@ -96,6 +96,7 @@ def insert(
         threshold=usual,
         quality=quality,
         metric=base.metric,
+        k=own_k(base),
         progress=progress,
     )
     return _grown(base, known if keep_vectors else None, new, names, placed, settings)
@@ -110,12 +111,14 @@ def place(
     threshold: float | None = None,
     quality: bool = True,
     metric: str = "euclidean",
+    k: int | None = None,
     progress: Progress | None = None,
 ) -> Placed:
     """Coordinates for the rows of `new`, given a map's xy and its vectors; in chunks, memory bounded.
 
     Callers that place rows part by part give `threshold`, found once by `least_similar`. Without
-    quality, how well each landed is left out; it is judged by the map's own metric.
+    quality, how well each landed is left out; it is judged by the map's own metric and, with `own_k`, at
+    its own number of neighbours.
     """
     m = len(new)
     Y = np.ascontiguousarray(xy, np.float64)
@@ -140,8 +143,13 @@ def place(
     if not quality:
         return placed
     spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
-    local, global_ = judge(xy, spaces[0], placed.xy, spaces[1])
-    return replace(placed, local=local, global_=global_)
+    return replace(placed, scores=judge(xy, spaces[0], placed.xy, spaces[1], k))
+
+
+def own_k(base: Map) -> int | None:
+    """The number of neighbours at which a map was judged, None if it was not."""
+    k = base.quality.get("k", float("nan"))
+    return int(k) if k >= 1 else None
 
 
 def least_similar(known: np.ndarray) -> float:
@@ -332,14 +340,13 @@ def _grown(
     columns["nearest"] = np.array(nearest, dtype=object)
     per_point = {name: _extended(values, m) for name, values in base.per_point.items()}
     blank = np.full(n, np.nan)
-    # the other figures stay those of the map before
+    # the other scores stay those of the map before
     new_ones = columns["inserted"]
     before = base.quality.get("before", float(n))
-    figures: dict[str, float] = {"inserted": float(new_ones.sum()), "before": before}
-    for name, values in (("local", placed.local), ("global", placed.global_)):
-        if len(values):
-            per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
-            figures[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
+    scores: dict[str, float] = {"inserted": float(new_ones.sum()), "before": before}
+    for name, values in placed.scores.items():
+        per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
+        scores[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
@@ -354,7 +361,7 @@ def _grown(
                 **({"recall": round(placed.recall, 4)} if placed.recall < 1 else {}),
             },
         },
-        quality={**base.quality, **figures},
+        quality={**base.quality, **scores},
         per_point=per_point,
         vectors=vectors,
         metric=base.metric,

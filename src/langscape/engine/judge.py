@@ -1,4 +1,4 @@
-"""How well inserted points lie: local and global quality of each, against the map's items."""
+"""How well inserted points lie: the scores of each, against the map's items."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ import numpy as np
 
 from langscape.kernels.linear import blocks, side_by_side, squared_distances
 from langscape.kernels.neighbours import Finder
+from langscape.metrics.scores import InsertedPoints, applying, neighbours
 
 MANY = 5000
 """Above so many points, distances are ranked among 500 items of the map instead of a thousand."""
 
-_LOCAL_K = 25
 _AGAINST, _AGAINST_MANY = 1000, 500
 _CHUNK = 1024
 
 
 def judge(
-    xy: np.ndarray, known: np.ndarray, placed: np.ndarray, new: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Local and global quality of each placed point (document 002, section 4.3), as two (m,) arrays.
+    xy: np.ndarray, known: np.ndarray, placed: np.ndarray, new: np.ndarray, k: int | None = None
+) -> dict[str, np.ndarray]:
+    """Every score that the registry has for inserted points (document 002, section 4.3), each of shape (m,).
 
-    Local: the share of its 25 nearest items that are nearest on the map too (of a quarter of the items, where
-    they are fewer than a hundred: most would be near by chance); where there are very many
-    points, these are looked for in nearby cells and 95 % of them found. Global: the rank correlation of
-    its distances to at most a thousand items, spread evenly over the map's rows.
+    local: the share of its k nearest items that are nearest on the map too, k being the map's own, or what a
+    map of so many items has; where there are very many points, these are looked for in nearby cells and
+    95 % of them found. global: the rank correlation of its distances to at most a thousand items, spread
+    evenly over the map's rows.
     """
     from scipy.spatial import KDTree
 
-    from langscape.kernels.rank_agreement import in_common, rank_correlations
-
     m, n = len(new), len(xy)
-    local, global_ = np.full(m, np.nan), np.full(m, np.nan)
+    scores = applying("inserted", computed=True)
+    values = {score.name: np.full(m, np.nan) for score in scores}
     if n < 2 or not m:
-        return local, global_
-    k = min(_LOCAL_K, max(n // 4, 1))
+        return values
+    k = min(neighbours(n) if k is None else k, n)
     high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
     low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
@@ -43,15 +42,17 @@ def judge(
     near = high(new, k)[1]
 
     def work(part: slice) -> None:
-        on_map = np.reshape(low.query(placed[part], k)[1], (-1, k))
-        local[part] = in_common(near[part], on_map) / k
-        global_[part] = rank_correlations(
+        seen = InsertedPoints(
+            near[part],
+            np.reshape(low.query(placed[part], k)[1], (-1, k)),
             squared_distances(_float32(new[part] - centre), items),
             squared_distances(_float32(placed[part] - middle), points),
         )
+        for score in scores:
+            values[score.name][part] = score.computed["inserted"](seen)  # type: ignore[misc]
 
     side_by_side(work, blocks(m, _CHUNK))
-    return local, global_
+    return values
 
 
 def _float32(X: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from numba import njit, prange, types
 from numba.extending import intrinsic
 
 from langscape.kernels.dispatch import chosen
-from langscape.kernels.maths import FAST, QUICK
+from langscape.kernels.maths import FAST, QUICK, STRICT
 from langscape.kernels.simd import INDEX, Lanes
 
 SPACING, FINE = 0.45, 0.35
@@ -88,7 +88,7 @@ def _lane(lanes: Lanes, vector: Any, lane: int) -> Any:
     return lanes.mixed(vector, vector, [lane] * _LANES)
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def _spline(coefficients, node, u):
     value = f32(0)
     for c in range(coefficients.shape[1] - 1, -1, -1):
@@ -96,7 +96,7 @@ def _spline(coefficients, node, u):
     return value
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def _splines(table, u):
     """The five polynomials of a table at u."""
     return (
@@ -108,7 +108,7 @@ def _splines(table, u):
     )
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def _spread_plain(grid, cx, cy, ux, uy):
     """Add a unit charge near node (cx, cy) of a contiguous grid, (ux, uy) off it."""
     w, v = _splines(_WEIGHTS_32, ux), _splines(_WEIGHTS_32, uy)
@@ -117,7 +117,7 @@ def _spread_plain(grid, cx, cy, ux, uy):
             grid[cx - 2 + a, cy - 2 + b] += w[a] * v[b]
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def _gather_plain(grid, cx, cy, ux, uy):
     """Value and both slopes, per cell, of a contiguous grid near node (cx, cy), (ux, uy) off it."""
     w, v = _splines(_WEIGHTS_32, ux), _splines(_WEIGHTS_32, uy)

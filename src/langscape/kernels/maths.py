@@ -24,6 +24,10 @@ QUICK = {**FAST, "fastmath": True}
 """For numbers known to be finite: divisions get faster, and smallest and largest vectorise."""
 
 
+STRICT = {**FAST, "fastmath": False}
+"""For sums whose order LLVM must not choose: it compiles a function anew for each that calls it."""
+
+
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def exp(x):
     """e^x in float64 for x ≤ 0; below -700 it is e^-700, which is 0 beside anything that counts."""

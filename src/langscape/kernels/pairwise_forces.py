@@ -24,7 +24,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from langscape.kernels.dispatch import PLAIN, chosen
-from langscape.kernels.maths import FAST
+from langscape.kernels.maths import FAST, STRICT
 from langscape.kernels.simd import FLOAT, INDEX, Lanes, wide
 
 BLOCK = 16
@@ -67,37 +67,41 @@ def cuts(n: int) -> np.ndarray:
     return np.unique(at)
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def _rows_plain(P, Y, A, R, first, last):
-    """Fill rows first..last of A and R, against all columns; their part of Z. P and A are None alike."""
+    """Fill rows first..last of A and R, against all others; their part of Z. P and A are None alike.
+
+    P being symmetric, rows are summed as columns: each entry is a sum of its own, and loops over entries are
+    vectors without any sum being reordered.
+    """
     dims, m = Y.shape
-    z = 0.0
-    q = np.empty(m, np.float32)
-    for i in range(first, last):
+    count = last - first
+    R[:, first:last] = f32(0)
+    if A is not None:
+        A[:, first:last] = f32(0)
+    z = np.zeros(count, np.float32)
+    q = np.empty(count, np.float32)
+    for i in range(m if P is None else P.shape[0]):
         q[:] = f32(1)
         for d in range(dims):
-            y = Y[d]
-            for j in range(m):
-                u = y[i] - y[j]
+            y = Y[d, first:last]
+            for j in range(count):
+                u = y[j] - Y[d, i]
                 q[j] += u * u
-        share = f32(0)
-        for j in range(m):
+        for j in range(count):
             q[j] = f32(1) / q[j]
-            share += q[j]
-        z += share - f32(1)  # without itself
+            z[j] += q[j]
         for d in range(dims):
-            y = Y[d]
-            a = f32(0)
-            r = f32(0)
-            for j in range(m):
-                u = (y[i] - y[j]) * q[j]
-                r += q[j] * u
-                if P is not None:
-                    a += P[i, j] * u
-            R[d, i] = r
-            if A is not None:
-                A[d, i] = a
-    return z
+            y = Y[d, first:last]
+            r = R[d, first:last]
+            for j in range(count):
+                r[j] += q[j] * q[j] * (y[j] - Y[d, i])
+            if P is not None:
+                p = P[i, first:last]
+                a = A[d, first:last]
+                for j in range(count):
+                    a[j] += p[j] * q[j] * (y[j] - Y[d, i])
+    return z.astype(np.float64).sum() - count
 
 
 @njit(**FAST)

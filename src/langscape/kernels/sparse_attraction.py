@@ -16,7 +16,7 @@ from numba import njit, prange, types
 from numba.extending import intrinsic
 
 from langscape.kernels.dispatch import chosen
-from langscape.kernels.maths import FAST, QUICK, log
+from langscape.kernels.maths import FAST, QUICK, STRICT, log
 from langscape.kernels.simd import INDEX, Lanes
 
 GROUP = 16
@@ -49,7 +49,7 @@ def _scattered(lanes: Lanes, places: Any, columns: Any, k: Any) -> list[Any]:
     ]
 
 
-@njit(**QUICK)
+@njit(**STRICT)
 def _row_plain(Y, columns, values, start, stop, x, y):
     """(Σ q·(x−x_j), Σ q·(y−y_j)) over entries start to stop, with q = p/(1+d²); all arrays contiguous."""
     a = f32(0)

@@ -20,7 +20,7 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "itself": ("itself", 0.35),
     "first-token sink": ("first_token", 0.5),
     "separator sink": ("separator", 0.5),
-    "local band": ("local", 0.7),
+    "local band": ("local_band", 0.7),
     "broad": ("broad", 0.85),
 }
 """tag: (score, value from which a head wears it). A tag also needs four times what even weights would give
@@ -54,7 +54,7 @@ def head_scores(
     first_token, separator   weight on these
     itself          weight on the query's own place
     previous_token, next_token   weight on the place before, and after
-    local           weight on places at most `band` away
+    local_band      weight on places at most `band` away
     same_token      weight on other places of the same token, over queries that have one in sight
     induction       weight on tokens that followed an earlier occurrence of the query's token
     chain           share of queries whose strongest other key is the one before, or the one after,
@@ -86,7 +86,7 @@ def head_scores(
         "itself": _mean(A, asked, behind == 0),
         "previous_token": _mean(A, asked, pairs & (behind == 1), need=True),
         "next_token": _mean(A, asked, pairs & (behind == -1), need=True),
-        "local": _mean(A, asked, np.abs(behind) <= band),
+        "local_band": _mean(A, asked, np.abs(behind) <= band),
     }
     same, after = _repeats(ids, n)
     scores["same_token"] = _mean(A, asked, pairs & same & visible, need=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from langscape.data import Capture, Items, Map, View
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
 from langscape.views.heads import Heads, heads_of
-from langscape.views.scores import described_score
 from langscape.views.trust import too_few
 
 TAGS = ("tags", "tag", "names", "name", "pattern")
@@ -170,12 +170,12 @@ def _scores(
     kls = np.array([maps[key].kl for key in order])
     if "kl" not in table and np.isfinite(kls).any():
         table["kl"] = kls
-    described = []
+    listed = []
     for at, (name, values) in enumerate(table.items()):
         categories, arrays[f"score{at}"] = packed(values)
         kind = {"type": "number"} if categories is None else {"type": "category", "categories": categories}
-        described.append({**described_score(name, meanings.get(name)), "array": f"score{at}", **kind})
-    return described
+        listed.append({**described(name, meanings.get(name)), "array": f"score{at}", **kind})
+    return listed
 
 
 def _attention(heads: Heads, order: Sequence[tuple[int, int]]) -> tuple[int, dict[str, np.ndarray]]:

@@ -12,24 +12,25 @@ import numpy as np
 
 from langscape.data import Map
 from langscape.errors import DataError
+from langscape.metrics.scores import SCORES, Score
 from langscape.views.colours import DISTINCT
 
 
 def columns_of(map: Map) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     """What every column is (name, type, array, categories), and the arrays they name.
 
-    The items' own columns come first, then the figures per point; a figure whose name is taken
-    by a column gets " (figure)" added.
+    The items' own columns come first, then the scores per point, which carry the label, sentence and format
+    that the registry has for them; a score whose name is taken by a column gets " (score)" added.
     """
     described: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
-    for name, values in _named(map).items():
+    for name, (score, values) in _named(map).items():
         if np.shape(values) != (len(map),):
             raise DataError(f"column {name!r} has shape {np.shape(values)}, but there are {len(map)} items")
         array = f"column{len(described)}"
         categories, arrays[array] = packed(np.asarray(values))
         kind = {"type": "number"} if categories is None else {"type": "category", "categories": categories}
-        described.append({"name": name, "array": array, **kind})
+        described.append({"name": name, "array": array, **kind, **said_of(score, map.quality.get("k"))})
     return described, arrays
 
 
@@ -52,10 +53,22 @@ def packed(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
     return ordered, np.array([-1 if text is None else codes[text] for text in texts], dtype=np.int32)
 
 
-def _named(map: Map) -> Mapping[str, np.ndarray]:
-    columns = dict(map.items.columns)
+def said_of(score: Score | None, k: float | None = None) -> dict[str, str]:
+    """What a column says of itself where it is a score: label, meaning, format, and the score it is."""
+    if score is None:
+        return {}
+    meaning = score.sentence(k if score.computed.get("map") else None)
+    return {"score": score.name, "label": score.label, "meaning": meaning, "format": score.format}
+
+
+def _named(map: Map) -> Mapping[str, tuple[Score | None, np.ndarray]]:
+    columns: dict[str, tuple[Score | None, np.ndarray]] = {}
+    for name, values in map.items.columns.items():
+        # a column of the items is their owner's, whatever its name; those of the affinity are ours
+        score = SCORES.get(name)
+        columns[name] = (score if score and "affinity" in score.computed else None, values)
     for name, values in map.per_point.items():
-        columns[name if name not in columns else f"{name} (figure)"] = values
+        columns[name if name not in columns else f"{name} (score)"] = (SCORES.get(name), values)
     return columns
 
 

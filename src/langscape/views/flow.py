@@ -9,6 +9,7 @@ import numpy as np
 
 from langscape.data import Capture, View
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.scores import SCORES
 
 if TYPE_CHECKING:
     from langscape.models import Stream
@@ -109,13 +110,10 @@ def word_colours(colours: Colours, ids: Sequence[int]) -> np.ndarray:
 
 
 def sums(worst: float, of: float | None, meaning: str) -> dict[str, str]:
-    """The figure of how exactly sums add up, its order of size alone: `worst` is the largest difference."""
-    power = f"{worst:.0e}".replace("e-0", "e−").replace("e-", "e−")
-    return {
-        "label": "Sums",
-        "shown": f"to {power}" + ("" if of is None else f" of {of:.3g}"),
-        "meaning": meaning,
-    }
+    """The score of how exactly sums add up, its order of size alone: `worst` is the largest difference."""
+    score = SCORES["sums"]
+    shown = f"to {score.text(worst)}" + ("" if of is None else f" of {of:.3g}")
+    return {"name": score.name, "label": score.label, "shown": shown, "meaning": meaning}
 
 
 def colour_quality(colours: Colours) -> list[dict[str, str]]:
@@ -123,5 +121,7 @@ def colour_quality(colours: Colours) -> list[dict[str, str]]:
     value = colours.quality.get("words")
     if value is None:
         return []
-    said = "Rank correlation of distances between words and between their colours; 1 keeps the order."
-    return [{"label": "Colours", "shown": f"{value:.2f}", "meaning": said}]
+    score = SCORES["colours"]
+    return [
+        {"name": score.name, "label": score.label, "shown": score.text(value), "meaning": score.sentence()}
+    ]

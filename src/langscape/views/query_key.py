@@ -11,8 +11,9 @@ from langscape.affinity import HeadVectors, head_vectors
 from langscape.data import Capture, Items, Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import aggregate_attention
+from langscape.metrics.scores import applying
 from langscape.models.titles import model_title
-from langscape.views.columns import columns_of
+from langscape.views.columns import columns_of, said_of
 from langscape.views.plain import plain
 from langscape.views.trust import notes_of, trust
 
@@ -93,7 +94,10 @@ def query_key(
                 "layer": key[0], "head": key[1], "marked": at in set(marked),
                 "title": titles[at] if titles else f"{key[0]}.{key[1]}",
                 "quality": trust(each), "kl": each.kl,
-                **{name: each.quality.get(name) for name in ("order", "strongest", "anywhere")},
+                **{
+                    score.name: each.quality.get(score.name)
+                    for score in applying("query-key map", computed=True)
+                },
                 "settings": plain(each.settings),
             }
             for at, (key, each) in enumerate(panels)
@@ -112,16 +116,17 @@ def query_key(
 def _per_panel(
     panels: Sequence[tuple[Key, Map]], heads: Mapping[Key, HeadVectors], arrays: dict[str, np.ndarray]
 ) -> list[dict[str, Any]]:
-    """Columns that differ from head to head: norms, and the figures per point."""
+    """Columns that differ from head to head: norms, and the scores per point."""
     arrays["norm"] = np.stack([heads[key].items().columns["norm"].astype(np.float32) for key, _ in panels])
     described = [{"name": "norm", "type": "number", "array": "norm", "per_panel": True}]
-    for name in ("order", "strongest", "agreement"):
-        if all(name in each.per_point for _, each in panels):
-            arrays[f"figure_{name}"] = np.stack(
-                [np.asarray(each.per_point[name], np.float32) for _, each in panels]
+    for score in applying("query-key map"):
+        if all(score.name in each.per_point for _, each in panels):
+            array = f"score_{score.name}"
+            arrays[array] = np.stack(
+                [np.asarray(each.per_point[score.name], np.float32) for _, each in panels]
             )
-            called = {"order": "attention order", "strongest": "strongest near"}.get(name, name)
-            described.append({"name": called, "type": "number", "array": f"figure_{name}", "per_panel": True})
+            kind = {"type": "number", "array": array, "per_panel": True}
+            described.append({"name": score.word, **kind, **said_of(score)})
     return described
 
 

@@ -23,10 +23,10 @@ export const HELP = {
     from: 'attention-head t-SNE',
   },
   colour: {
-    text: 'Colours points by any column of the items, or by a figure per point such as its error. A click on a legend entry hides its points.',
+    text: 'Colours points by any column of the items, or by a score per point such as its error. A click on a legend entry hides its points.',
   },
   trust: {
-    text: 'KL is what the map minimises: information lost about who is near whom. Local is the share of true neighbours kept; global says whether far and near keep their order. Colour by local or global to see where the map errs.',
+    text: 'Scores of how much of the data is still true of the picture; a sentence beside each says what it means. Colour points by a score to see where the map errs.',
     from: 't-SNE for word embeddings',
   },
   ghosts: {

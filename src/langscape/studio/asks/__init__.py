@@ -11,8 +11,7 @@ from langscape.studio.asks.setting import Setting
 __all__ = ["ASKS", "Ask", "Given", "Later", "Made", "Picture", "Setting", "Wanted", "find_ask"]
 
 ASKS: dict[str, Ask] = {
-    ask.name: ask
-    for ask in (*(ask_of(one) for one in analyses().values() if not one.hidden and one.pictures),)
+    ask.name: ask for ask in (ask_of(one) for one in analyses().values() if not one.hidden)
 }
 
 

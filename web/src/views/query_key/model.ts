@@ -1,6 +1,6 @@
 import type { View } from '../../lib/view'
 import { categoryMark, type Theme } from '../../lib/colour'
-import { numberColumn, readColumn, type Column, type DescribedColumn, type Figure, type Scatter } from '../scatter/model'
+import { numberColumn, readColumn, saidOf, type Column, type DescribedColumn, type Figure, type Scatter } from '../scatter/model'
 import type { Style } from '../scatter/style'
 
 /** One map of the view: a head, or a head under one constant. */
@@ -100,7 +100,7 @@ export function columnOf(view: View, all: QueryKeys, name: string, panel: number
   const described = (view.properties as unknown as Properties).columns.find((column) => column.name === name)!
   if (!described.per_panel) return readColumn(view, described)
   const data = view.arrays[described.array].data as Float32Array
-  return numberColumn(name, data.subarray(panel * all.count, (panel + 1) * all.count))
+  return { ...numberColumn(name, data.subarray(panel * all.count, (panel + 1) * all.count)), ...saidOf(described) }
 }
 
 /** A panel's coordinates, points × dims. */

@@ -26,10 +26,17 @@ export interface Scatter {
   settings: [string, string][]
 }
 
+/** What Python's registry of scores says of a column that is one: its sentence, how it is shown, its name there. */
+export interface Said {
+  meaning?: string
+  format?: string
+  score?: string
+}
+
 export type Column = CategoryColumn | NumberColumn
 
 /** `codes` points into `categories`, -1 where there is no value; categories stand in the order of their marks. */
-export interface CategoryColumn {
+export interface CategoryColumn extends Said {
   type: 'category'
   name: string
   codes: Int32Array
@@ -37,7 +44,7 @@ export interface CategoryColumn {
   counts: number[]
 }
 
-export interface NumberColumn {
+export interface NumberColumn extends Said {
   type: 'number'
   name: string
   values: Float32Array
@@ -45,7 +52,7 @@ export interface NumberColumn {
   high: number
 }
 
-/** A figure of trust: what it is called, how it is shown, and a plain sentence on what it means. */
+/** A score of the map: what it is called, how it is shown, and a plain sentence on what it means. */
 export interface Figure {
   name: string
   label: string
@@ -56,7 +63,7 @@ export interface Figure {
 }
 
 /** A column as Python describes it. */
-export interface DescribedColumn {
+export interface DescribedColumn extends Said {
   name: string
   type: 'category' | 'number'
   array: string
@@ -102,9 +109,17 @@ export function readScatter(view: View): Scatter {
   }
 }
 
-export function readColumn(view: View, { name, type, array, categories }: DescribedColumn): Column {
+export function readColumn(view: View, described: DescribedColumn): Column {
+  const { name, type, array, categories } = described
   const { data } = view.arrays[array]
-  return type === 'category' ? categoryColumn(name, data, categories ?? []) : numberColumn(name, data as Float32Array)
+  return type === 'category'
+    ? { ...categoryColumn(name, data, categories ?? []), ...saidOf(described) }
+    : { ...numberColumn(name, data as Float32Array), ...saidOf(described) }
+}
+
+/** What a column says of itself where it is a score. */
+export function saidOf({ meaning, format, score }: Said): Said {
+  return { meaning, format, score }
 }
 
 /** Where each row stands in a text, if the items are tokens; else null. */
@@ -113,19 +128,9 @@ export function positionsOf(scatter: Scatter): Float32Array | null {
   return column?.type === 'number' ? column.values : null
 }
 
-/** What columns are that the library itself gives a map. */
-export const MEANINGS: Record<string, string | undefined> = {
-  score: 'score: how many words stand out as similar to this one; with local perplexity, so many neighbours are kept',
-  local: 'local: the share of an item’s nearest neighbours that are near it on the map',
-  global: 'global: rank correlation of an item’s distances to all others with those on the map',
-}
-
-/** Measures of single points that stand beside the same measure of the whole map, a percentage. */
-const SHARES = new Set(['local'])
-
 /** A number of this column as it is said. */
 export function said(column: NumberColumn, value: number, format: (value: number) => string): string {
-  return SHARES.has(column.name) && value >= 0 && value <= 1 ? formatShare(value) : format(value)
+  return column.format === 'percent' ? formatShare(value) : format(value)
 }
 
 /** The value of a column at a row as text for people; empty where there is none. */

@@ -1,0 +1,152 @@
+"""The registry of scores is the one place that knows them."""
+
+import importlib
+
+import numpy as np
+import pytest
+from scripts import score_table
+
+from langscape import affinity, embed, insert, metrics
+from langscape.analyses._maps import check_color, summary
+from langscape.analyses.compare import compare_maps
+from langscape.data import Items, Map
+from langscape.engine import Schedule, pca
+from langscape.errors import SettingsError
+from langscape.metrics.scores import HOW, SCORES, Score, applying, neighbours, register, score_of
+from langscape.views import scatter
+
+rng = np.random.default_rng(0)
+QUICK = Schedule(steps=60, early_steps=20)
+
+
+def unknown(map):
+    """Names on a map that no score accounts for."""
+    return [name for name in (*map.quality, *map.per_point) if name not in HOW and score_of(name) is None]
+
+
+@pytest.fixture(scope="module")
+def base():
+    return embed(affinity.points(rng.normal(size=(60, 6)), 8), schedule=QUICK)
+
+
+def test_the_table_in_the_documentation_is_that_of_the_registry():
+    text = score_table.PAGE.read_text(encoding="utf-8")
+    assert score_table.renewed(text) == text, "run python -m scripts.score_table"
+
+
+def test_maps_insertions_ellipses_and_comparisons_carry_registered_scores_alone(base):
+    assert unknown(base) == []
+    assert unknown(insert(base, rng.normal(size=(3, 6)))) == []
+    assert unknown(pca(rng.normal(size=(12, 3)), np.ones((12, 3)))) == []
+    other = Map(base.xy[:, ::-1], base.items)
+    assert unknown(compare_maps(base, other).left) == []
+
+
+def test_every_score_says_what_it_is():
+    for name, score in SCORES.items():
+        assert score.name == name
+        assert score.sentence().endswith("."), name
+        assert "{" not in score.sentence(), name
+        assert score.computed, name
+        assert score.low is None or score.high is None or score.low < score.high
+    with pytest.raises(ValueError, match="registered already"):
+        register(SCORES["local"])
+
+
+def test_scores_lie_within_their_range(base):
+    grown = insert(base, rng.normal(size=(5, 6)))
+    for name, values in grown.per_point.items():
+        known = values[np.isfinite(values)]
+        assert (known >= SCORES[name].low).all(), name
+        assert (known <= SCORES[name].high).all(), name
+
+
+def test_local_has_the_same_k_for_a_map_and_for_what_is_inserted(base):
+    """A point taken off the map and put back is judged as it was."""
+    k = int(base.quality["k"])
+    assert k == neighbours(len(base)) == SCORES["local"].k == 10
+    row = 7
+    without = np.delete(np.arange(60), row)
+    left = Map(base.xy[without], Items.numbered(59), vectors=base.vectors[without], quality={"k": float(k)})
+    from langscape.engine.judge import judge
+
+    found = judge(left.xy, left.vectors, base.xy[[row]], base.vectors[[row]], k)
+    assert found["local"][0] == metrics.local(base.vectors, base.xy, k, rows=[row]).mean
+
+
+MADE_UP = """
+import numpy as np
+from langscape.metrics.scores import Score, register
+
+register(
+    Score(
+        "made_up",
+        "Made up",
+        "Of an item’s {k} nearest on the map, the worst place in the data.",
+        {
+            "map": lambda seen: seen.ranks.max(axis=1) / seen.n,
+            "inserted": lambda seen: np.full(len(seen.near), 0.25),
+            "atlas": lambda seen: seen.attention[..., 0].mean(axis=-1),
+        },
+        k=10,
+        better="lower",
+        format="percent",
+    )
+)
+"""
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    (tmp_path / "made_up_score.py").write_text(MADE_UP, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("made_up_score")
+    yield SCORES["made_up"]
+    del SCORES["made_up"]
+    monkeypatch.delitem(importlib.sys.modules, "made_up_score")
+
+
+def test_a_made_up_score_is_in_badge_summary_and_colour_modes_without_another_line(made_up):
+    map = embed(affinity.points(rng.normal(size=(60, 6)), 8), schedule=QUICK)
+    shown = made_up.text(map.quality["made_up"])
+    badge = {one["name"]: one for one in scatter(map).properties["quality"]}["made_up"]
+    assert (badge["label"], badge["shown"]) == ("Made up", shown)
+    assert "10 nearest" in badge["meaning"]
+    assert f"made up {shown}" in summary(map)[0]
+    view = scatter(map, color="made_up")
+    column = next(one for one in view.properties["columns"] if one["name"] == "made_up")
+    assert (column["score"], column["format"]) == ("made_up", "percent")
+    assert "10 nearest" in column["meaning"]
+    assert np.allclose(view.arrays[column["array"]], map.per_point["made_up"])
+    check_color("made_up")
+    grown = insert(map, rng.normal(size=(2, 6)))
+    assert grown.quality["inserted_made_up"] == 0.25
+    assert "2 inserted: local" in summary(grown)[0]
+    assert "made up 25.0 %" in summary(grown)[0]
+    assert made_up in applying("atlas")
+
+
+def test_without_it_the_colour_is_refused():
+    with pytest.raises(SettingsError, match=r"use local, global, ndcg, trustworthiness$"):
+        check_color("made_up")
+
+
+def test_a_column_of_the_items_keeps_its_own_meaning_whatever_its_name():
+    map = Map(np.zeros((3, 2)), Items(["a", "b", "c"], {"local": [1, 2, 3], "score": [1, 2, 3]}))
+    said = {one["name"]: one.get("meaning") for one in scatter(map).properties["columns"]}
+    assert said["local"] is None
+    assert said["score"] == SCORES["score"].meaning
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "text"),
+    [
+        ("percent", 0.5312, "53.1 %"),
+        ("number", -0.00001, "0.000"),
+        ("number", float("nan"), "–"),
+        ("count", 1234.0, "1,234"),
+        ("power", 3.2e-7, "3e−7"),
+    ],
+)
+def test_values_are_shown_by_their_format(format, value, text):
+    assert Score("x", "X", "X.", {"map": None}, format=format).text(value) == text
