@@ -29,7 +29,11 @@ interface Laid {
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const root = el.attachShadow({ mode: 'open' })
   const style = document.createElement('style')
-  style.textContent = sheet.replaceAll(':root[data-theme=dark]', ':host([data-theme=dark])').replaceAll(":root[data-theme='dark']", ":host([data-theme='dark'])").replaceAll(':root', ':host').replace(/\bbody\s*\{/, '.cell{')
+  style.textContent = sheet
+    .replaceAll(':root[data-theme=dark]', ':host([data-theme=dark])')
+    .replaceAll(":root[data-theme='dark']", ":host([data-theme='dark'])")
+    .replaceAll(':root', ':host')
+    .replace(/\bbody\s*\{/, '.cell{')
   const cell = document.createElement('div')
   cell.className = 'cell'
   root.append(style, cell)
@@ -45,7 +49,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     shown = mount(Widget, {
       target: cell,
       props: {
-        view, kind: VIEWS[view.kind], link, first: model.get('selection') as number[],
+        view,
+        kind: VIEWS[view.kind],
+        link,
+        first: model.get('selection') as number[],
         heard: (tell: (rows: number[]) => void) => {
           const changed = () => tell(model.get('selection') as number[])
           model.on('change:selection', changed)

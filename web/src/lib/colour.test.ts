@@ -35,8 +35,7 @@ const apart = (a: number[], b: number[]) => Math.hypot(a[0] - b[0], a[1] - b[1],
 describe.each(['light', 'dark'] as Theme[])('the %s colours', (theme) => {
   it.each(Object.entries(SIGHTS))('of categories stay 0.12 apart in OKLab under %s', (_, matrix) => {
     const seen = CATEGORIES[theme].map((colour) => oklab(apply(matrix, linear(rgb(colour)))))
-    for (let i = 0; i < seen.length; i++)
-      for (let j = 0; j < i; j++) expect(apart(seen[i], seen[j])).toBeGreaterThan(0.12)
+    for (let i = 0; i < seen.length; i++) for (let j = 0; j < i; j++) expect(apart(seen[i], seen[j])).toBeGreaterThan(0.12)
   })
 
   it('of the ramp change lightness by even steps', () => {

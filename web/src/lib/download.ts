@@ -9,7 +9,11 @@ export function download(name: string, content: Blob): void {
 
 /** A file name made of a title: letters and digits of any script, joined by hyphens. */
 export function fileName(title: string, suffix: string): string {
-  const stem = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '').slice(0, 60)
+  const stem = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60)
   return `${stem || 'langscape'}.${suffix}`
 }
 

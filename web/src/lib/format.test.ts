@@ -25,21 +25,36 @@ it('counts are grouped by threes', () => {
 })
 
 it('places are counted as people do', () => {
-  expect([1, 2, 3, 4, 11, 12, 13, 21, 111, 1002].map(ordinal)).toEqual(['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '111th', '1,002nd'])
+  expect([1, 2, 3, 4, 11, 12, 13, 21, 111, 1002].map(ordinal)).toEqual([
+    '1st',
+    '2nd',
+    '3rd',
+    '4th',
+    '11th',
+    '12th',
+    '13th',
+    '21st',
+    '111th',
+    '1,002nd',
+  ])
 })
 
 it('CSV quotes what it must and leaves empty what is not a number', () => {
-  expect(csv(['label', 'x'], [['a "b", c', 1.5], ['line\nbreak', NaN]])).toBe(
-    'label,x\r\n"a ""b"", c",1.5\r\n"line\nbreak",\r\n',
-  )
+  expect(
+    csv(
+      ['label', 'x'],
+      [
+        ['a "b", c', 1.5],
+        ['line\nbreak', NaN],
+      ],
+    ),
+  ).toBe('label,x\r\n"a ""b"", c",1.5\r\n"line\nbreak",\r\n')
 })
 
 it('CSV disarms what a spreadsheet would run, and leaves tokens as they are', () => {
   expect(csv(['l'], [['=HYPERLINK("http://x","y")']])).toContain(`'=HYPERLINK`)
   expect(csv(['l'], [["=cmd|' /C calc'!A0"]])).toContain(`'=cmd`)
-  expect(csv(['l'], [['-ing'], ['='], ['@'], ["'="], ["'tis"], [-0.5]])).toBe(
-    "l\r\n'-ing\r\n'=\r\n'@\r\n''=\r\n'tis\r\n-0.5\r\n",
-  )
+  expect(csv(['l'], [['-ing'], ['='], ['@'], ["'="], ["'tis"], [-0.5]])).toBe("l\r\n'-ing\r\n'=\r\n'@\r\n''=\r\n'tis\r\n-0.5\r\n")
 })
 
 it('file names keep letters of any script and nothing else', () => {

@@ -25,7 +25,15 @@ export interface Cells {
 }
 
 /** Fills an image with the window; where several cells share a pixel the largest is seen, so that no weight is lost. */
-export function paintHeat(pixels: Uint32Array, width: number, height: number, cells: Cells, window: Window, top: number, table: Uint32Array): void {
+export function paintHeat(
+  pixels: Uint32Array,
+  width: number,
+  height: number,
+  cells: Cells,
+  window: Window,
+  top: number,
+  table: Uint32Array,
+): void {
   const { values, wide, rows, columns } = cells
   const [lefts, rights] = edges(width, window.left, window.right, columns.length)
   const [tops, bottoms] = edges(height, window.top, window.bottom, rows.length)

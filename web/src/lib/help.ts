@@ -5,7 +5,8 @@ export interface Help {
 }
 
 /** The documents by their subjects. */
-export type Document = 'attention-head t-SNE' | 'queries and keys in one space' | 't-SNE for word embeddings' | 'LSTM weight flow' | 't-SNE of distributions'
+export type Document =
+  'attention-head t-SNE' | 'queries and keys in one space' | 't-SNE for word embeddings' | 'LSTM weight flow' | 't-SNE of distributions'
 
 /** The documents by the numbers under which the server names them. */
 export const SUBJECTS: Record<string, Document> = {
@@ -21,7 +22,9 @@ export const HELP = {
     text: 'Stretches both axes so that equally many points lie between neighbouring ticks. Crowded maps become readable; distances are lost.',
     from: 'attention-head t-SNE',
   },
-  colour: { text: 'Colours points by any column of the items, or by a score per point such as its error. A click on a legend entry hides its points.' },
+  colour: {
+    text: 'Colours points by any column of the items, or by a score per point such as its error. A click on a legend entry hides its points.',
+  },
   trust: {
     text: 'Scores of how much of the data is still true of the picture; a sentence beside each says what it means. Colour points by a score to see where the map errs.',
     from: 't-SNE for word embeddings',
@@ -46,12 +49,24 @@ export const HELP = {
     text: 'For every token the largest and the mean weight that any query gives it: which tokens the head uses at all.',
     from: 'attention-head t-SNE',
   },
-  lines: { text: 'The text itself, with lines from the token you point at to the eight it attends to most, or from those that attend to it. A click keeps them.', from: 'attention-head t-SNE' },
-  sort: { text: 'Puts heads in order of a score. Interest, the usual one, is high where weight is neither parked on sinks nor spread evenly.', from: 'attention-head t-SNE' },
-  group: { text: 'Gathers heads by layer, by what they do, or by likeness: heads of one group attend alike.', from: 'attention-head t-SNE' },
+  lines: {
+    text: 'The text itself, with lines from the token you point at to the eight it attends to most, or from those that attend to it. A click keeps them.',
+    from: 'attention-head t-SNE',
+  },
+  sort: {
+    text: 'Puts heads in order of a score. Interest, the usual one, is high where weight is neither parked on sinks nor spread evenly.',
+    from: 'attention-head t-SNE',
+  },
+  group: {
+    text: 'Gathers heads by layer, by what they do, or by likeness: heads of one group attend alike.',
+    from: 'attention-head t-SNE',
+  },
   only: { text: 'Keeps heads whose number or name begins like this: 3 for layer 3, 3.5 for one head, induction for all that do it.' },
   light: { text: 'Lights every token whose text holds these letters, in all thumbnails at once.' },
-  thumbnail: { text: 'A head’s map made small: tokens that attend alike lie together. Click it to open the head.', from: 'attention-head t-SNE' },
+  thumbnail: {
+    text: 'A head’s map made small: tokens that attend alike lie together. Click it to open the head.',
+    from: 'attention-head t-SNE',
+  },
   headmap: { text: 'One point per head; heads that attend alike on this text lie together.', from: 'attention-head t-SNE' },
   model: { text: 'The model that reads the text: one of the packaged ones, a Hub id, or a folder on this machine.' },
   text: { text: 'What the model reads. Paste, upload, or take a sample; a few sentences are enough.' },
@@ -64,27 +79,59 @@ export const HELP = {
     text: 'Places a vector that you paste: as many numbers as the vectors of this map have, and a name before them if you like. Nothing else moves.',
     from: 't-SNE for word embeddings',
   },
-  perplexity: { text: 'Roughly how many neighbours count for a word. Small values show small groups, large ones the coarse order.', from: 't-SNE for word embeddings' },
-  local: { text: 'Gives each word its own perplexity, counted from how many words are clearly similar to it.', from: 't-SNE for word embeddings' },
-  landmarks: { text: 'Maps this many words with care and inserts all others between them: the way to large vocabularies.', from: 't-SNE for word embeddings' },
-  vectors: { text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, .npz, .parquet or .safetensors; or the sample words.' },
+  perplexity: {
+    text: 'Roughly how many neighbours count for a word. Small values show small groups, large ones the coarse order.',
+    from: 't-SNE for word embeddings',
+  },
+  local: {
+    text: 'Gives each word its own perplexity, counted from how many words are clearly similar to it.',
+    from: 't-SNE for word embeddings',
+  },
+  landmarks: {
+    text: 'Maps this many words with care and inserts all others between them: the way to large vocabularies.',
+    from: 't-SNE for word embeddings',
+  },
+  vectors: {
+    text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, .npz, .parquet or .safetensors; or the sample words.',
+  },
   words: { text: 'Only these words are mapped, one per line. Leave it empty for all.' },
   c: {
     text: 'Stretches keys against queries before they are mapped together. At the best c, being close on the map means a high dot product, so closeness stands for attention.',
     from: 'queries and keys in one space',
   },
-  by: { text: 'How c is chosen: by the correlation of distance and dot product, weighted or not, or by your own hand.', from: 'queries and keys in one space' },
-  queries: { text: 'Queries and keys of one head as points on one map; two colours tell them apart.', from: 'queries and keys in one space' },
-  shape: { text: 'Every word is a distribution over the contexts it stands in. Ellipses show how wide it is; points only where its middle lies.', from: 't-SNE of distributions' },
+  by: {
+    text: 'How c is chosen: by the correlation of distance and dot product, weighted or not, or by your own hand.',
+    from: 'queries and keys in one space',
+  },
+  queries: {
+    text: 'Queries and keys of one head as points on one map; two colours tell them apart.',
+    from: 'queries and keys in one space',
+  },
+  shape: {
+    text: 'Every word is a distribution over the contexts it stands in. Ellipses show how wide it is; points only where its middle lies.',
+    from: 't-SNE of distributions',
+  },
   distance: { text: 'How two distributions are compared before they are mapped.', from: 't-SNE of distributions' },
   contexts: { text: 'The places in the text that made this word’s distribution.', from: 't-SNE of distributions' },
-  prompt: { text: 'What the model reads, step by step. The picture shows what flows where at each step and which word comes next.', from: 'LSTM weight flow' },
-  meaning: { text: 'Words are mapped so that alike ones have alike colours; a vector takes the colour of the words it is nearest to. Grey means nothing in particular.', from: 'LSTM weight flow' },
+  prompt: {
+    text: 'What the model reads, step by step. The picture shows what flows where at each step and which word comes next.',
+    from: 'LSTM weight flow',
+  },
+  meaning: {
+    text: 'Words are mapped so that alike ones have alike colours; a vector takes the colour of the words it is nearest to. Grey means nothing in particular.',
+    from: 'LSTM weight flow',
+  },
   stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'LSTM weight flow' },
-  compare: { text: 'Two maps of the same items, the second turned, mirrored and scaled onto the first (Procrustes). What still differs moved, and is listed.' },
-  export: { text: 'Saves what this room shows: a figure (SVG, PNG), a page that works without langscape (HTML), or the numbers (CSV, Parquet).' },
+  compare: {
+    text: 'Two maps of the same items, the second turned, mirrored and scaled onto the first (Procrustes). What still differs moved, and is listed.',
+  },
+  export: {
+    text: 'Saves what this room shows: a figure (SVG, PNG), a page that works without langscape (HTML), or the numbers (CSV, Parquet).',
+  },
   search: { text: 'Finds labels by any part of them. Enter goes to the next match; Esc clears.' },
-  jobs: { text: 'Every computation is a job. Jobs go on when you leave the room, reload or close the browser; the same question again is answered from what is kept.' },
+  jobs: {
+    text: 'Every computation is a job. Jobs go on when you leave the room, reload or close the browser; the same question again is answered from what is kept.',
+  },
 } as const satisfies Record<string, Help>
 
 export type Topic = keyof typeof HELP

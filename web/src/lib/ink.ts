@@ -15,5 +15,12 @@ export function ink(_: Theme): Inks {
   // The effect that sets the theme on the document belongs to the page and may run after the caller's.
   const values = getComputedStyle(themes.apply())
   const value = (name: string) => values.getPropertyValue(name).trim()
-  return { ground: value('--ground'), raised: value('--raised'), ink: value('--ink'), soft: value('--soft'), line: value('--line-strong'), accent: value('--accent') }
+  return {
+    ground: value('--ground'),
+    raised: value('--raised'),
+    ink: value('--ink'),
+    soft: value('--soft'),
+    line: value('--line-strong'),
+    accent: value('--accent'),
+  }
 }

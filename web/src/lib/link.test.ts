@@ -49,6 +49,13 @@ describe('a linked selection', () => {
   })
 })
 
-it.each([['##ing', 'ing'], ['Ġcat', 'cat'], ['▁Cat', 'cat'], [' cat', 'cat'], ['##', '##'], [' ', ' ']])('%s is folded to %s', (label, bare) => {
+it.each([
+  ['##ing', 'ing'],
+  ['Ġcat', 'cat'],
+  ['▁Cat', 'cat'],
+  [' cat', 'cat'],
+  ['##', '##'],
+  [' ', ' '],
+])('%s is folded to %s', (label, bare) => {
   expect(folded(label)).toBe(bare)
 })

@@ -33,14 +33,22 @@ describe('a packed array', () => {
 })
 
 it('a packed view keeps its kind and properties', async () => {
-  const view = await unpackView({ kind: 'scatter', properties: { title: 'A' }, arrays: { codes: await pack(Int32Array.of(-1, 7), 'int32', [2]) } })
+  const view = await unpackView({
+    kind: 'scatter',
+    properties: { title: 'A' },
+    arrays: { codes: await pack(Int32Array.of(-1, 7), 'int32', [2]) },
+  })
   expect(view.kind).toBe('scatter')
   expect(view.properties).toEqual({ title: 'A' })
   expect([...view.arrays.codes.data]).toEqual([-1, 7])
 })
 
 it('arrays for later are unpacked when asked for', async () => {
-  const view = await unpackView({ kind: 'atlas', properties: { later: ['a'] }, arrays: { a: await pack(Int32Array.of(5), 'int32', [1]), b: await pack(Int32Array.of(6), 'int32', [1]) } })
+  const view = await unpackView({
+    kind: 'atlas',
+    properties: { later: ['a'] },
+    arrays: { a: await pack(Int32Array.of(5), 'int32', [1]), b: await pack(Int32Array.of(6), 'int32', [1]) },
+  })
   expect(Object.keys(view.arrays)).toEqual(['b'])
   expect([...(await view.later.a()).data]).toEqual([5])
 })

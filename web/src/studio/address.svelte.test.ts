@@ -16,7 +16,12 @@ describe('the address', () => {
     vi.runAllTimers()
     expect(location.hash).toBe('#head?head=5&job=atlas-5f&layer=3&map.colour=position+%26+more')
     const again = new Address('atlas')
-    expect([again.room, again.get('job'), again.number('layer'), again.memory('map').get('colour')]).toEqual(['head', 'atlas-5f', 3, 'position & more'])
+    expect([again.room, again.get('job'), again.number('layer'), again.memory('map').get('colour')]).toEqual([
+      'head',
+      'atlas-5f',
+      3,
+      'position & more',
+    ])
     expect([again.isOpened('map.colour', 'position & more'), address.isOpened('map.colour', 'position & more')]).toEqual([true, false])
   })
 
@@ -82,16 +87,31 @@ it('text and values come back whatever they hold', () => {
 
 describe('chosen items', () => {
   it('come back with place, label and focus', () => {
-    const items = [{ label: 'a,b:*', position: null }, { label: '狐狸', position: 12 }, { label: ' ', position: 0 }]
+    const items = [
+      { label: 'a,b:*', position: null },
+      { label: '狐狸', position: 12 },
+      { label: ' ', position: 0 },
+    ]
     expect(itemsOf(keptItems(items, 1))).toEqual({ items, focus: 1 })
   })
 
   it('are left out when there are too many for an address', () => {
-    expect(keptItems(Array.from({ length: 101 }, (_, position) => ({ label: 'x', position })), null)).toBeNull()
+    expect(
+      keptItems(
+        Array.from({ length: 101 }, (_, position) => ({ label: 'x', position })),
+        null,
+      ),
+    ).toBeNull()
   })
 
   it('that are malformed are passed over', () => {
-    expect(itemsOf('nonsense,3:cat,:%E0%A4%A')).toEqual({ items: [{ label: 'cat', position: 3 }, { label: '%E0%A4%A', position: null }], focus: null })
+    expect(itemsOf('nonsense,3:cat,:%E0%A4%A')).toEqual({
+      items: [
+        { label: 'cat', position: 3 },
+        { label: '%E0%A4%A', position: null },
+      ],
+      focus: null,
+    })
   })
 })
 

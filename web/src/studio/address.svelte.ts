@@ -173,7 +173,7 @@ export function itemsOf(text: string | null): { items: Item[]; focus: number | n
 export function keptRows(place: string, rows: readonly number[]): string {
   const sorted = [...new Set(rows)].sort((a, b) => a - b)
   const runs: string[] = []
-  for (let at = 0; at < sorted.length; ) {
+  for (let at = 0; at < sorted.length;) {
     let end = at
     while (sorted[end + 1] === sorted[end] + 1) end++
     runs.push(end > at ? `${sorted[at]}-${sorted[end]}` : String(sorted[at]))

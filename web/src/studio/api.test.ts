@@ -7,7 +7,9 @@ function server(routes: Record<string, () => Response>) {
   const api = new Api(((path: string) => {
     asked.push(path)
     const route = routes[path]
-    return Promise.resolve(route ? route() : new Response('{"error": {"code": "not_found", "message": "no such thing", "hint": "look again"}}', { status: 404 }))
+    return Promise.resolve(
+      route ? route() : new Response('{"error": {"code": "not_found", "message": "no such thing", "hint": "look again"}}', { status: 404 }),
+    )
   }) as typeof fetch)
   return { api, asked }
 }
@@ -94,7 +96,8 @@ it('every request carries the key that the way in left in storage, beside its ow
 
 it('a file is named as the server says', async () => {
   const { api } = server({
-    '/api/jobs/j/export?view=head&format=csv&layer=1': () => new Response('a,b', { headers: { 'content-disposition': 'attachment; filename="layer-1.csv"' } }),
+    '/api/jobs/j/export?view=head&format=csv&layer=1': () =>
+      new Response('a,b', { headers: { 'content-disposition': 'attachment; filename="layer-1.csv"' } }),
   })
   const { name, content } = await api.export('j', 'head', { layer: 1 }, 'csv')
   expect([name, await content.text()]).toEqual(['layer-1.csv', 'a,b'])

@@ -150,7 +150,11 @@ export class Api {
       const headers = { ...(options?.headers as Record<string, string> | undefined), [KEY]: keyOf(this.#storage) }
       answer = await this.#fetch(path, { credentials: 'same-origin', ...options, headers })
     } catch {
-      throw new ApiError({ code: 'unreachable', message: 'The studio’s server does not answer.', hint: 'Look whether `langscape studio` still runs in its terminal, then try again.' })
+      throw new ApiError({
+        code: 'unreachable',
+        message: 'The studio’s server does not answer.',
+        hint: 'Look whether `langscape studio` still runs in its terminal, then try again.',
+      })
     }
     if (answer.ok) return answer
     throw new ApiError(await troubleOf(answer))
@@ -165,7 +169,11 @@ export async function troubleOf(answer: Response): Promise<Trouble> {
   } catch {
     // Said below: there is nothing to read.
   }
-  return { code: String(answer.status), message: `The studio’s server answered ${answer.status} ${answer.statusText}`.trim() + '.', hint: 'Reload the page; if it comes again, look at the terminal where the studio runs.' }
+  return {
+    code: String(answer.status),
+    message: `The studio’s server answered ${answer.status} ${answer.statusText}`.trim() + '.',
+    hint: 'Reload the page; if it comes again, look at the terminal where the studio runs.',
+  }
 }
 
 export function viewAddress(job: string, name: string, parameters: Parameters): string {

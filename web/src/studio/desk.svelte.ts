@@ -67,7 +67,12 @@ export class Desk {
 
   fail(error: unknown): void {
     if (error instanceof ApiError) this.trouble = error.trouble
-    else this.trouble = { code: 'page', message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Reload the page; if it comes again, run the job again.' }
+    else
+      this.trouble = {
+        code: 'page',
+        message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`,
+        hint: 'Reload the page; if it comes again, run the job again.',
+      }
   }
 
   /**
@@ -94,13 +99,19 @@ export class Desk {
     const job = this.address.get('job')
     if (job && !room.asks.some(({ ask }) => ask === askOf(job))) {
       const owner = roomOf(askOf(job))
-      this.astray(`“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.asks[0])}`, { job: null })
+      this.astray(
+        `“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.asks[0])}`,
+        { job: null },
+      )
     }
     const ask = this.address.get('ask')
     if (ask && !room.asks.some((one) => one.ask === ask)) this.astray(`${room.title} does not compute “${ask}”.`, { ask: null })
     const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
     if (said.some((name) => this.address.number(name) === null)) {
-      this.astray(`There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`, { layer: null, head: null })
+      this.astray(
+        `There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
+        { layer: null, head: null },
+      )
     }
   }
 
@@ -118,7 +129,9 @@ export class Desk {
   }
 
   #instead({ ask, change }: AskName): string {
-    return this.#chosen[ask] ?? this.about?.examples[ask] ? `Shown is ${this.#chosen[ask] ? 'the last one' : 'the example'}; “${change}” makes another.` : 'Fill in the form to make one.'
+    return (this.#chosen[ask] ?? this.about?.examples[ask])
+      ? `Shown is ${this.#chosen[ask] ? 'the last one' : 'the example'}; “${change}” makes another.`
+      : 'Fill in the form to make one.'
   }
 
   get room() {
@@ -207,7 +220,10 @@ export class Desk {
     if (long?.place !== this.#place(name) || this.link.items.length) return
     const finder = new Finder(rows)
     const known = long.rows.filter((row) => row < rows.labels.length)
-    this.link.set(known.map((row) => finder.item(row)), null)
+    this.link.set(
+      known.map((row) => finder.item(row)),
+      null,
+    )
   }
 
   release(name: string): void {

@@ -4,7 +4,24 @@ import { ApiError, type Job } from './api'
 import { duration, Jobs, share } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
-  id, state, made, ask: 'atlas', title: id, doing: '', done: 0, total: 0, seconds: 0, left: null, settings: {}, inputs: {}, digest: '', views: [], error: null, figures: {}, here: true, changed: made,
+  id,
+  state,
+  made,
+  ask: 'atlas',
+  title: id,
+  doing: '',
+  done: 0,
+  total: 0,
+  seconds: 0,
+  left: null,
+  settings: {},
+  inputs: {},
+  digest: '',
+  views: [],
+  error: null,
+  figures: {},
+  here: true,
+  changed: made,
 })
 
 it('jobs are listed with the newest first, and deleted ones go', () => {
@@ -55,7 +72,15 @@ it('how far a job is cannot be said before its total is known', () => {
   expect([share({ done: 3, total: 0 }), share({ done: 9, total: 4 })]).toEqual([null, 1])
 })
 
-it.each([[0.44, '0.4 s'], [9.97, '10 s'], [59.4, '59 s'], [60, '1 min'], [200, '3 min 20 s'], [3599, '59 min 59 s'], [3900, '1 h 5 min']])('%d seconds are %s', (seconds, said) => {
+it.each([
+  [0.44, '0.4 s'],
+  [9.97, '10 s'],
+  [59.4, '59 s'],
+  [60, '1 min'],
+  [200, '3 min 20 s'],
+  [3599, '59 min 59 s'],
+  [3900, '1 h 5 min'],
+])('%d seconds are %s', (seconds, said) => {
   expect(duration(seconds)).toBe(said)
 })
 
@@ -70,7 +95,19 @@ const told = (one: Job) =>
 it('a line that breaks is taken up again, and a refusal is told once', async () => {
   vi.useFakeTimers()
   const refusal = new ApiError({ code: 'no_session', message: 'no session', hint: '' })
-  const answers = [() => told(job('a', 'running')), () => { throw new ApiError({ code: 'unreachable', message: '', hint: '' }) }, () => { throw refusal }, () => { throw refusal }, () => told(job('b', 'done'))]
+  const answers = [
+    () => told(job('a', 'running')),
+    () => {
+      throw new ApiError({ code: 'unreachable', message: '', hint: '' })
+    },
+    () => {
+      throw refusal
+    },
+    () => {
+      throw refusal
+    },
+    () => told(job('b', 'done')),
+  ]
   const refused: ApiError[] = []
   const jobs = new Jobs()
   let asked = 0
@@ -87,7 +124,9 @@ it('a server that says nothing for long is asked again', async () => {
   let asked = 0
   const events = async (signal: AbortSignal) => {
     asked++
-    return new ReadableStream<Uint8Array>({ start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)) })
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+    })
   }
   const close = jobs.listen({ events })
   await vi.advanceTimersByTimeAsync(29_000)

@@ -25,7 +25,13 @@ export interface RoomName {
   about: string
 }
 
-const ATLAS: AskName = { ask: 'atlas', title: 'From the atlas', change: 'Your text', verb: 'Map every head', main: ['model', 'restarts', 'special'] }
+const ATLAS: AskName = {
+  ask: 'atlas',
+  title: 'From the atlas',
+  change: 'Your text',
+  verb: 'Map every head',
+  main: ['model', 'restarts', 'special'],
+}
 
 export const ROOMS: RoomName[] = [
   { name: 'atlas', title: 'Atlas', asks: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
@@ -35,7 +41,13 @@ export const ROOMS: RoomName[] = [
     asks: [
       ATLAS,
       { ask: 'head', title: 'Many restarts', change: 'Another head', verb: 'Map this head', main: ['model', 'layer', 'head', 'restarts'] },
-      { ask: 'hidden', title: 'Hidden states', change: 'Another layer', verb: 'Map hidden states', main: ['model', 'layer', 'perplexity', 'restarts'] },
+      {
+        ask: 'hidden',
+        title: 'Hidden states',
+        change: 'Another layer',
+        verb: 'Map hidden states',
+        main: ['model', 'layer', 'perplexity', 'restarts'],
+      },
     ],
     about: 'One head: its map of tokens, its matrix, its lines.',
   },
@@ -43,18 +55,77 @@ export const ROOMS: RoomName[] = [
     name: 'queries',
     title: 'Queries & keys',
     asks: [
-      { ask: 'query_key', title: 'One head', change: 'Your text', verb: 'Map queries and keys', main: ['model', 'layer', 'head', 'by', 'c', 'choose'], hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']) },
+      {
+        ask: 'query_key',
+        title: 'One head',
+        change: 'Your text',
+        verb: 'Map queries and keys',
+        main: ['model', 'layer', 'head', 'by', 'c', 'choose'],
+        hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
+      },
       { ask: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
-      { ask: 'query_key.constants', title: 'Six constants', change: 'Your text', verb: 'Map under six constants', main: ['model', 'layer', 'head', 'choose', 'tokens'] },
+      {
+        ask: 'query_key.constants',
+        title: 'Six constants',
+        change: 'Your text',
+        verb: 'Map under six constants',
+        main: ['model', 'layer', 'head', 'choose', 'tokens'],
+      },
       { ask: 'query_key.beside', title: 'Two ways', change: 'Your text', verb: 'Map both ways', main: ['model', 'layer', 'head', 'by'] },
-      { ask: 'query_key.scale', title: 'The constant c', change: 'Your text', verb: 'Measure every head', main: ['model', 'percentile', 'least_keys', 'tokens'] },
+      {
+        ask: 'query_key.scale',
+        title: 'The constant c',
+        change: 'Your text',
+        verb: 'Measure every head',
+        main: ['model', 'percentile', 'least_keys', 'tokens'],
+      },
     ],
     about: 'A head’s queries and keys on one map: close means attention.',
   },
-  { name: 'words', title: 'Words', asks: [{ ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] }], about: 'Word vectors as a map, with new words placed live.' },
-  { name: 'distributions', title: 'Distributions', asks: [{ ask: 'ellipses', title: 'Distributions', change: 'Your distributions', verb: 'Map distributions', main: ['model', 'most', 'method', 'shape', 'distance'] }], about: 'Words as distributions: where they lie and how wide they are.' },
-  { name: 'flow', title: 'Flow', asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }], about: 'What flows through a network as it reads, step by step.' },
-  { name: 'compare', title: 'Compare', asks: [{ ask: 'compare', title: 'Compare', change: 'Compare others', verb: 'Compare', main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'], hides: ({ what }) => (what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS]) }], about: 'Two texts or two models side by side, aligned; what moved most.' },
+  {
+    name: 'words',
+    title: 'Words',
+    asks: [
+      { ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] },
+    ],
+    about: 'Word vectors as a map, with new words placed live.',
+  },
+  {
+    name: 'distributions',
+    title: 'Distributions',
+    asks: [
+      {
+        ask: 'ellipses',
+        title: 'Distributions',
+        change: 'Your distributions',
+        verb: 'Map distributions',
+        main: ['model', 'most', 'method', 'shape', 'distance'],
+      },
+    ],
+    about: 'Words as distributions: where they lie and how wide they are.',
+  },
+  {
+    name: 'flow',
+    title: 'Flow',
+    asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }],
+    about: 'What flows through a network as it reads, step by step.',
+  },
+  {
+    name: 'compare',
+    title: 'Compare',
+    asks: [
+      {
+        ask: 'compare',
+        title: 'Compare',
+        change: 'Compare others',
+        verb: 'Compare',
+        main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'],
+        hides: ({ what }) =>
+          what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS],
+      },
+    ],
+    about: 'Two texts or two models side by side, aligned; what moved most.',
+  },
   { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },
 ]
 

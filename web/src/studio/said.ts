@@ -24,14 +24,20 @@ export function saidSettings(about: About, job: Job, names: string[]): Said[] {
 /** What a job was asked for beyond its name: its inputs, its model and every setting that is not the usual one. */
 export function differences(about: About, job: Job): string {
   const { settings = [], inputs = [] } = about.asks[job.ask] ?? {}
-  const other = settings.filter(({ name, default: usual }) => !isModel(name) && JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual)).map(({ name }) => name)
-  const given = inputs.flatMap(({ name }) => (job.inputs[name] && !job.title.includes(job.inputs[name].name) ? [job.inputs[name].name] : []))
+  const other = settings
+    .filter(({ name, default: usual }) => !isModel(name) && JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
+    .map(({ name }) => name)
+  const given = inputs.flatMap(({ name }) =>
+    job.inputs[name] && !job.title.includes(job.inputs[name].name) ? [job.inputs[name].name] : [],
+  )
   return [...given, ...saidSettings(about, job, other).map(({ label, value }) => `${label.toLowerCase()} ${value}`)].join(' · ')
 }
 
 /** What readers call a model: MiniLM-L6 rather than "default", and of a folder its last part. */
 export function modelName(about: About, name: string): string {
-  return about.models.find((one) => one.name === name)?.short ?? (/^[./~]/.test(name) ? (name.split('/').filter(Boolean).at(-1) ?? name) : name)
+  return (
+    about.models.find((one) => one.name === name)?.short ?? (/^[./~]/.test(name) ? (name.split('/').filter(Boolean).at(-1) ?? name) : name)
+  )
 }
 
 function isModel(name: string): boolean {

@@ -853,11 +853,11 @@ export interface components {
          */
         FlowInputs: {
             /**
-             * Text
+             * Prompt File
              * @description A file with the text to read, instead of a prompt.
              * @default null
              */
-            text?: string | null;
+            prompt_file?: string | null;
         };
         /**
          * FlowRequest
@@ -908,6 +908,121 @@ export interface components {
              * @enum {string}
              */
             fit?: "exact" | "force";
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
+         * GaussiansInputs
+         * @description Ids of inputs.
+         */
+        GaussiansInputs: {
+            /**
+             * Corpus
+             * @description Where words are read in context: a text file, a folder, or a packaged corpus (`langscape corpora`); sample texts if left out.
+             * @default sample-corpus
+             */
+            corpus?: string | null;
+            /**
+             * List
+             * @description The words: one a line, or .csv; a group column gives the colours.
+             * @default null
+             */
+            list?: string | null;
+            /**
+             * Table
+             * @description Instead of words: a .csv or .parquet with several rows for each individual.
+             * @default null
+             */
+            table?: string | null;
+        };
+        /**
+         * GaussiansRequest
+         * @description Distributions as a file.
+         */
+        GaussiansRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            ask: "gaussians";
+            /** @default {} */
+            inputs?: components["schemas"]["GaussiansInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["GaussiansSettings"];
+        };
+        /** GaussiansSettings */
+        GaussiansSettings: {
+            /**
+             * Model
+             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Words
+             * @description The words to look up; the most frequent ones if left out.
+             * @default null
+             */
+            words?: string[] | null;
+            /**
+             * Most frequent
+             * @description How many words are taken where none are named.
+             * @default 60
+             */
+            most?: number;
+            /**
+             * Contexts
+             * @description Passages per word, drawn evenly from all there are.
+             * @default 100
+             */
+            contexts?: number;
+            /**
+             * A context is
+             * @description What the model reads around a word.
+             * @default sentence
+             * @enum {string}
+             */
+            unit?: "sentence" | "paragraph";
+            /**
+             * Layer
+             * @description The hidden layer: 0 is the embedding, -1 the last.
+             * @default -1
+             */
+            layer?: number;
+            /**
+             * Factors
+             * @description Factors kept of each covariance; 0 keeps variances alone.
+             * @default 0
+             */
+            rank?: number;
+            /**
+             * Keep vectors
+             * @description Keep every context’s vector; ellipses get their angle from them.
+             * @default true
+             */
+            samples?: boolean;
+            /**
+             * Whose rows
+             * @description With a table: the column that says whose row it is.
+             * @default null
+             */
+            by?: string | null;
+            /**
+             * Columns
+             * @description With a table: the columns to use, by comma; all numbers if left out.
+             * @default null
+             */
+            columns?: string[] | null;
+            /**
+             * Standardise
+             * @description With a table: divide each column by its deviation.
+             * @default true
+             */
+            standardise?: boolean;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -1414,7 +1529,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description What is asked, by the name of the ask. */
-        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.

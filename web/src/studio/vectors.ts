@@ -5,7 +5,10 @@ export function vectorsOf(text: string | null): Vectors {
   const found: Vectors = {}
   for (const part of text?.split(';') ?? []) {
     const at = part.lastIndexOf(':')
-    const numbers = part.slice(at + 1).split(',').map(Number)
+    const numbers = part
+      .slice(at + 1)
+      .split(',')
+      .map(Number)
     if (at > 0 && numbers.every(Number.isFinite)) found[part.slice(0, at)] = numbers
   }
   return found
@@ -22,7 +25,11 @@ export function keptVectors(vectors: Vectors): string | null {
  * GloVe file. Says what is wrong where it cannot be read.
  */
 export function readVector(text: string): { name: string; numbers: number[] } | string {
-  const parts = text.replace(/[[\](){}]/g, ' ').trim().split(/[\s,;]+/).filter(Boolean)
+  const parts = text
+    .replace(/[[\](){}]/g, ' ')
+    .trim()
+    .split(/[\s,;]+/)
+    .filter(Boolean)
   const name = parts.length && !Number.isFinite(Number(parts[0])) ? parts.shift()!.replace(/[:;,=]+$/, '') : 'mine'
   if (!parts.length) return 'Paste the numbers of a vector.'
   const wrong = parts.find((part) => !Number.isFinite(Number(part)))

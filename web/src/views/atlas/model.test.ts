@@ -3,17 +3,30 @@ import { describe, expect, it } from 'vitest'
 import type { View } from '../../lib/view'
 import { arranged, attentionOf, placesOf, rank, readAtlas, type Wish } from './model'
 
-const heads = [[0, 0], [0, 1], [1, 0], [1, 1]]
+const heads = [
+  [0, 0],
+  [0, 1],
+  [1, 0],
+  [1, 1],
+]
 const view: View = {
   kind: 'atlas',
   properties: {
-    title: 'Atlas', subtitle: 'tiny', tokens: ['[CLS]', 'a', 'b'], heads,
+    title: 'Atlas',
+    subtitle: 'tiny',
+    tokens: ['[CLS]', 'a', 'b'],
+    heads,
     columns: [
       { name: 'tags', label: 'Tags', meaning: '', type: 'category', array: 'score0', categories: ['sink', 'previous-token, local band'] },
       { name: 'entropy', label: 'Entropy', meaning: 'How wide.', type: 'number', array: 'score1' },
       { name: 'cluster', label: 'Cluster', meaning: '', type: 'category', array: 'score2', categories: ['x', 'y'] },
     ],
-    tags: 'tags', token_columns: [], steps: 255, later: ['attention_0_1'], notes: [], settings: { steps: 1000 },
+    tags: 'tags',
+    token_columns: [],
+    steps: 255,
+    later: ['attention_0_1'],
+    notes: [],
+    settings: { steps: 1000 },
   },
   arrays: {
     xy: { shape: [4, 2, 2], data: Float32Array.from({ length: 16 }, (_, i) => i) },
@@ -27,12 +40,17 @@ const view: View = {
 }
 const atlas = readAtlas(view)
 const wish: Wish = { sort: null, descending: true, tag: null, text: '', group: null }
-const names = (over: Partial<Wish>) => arranged(atlas, { ...wish, ...over }).map(({ name, heads }) => [name, heads.map(({ name }) => name).join(' ')])
+const names = (over: Partial<Wish>) =>
+  arranged(atlas, { ...wish, ...over }).map(({ name, heads }) => [name, heads.map(({ name }) => name).join(' ')])
 
 describe('an atlas', () => {
   it('is read with tags split and counted', () => {
     expect(atlas.heads[1].tags).toEqual(['previous-token', 'local band'])
-    expect(atlas.tags).toEqual([['sink', 2], ['local band', 1], ['previous-token', 1]])
+    expect(atlas.tags).toEqual([
+      ['sink', 2],
+      ['local band', 1],
+      ['previous-token', 1],
+    ])
     expect([atlas.layers, atlas.wide]).toEqual([[0, 1], 2])
     expect([...placesOf(atlas, 1)]).toEqual([4, 5, 6, 7])
     expect(atlas.tokenColumns[0]).toMatchObject({ name: 'position', low: 1, high: 2 })
@@ -52,9 +70,19 @@ describe('an atlas', () => {
   })
 
   it('is grouped by layer, by first tag and by any category', () => {
-    expect(names({ group: 'layer', sort: 'entropy' })).toEqual([['Layer 0', '0.0 0.1'], ['Layer 1', '1.0 1.1']])
-    expect(names({ group: 'tags' })).toEqual([['sink', '0.0 1.1'], ['previous-token', '0.1'], ['(none)', '1.0']])
-    expect(names({ group: 'cluster' })).toEqual([['x', '0.0 1.0'], ['y', '0.1 1.1']])
+    expect(names({ group: 'layer', sort: 'entropy' })).toEqual([
+      ['Layer 0', '0.0 0.1'],
+      ['Layer 1', '1.0 1.1'],
+    ])
+    expect(names({ group: 'tags' })).toEqual([
+      ['sink', '0.0 1.1'],
+      ['previous-token', '0.1'],
+      ['(none)', '1.0'],
+    ])
+    expect(names({ group: 'cluster' })).toEqual([
+      ['x', '0.0 1.0'],
+      ['y', '0.1 1.1'],
+    ])
   })
 
   it('unpacks attention as squares of its steps, and none where there is none', async () => {

@@ -60,7 +60,12 @@ interface Properties {
 
 export function readAtlas(view: View): Atlas {
   const properties = view.properties as unknown as Properties
-  const scores = properties.columns.map((column) => ({ name: column.name, label: column.label, meaning: column.meaning, column: readColumn(view, column) }))
+  const scores = properties.columns.map((column) => ({
+    name: column.name,
+    label: column.label,
+    meaning: column.meaning,
+    column: readColumn(view, column),
+  }))
   const tagged = scores.find(({ name }) => name === properties.tags)?.column
   const heads = properties.heads.map(([layer, head], row) => ({ row, layer, head, name: `${layer}.${head}`, tags: tagsOf(tagged, row) }))
   const counts = new Map<string, number>()
@@ -95,7 +100,10 @@ export function readAtlas(view: View): Atlas {
 function tagsOf(column: Column | undefined, row: number): string[] {
   if (column?.type !== 'category') return []
   const text = column.categories[column.codes[row]] ?? ''
-  return text.split(',').map((tag) => tag.trim()).filter(Boolean)
+  return text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter(Boolean)
 }
 
 /** The head's coordinates, items × 2. */
@@ -137,7 +145,8 @@ export interface Group {
 export function arranged(atlas: Atlas, wish: Wish): Group[] {
   const text = wish.text.trim().toLowerCase()
   const passing = atlas.heads.filter(
-    ({ name, tags }) => (!wish.tag || tags.includes(wish.tag)) && (!text || name.startsWith(text) || tags.some((tag) => tag.toLowerCase().includes(text))),
+    ({ name, tags }) =>
+      (!wish.tag || tags.includes(wish.tag)) && (!text || name.startsWith(text) || tags.some((tag) => tag.toLowerCase().includes(text))),
   )
   const column = atlas.scores.find(({ name }) => name === wish.sort)?.column
   if (column?.type === 'number') {
@@ -148,8 +157,7 @@ export function arranged(atlas: Atlas, wish: Wish): Group[] {
   }
   if (!wish.group) return passing.length ? [{ name: '', heads: passing }] : []
   const groups = new Map<string, HeadName[]>()
-  for (const head of passing)
-    for (const name of groupNames(atlas, wish.group, head)) groups.set(name, [...(groups.get(name) ?? []), head])
+  for (const head of passing) for (const name of groupNames(atlas, wish.group, head)) groups.set(name, [...(groups.get(name) ?? []), head])
   const entries = [...groups].map(([name, heads]) => ({ name, heads }))
   return wish.group === 'layer' ? entries.sort((a, b) => a.heads[0].layer - b.heads[0].layer) : entries
 }
@@ -170,9 +178,22 @@ export function rank(values: Float32Array, row: number): number | null {
 /** One head's map, or the map of heads, as the scatter's stage draws it. */
 export function asScatter(title: string, at: Float32Array, labels: string[], columns: Column[], colour: string | null): Scatter {
   return {
-    title, subtitle: '', count: labels.length, dims: 2, at, labels, columns, colour,
-    rings: null, ringMeaning: '', labelOrder: Int32Array.from({ length: labels.length }, (_, i) => i),
-    quantiles: null, quality: [], kls: [], notes: [], settings: [],
+    title,
+    subtitle: '',
+    count: labels.length,
+    dims: 2,
+    at,
+    labels,
+    columns,
+    colour,
+    rings: null,
+    ringMeaning: '',
+    labelOrder: Int32Array.from({ length: labels.length }, (_, i) => i),
+    quantiles: null,
+    quality: [],
+    kls: [],
+    notes: [],
+    settings: [],
   }
 }
 

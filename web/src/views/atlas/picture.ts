@@ -10,11 +10,20 @@ const LEFT = 24
 const HEAD = 76
 
 /** The maps of these heads, so many in a row, as an SVG that stands alone. */
-export function gridSvg(atlas: Atlas, heads: HeadName[], wide: number, dressed: Dressed, said: (head: HeadName) => string, inks: Inks, font: string): string {
+export function gridSvg(
+  atlas: Atlas,
+  heads: HeadName[],
+  wide: number,
+  dressed: Dressed,
+  said: (head: HeadName) => string,
+  inks: Inks,
+  font: string,
+): string {
   const across = Math.max(1, Math.min(wide, heads.length))
   const width = Math.max(2 * LEFT + across * (SIZE + GAP), 420)
   const height = HEAD + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
-  const text = (x: number, y: number, words: string, size: number, fill: string, more = '') => `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
+  const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
+    `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
   const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${atlas.tokens.length} tokens, numbered from 0`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(font)}">`,

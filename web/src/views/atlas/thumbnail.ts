@@ -15,7 +15,9 @@ export function dress(style: Style, shown: Int32Array, lit: ReadonlySet<number> 
   const { colours } = style
   return {
     shown,
-    colours: Array.from(colours, (_, i) => i).filter((i) => i % 4 === 0).map((i) => hex([colours[i], colours[i + 1], colours[i + 2]])),
+    colours: Array.from(colours, (_, i) => i)
+      .filter((i) => i % 4 === 0)
+      .map((i) => hex([colours[i], colours[i + 1], colours[i + 2]])),
     lit,
     quiet,
     accent,

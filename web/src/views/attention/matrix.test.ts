@@ -24,7 +24,11 @@ it('moving stops at the ends', () => {
 it('a saved matrix draws every cell that is not of the ground once, in the colour of its weight', () => {
   const values = Float32Array.from([1, 1, 0, 0.25, 0.25, 0.25])
   const cells = { values, wide: 3, rows: [0, 1], columns: [0, 1, 2] }
-  const paths = cellPaths({ cells, labels: { rows: [], columns: [] }, top: 1, square: true, group: 0 }, { top: 0, bottom: 2, left: 0, right: 3 }, 'light')
+  const paths = cellPaths(
+    { cells, labels: { rows: [], columns: [] }, top: 1, square: true, group: 0 },
+    { top: 0, bottom: 2, left: 0, right: 3 },
+    'light',
+  )
   expect(paths.match(/M\d+ \d+h\d+/g)).toEqual(['M0 0h2', 'M0 1h3'])
   expect(paths).toContain('fill="#0f2257"')
 })

@@ -71,7 +71,8 @@ export class Matrix {
   }
 
   show(sheet: Sheet, ink: Ink, theme: Theme): void {
-    const same = sheet.cells.rows.length === this.#sheet.cells.rows.length && sheet.cells.columns.length === this.#sheet.cells.columns.length
+    const same =
+      sheet.cells.rows.length === this.#sheet.cells.rows.length && sheet.cells.columns.length === this.#sheet.cells.columns.length
     if (!same) this.#window = whole(sheet)
     this.#sheet = sheet
     this.#ink = ink
@@ -146,13 +147,23 @@ export class Matrix {
     this.draw()
     const { plot, size } = this
     const head = 64
-    const text = (x: number, y: number, words: string, look: string) => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${look}>${escape(words)}</text>`
+    const text = (x: number, y: number, words: string, look: string) =>
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${look}>${escape(words)}</text>`
     const small = `font-size="${SIZE}" fill="${this.#ink.soft}"`
     const { labels, cells, group } = this.#sheet
-    const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter((y) => y > plot.y && y < plot.y + plot.height)
-    const rows = [...this.#labelled('y')].map(([row, at]) => text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`))
+    const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter(
+      (y) => y > plot.y && y < plot.y + plot.height,
+    )
+    const rows = [...this.#labelled('y')].map(([row, at]) =>
+      text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`),
+    )
     const columns = [...this.#labelled('x')].map(([column, at]) =>
-      text(0, 4, cut(labels.columns[cells.columns[column]]), `${small} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`),
+      text(
+        0,
+        4,
+        cut(labels.columns[cells.columns[column]]),
+        `${small} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`,
+      ),
     )
     const scale = `translate(${this.#x(0).toFixed(3)} ${this.#y(0).toFixed(3)}) scale(${(this.#x(1) - this.#x(0)).toFixed(5)} ${(this.#y(1) - this.#y(0)).toFixed(5)})`
     return [
@@ -163,7 +174,9 @@ export class Matrix {
       `<g transform="translate(0 ${head})"><clipPath id="cells"><rect x="${plot.x}" y="${plot.y}" width="${plot.width}" height="${plot.height}"/></clipPath>`,
       `<g clip-path="url(#cells)"><g transform="${scale}" shape-rendering="crispEdges">${cellPaths(this.#sheet, this.#window, this.#theme)}</g></g>`,
       `<rect x="${plot.x - 0.5}" y="${plot.y - 0.5}" width="${plot.width + 1}" height="${plot.height + 1}" fill="none" stroke="${this.#ink.line}"/>`,
-      ...rules.map((y) => `<rect x="${plot.x - 1}" y="${(y - 1).toFixed(1)}" width="${plot.width + 2}" height="2" fill="${this.#ink.ground}"/>`),
+      ...rules.map(
+        (y) => `<rect x="${plot.x - 1}" y="${(y - 1).toFixed(1)}" width="${plot.width + 2}" height="2" fill="${this.#ink.ground}"/>`,
+      ),
       ...rows,
       ...columns,
       '</g></svg>',
@@ -350,7 +363,7 @@ export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): 
   const [first, last] = [Math.floor(window.left), Math.min(Math.ceil(window.right), cells.columns.length)]
   for (let row = Math.floor(window.top); row < Math.min(Math.ceil(window.bottom), cells.rows.length); row++) {
     const colour = (column: number) => level(cells.values[cells.rows[row] * cells.wide + cells.columns[column]], top)
-    for (let from = first; from < last; ) {
+    for (let from = first; from < last;) {
       const step = colour(from)
       let to = from + 1
       while (to < last && colour(to) === step) to++
@@ -394,7 +407,7 @@ function cut(name: string): string {
 
 /** Numbers below `count`, at least `step` apart; of those that could be next, one that says something if there is any. */
 export function* spaced(count: number, step: number, says: (index: number) => boolean): Generator<number> {
-  for (let index = 0; index < count; ) {
+  for (let index = 0; index < count;) {
     let chosen = index
     while (chosen < Math.min(index + step, count) - 1 && !says(chosen)) chosen++
     if (!says(chosen)) chosen = index

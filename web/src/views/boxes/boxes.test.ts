@@ -6,10 +6,47 @@ import { Frame, svg } from './picture'
 const INKS = { ground: '#fff', raised: '#fff', ink: '#000', soft: '#555', line: '#ddd', accent: '#00f' }
 
 function view() {
-  const numbers = Float32Array.from([4, 1, 1.5, 2, 2.5, 3, 2, 0.5, 0, ...Array(7).fill(NaN), 3, 2, 3, 4, 5, 6, 4, 1, 2, 5, 5, 5, 5, 5, 5, 0])
+  const numbers = Float32Array.from([
+    4,
+    1,
+    1.5,
+    2,
+    2.5,
+    3,
+    2,
+    0.5,
+    0,
+    ...Array(7).fill(NaN),
+    3,
+    2,
+    3,
+    4,
+    5,
+    6,
+    4,
+    1,
+    2,
+    5,
+    5,
+    5,
+    5,
+    5,
+    5,
+    0,
+  ])
   return {
     kind: 'boxes',
-    properties: { title: 'T <b>', subtitle: '', x: 'layer', y: 'KL', groups: ['0', '1'], series: ['a', 'a, after'], hues: [0, 0], full: [false, true], notes: [] },
+    properties: {
+      title: 'T <b>',
+      subtitle: '',
+      x: 'layer',
+      y: 'KL',
+      groups: ['0', '1'],
+      series: ['a', 'a, after'],
+      hues: [0, 0],
+      full: [false, true],
+      notes: [],
+    },
     arrays: {
       numbers: { shape: [2, 2, 8], data: numbers },
       outliers: { shape: [1], data: Float32Array.from([9]) },
@@ -21,7 +58,11 @@ function view() {
 
 it('pairs without values have no box, and outliers go to their own', () => {
   const { boxes } = readBoxes(view())
-  expect(boxes.map(({ group, series }) => [group, series])).toEqual([[0, 0], [1, 0], [1, 1]])
+  expect(boxes.map(({ group, series }) => [group, series])).toEqual([
+    [0, 0],
+    [1, 0],
+    [1, 1],
+  ])
   expect(boxes[1].outliers).toEqual([9])
 })
 

@@ -122,8 +122,11 @@ function drawn(frame: Frame, box: Box, theme: Theme, inks: Inks): string {
   const { line, opacity } = paint(frame.boxes, box.series, theme)
   const [low, q1, median, q3, high, mean] = [box.low, box.q1, box.median, box.q3, box.high, box.mean].map((value) => frame.up(value))
   const look = `fill="${line}" fill-opacity="${opacity}" stroke="${line}"`
-  const whisker = (from: number, to: number) => `<path d="M${f(x)} ${f(from)}V${f(to)}M${f(x - half / 2)} ${f(to)}H${f(x + half / 2)}" stroke="${line}" fill="none"/>`
-  const sd = Number.isFinite(box.sd) ? `<rect x="${f(x - half)}" y="${f(frame.bar(box.sd))}" width="${f(2 * half)}" height="${f(frame.base - frame.bar(box.sd))}" ${look}/>` : ''
+  const whisker = (from: number, to: number) =>
+    `<path d="M${f(x)} ${f(from)}V${f(to)}M${f(x - half / 2)} ${f(to)}H${f(x + half / 2)}" stroke="${line}" fill="none"/>`
+  const sd = Number.isFinite(box.sd)
+    ? `<rect x="${f(x - half)}" y="${f(frame.bar(box.sd))}" width="${f(2 * half)}" height="${f(frame.base - frame.bar(box.sd))}" ${look}/>`
+    : ''
   return [
     ...box.outliers.map((value) => `<circle cx="${f(x)}" cy="${f(frame.up(value))}" r="1.6" fill="${line}" fill-opacity=".55"/>`),
     whisker(q1, low),

@@ -29,4 +29,3 @@ export function tiny(value: number): string {
 export function hundredths(value: number): string {
   return Number.isFinite(value) ? value.toFixed(2).replace('-', '−') : '–'
 }
-

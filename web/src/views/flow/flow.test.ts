@@ -16,7 +16,15 @@ function small(): View {
   return {
     kind: 'flow',
     properties: {
-      title: 't', subtitle: '', model: 'lstm', tokens: ['a', 'b'], words: ['x', 'y'], layers: 1, alarms: [], quality: [], notes: [],
+      title: 't',
+      subtitle: '',
+      model: 'lstm',
+      tokens: ['a', 'b'],
+      words: ['x', 'y'],
+      layers: 1,
+      alarms: [],
+      quality: [],
+      notes: [],
       nodes: [
         { id: 'embedding', label: 'word', kind: 'vector', column: 0, row: 0, array: 'embedding' },
         { id: 'l0.hidden_before', label: 'before', kind: 'vector', column: 0, row: 1, array: 'hidden', layer: 0, before: 'hidden_before' },
@@ -27,10 +35,27 @@ function small(): View {
         { id: 'softmax', label: 'next word', kind: 'words', column: 3, row: 0 },
       ],
       operations: [
-        { kind: 'matrix', to: 'l0.forget_pre', main: 'embedding', inputs: [{ node: 'embedding', weights: 'W' }, { node: 'l0.hidden_before', weights: 'U' }], bias: 'b', block: 1 },
+        {
+          kind: 'matrix',
+          to: 'l0.forget_pre',
+          main: 'embedding',
+          inputs: [
+            { node: 'embedding', weights: 'W' },
+            { node: 'l0.hidden_before', weights: 'U' },
+          ],
+          bias: 'b',
+          block: 1,
+        },
         { kind: 'sigmoid', to: 'l0.forget', main: 'l0.forget_pre', inputs: [{ node: 'l0.forget_pre' }] },
         { kind: 'product', to: 'l0.hidden', main: 'embedding', inputs: [{ node: 'embedding' }, { node: 'l0.forget' }] },
-        { kind: 'matrix', to: 'logits', main: 'l0.hidden', inputs: [{ node: 'l0.hidden', weights: 'decoder' }], bias: 'decoder_bias', block: 0 },
+        {
+          kind: 'matrix',
+          to: 'logits',
+          main: 'l0.hidden',
+          inputs: [{ node: 'l0.hidden', weights: 'decoder' }],
+          bias: 'decoder_bias',
+          block: 0,
+        },
         { kind: 'softmax', to: 'softmax', main: 'logits', inputs: [{ node: 'logits' }] },
       ],
     },
@@ -67,7 +92,10 @@ describe('the graph', () => {
   })
 
   it('names words with their colours and values', () => {
-    expect(topWords(flow, 0)).toEqual([{ word: 'y', colour: null, value: 0.75 }, { word: 'x', colour: null, value: 0.25 }])
+    expect(topWords(flow, 0)).toEqual([
+      { word: 'y', colour: null, value: 0.75 },
+      { word: 'x', colour: null, value: 0.25 },
+    ])
     expect(nearest(flow, 'l0.forget', 1)[0].word).toBe('x')
     expect(colourOf(flow, 'l0.forget', 1)).toBe('rgb(4 5 6)')
   })
@@ -75,11 +103,19 @@ describe('the graph', () => {
   it('takes a matrix product apart through the pre-activation that is not drawn', () => {
     const told = trace(flow, 'l0.forget', 0, 1)
     // block 1 begins at row 2: W row 2 · (3, 4) + U row 2 · (0.5, 0.25) + 10
-    expect(told.shares.map(({ values }) => [...values])).toEqual([[3, 8], [0.25, 0]])
+    expect(told.shares.map(({ values }) => [...values])).toEqual([
+      [3, 8],
+      [0.25, 0],
+    ])
     expect([told.bias, told.total, told.pre, told.through]).toEqual([10, 21.25, 0, 'sigmoid'])
     expect(told.made).toBeCloseTo(1 / (1 + Math.exp(-21.25)), 12)
     expect(largest(flow, told, 1, 2)).toEqual({
-      first: [{ node: 'embedding', dim: 1, share: 8, value: 4 }, { node: 'embedding', dim: 0, share: 3, value: 3 }], others: 0.25, count: 1,
+      first: [
+        { node: 'embedding', dim: 1, share: 8, value: 4 },
+        { node: 'embedding', dim: 0, share: 3, value: 3 },
+      ],
+      others: 0.25,
+      count: 1,
     })
   })
 
@@ -101,7 +137,11 @@ describe('the graph', () => {
 
 describe('the widget', () => {
   it('has its name on two lines where one is too short', () => {
-    expect([lined('added to the cell', 20), lined('added to the cell', 12), lined('candidate', 5)]).toEqual([['added to the cell'], ['added to', 'the cell'], ['candidate']])
+    expect([lined('added to the cell', 20), lined('added to the cell', 12), lined('candidate', 5)]).toEqual([
+      ['added to the cell'],
+      ['added to', 'the cell'],
+      ['candidate'],
+    ])
   })
 
   it('puts zero on the left edge when all is positive, and inside the box otherwise', () => {
@@ -157,10 +197,25 @@ describe('halves', () => {
 
 /** One layer of two heads over one token and two dimensions. */
 function stream(post: boolean): View {
-  const halves = (values: number[]) => new Uint8Array(Uint16Array.from(values.map((value) => ({ 0: 0, 1: 0x3c00, 2: 0x4000 })[value]!)).buffer)
+  const halves = (values: number[]) =>
+    new Uint8Array(Uint16Array.from(values.map((value) => ({ 0: 0, 1: 0x3c00, 2: 0x4000 })[value]!)).buffer)
   return {
     kind: 'flow',
-    properties: { title: '', subtitle: '', model: 'decoder', tokens: ['a'], words: ['x', 'y'], layers: 1, alarms: [], quality: [], notes: [], heads: 2, dims: 2, post_norm: post, choices: 1 },
+    properties: {
+      title: '',
+      subtitle: '',
+      model: 'decoder',
+      tokens: ['a'],
+      words: ['x', 'y'],
+      layers: 1,
+      alarms: [],
+      quality: [],
+      notes: [],
+      heads: 2,
+      dims: 2,
+      post_norm: post,
+      choices: 1,
+    },
     arrays: {
       lens: whole([3, 1, 1], [0, 1, 0]),
       lens_values: array([3, 1, 1], [1, 1, 1]),
@@ -191,7 +246,12 @@ describe('the stream', () => {
     const heads = await read.headsOf(0)
     expect(read.headsNow(0)).toBe(heads)
     const sum = blockSum(read, heads, 1, 0, 1)
-    expect(sum.parts.map(({ name, share }) => [name, share])).toEqual([['embedding', 0], ['head 0.0', 1], ['head 0.1', 2], ['bias of layer 0', 1]])
+    expect(sum.parts.map(({ name, share }) => [name, share])).toEqual([
+      ['embedding', 0],
+      ['head 0.0', 1],
+      ['head 0.1', 2],
+      ['bias of layer 0', 1],
+    ])
     expect([sum.total, sum.value]).toEqual([4, 4])
     const all = await wholeSum(read, 2, 0, 0)
     expect([all.total, all.value, all.parts.length]).toEqual([5, 5, 4])
@@ -225,7 +285,16 @@ describe('figures', () => {
   })
 
   it('gives chances as percentages that say what is known', () => {
-    expect([0.39114, 0.0764, 0.00999, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual(['39.1 %', '7.6 %', '1.0 %', '0.76 %', '< 0.01 %', '0 %', '100 %', '–'])
+    expect([0.39114, 0.0764, 0.00999, 0.00764, 0.0000004, 0, 1, NaN].map(percent)).toEqual([
+      '39.1 %',
+      '7.6 %',
+      '1.0 %',
+      '0.76 %',
+      '< 0.01 %',
+      '0 %',
+      '100 %',
+      '–',
+    ])
     expect([tiny(0), tiny(4.1e-9)]).toEqual(['0', '4e−9'])
   })
 })

@@ -13,7 +13,8 @@ function makeTable(): Float32Array {
   for (let bits = 0; bits < 65536; bits++) {
     const exponent = (bits >> 10) & 31
     const fraction = bits & 1023
-    const size = exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15)
+    const size =
+      exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15)
     table[bits] = bits & 32768 ? -size : size
   }
   return table

@@ -111,7 +111,8 @@ export function blockSum(stream: Stream, heads: Float32Array | null, node: numbe
   } else given.push([`MLP ${layer}`, mlpVector(stream, layer, token)])
   let parts: Part[]
   if (stream.postNorm) {
-    const gain = rowOf(stream.arrays['norm_gain'], node - 1)[dim] * stream.arrays['norm_factor'].data[(node - 1) * stream.tokens.length + token]
+    const gain =
+      rowOf(stream.arrays['norm_gain'], node - 1)[dim] * stream.arrays['norm_factor'].data[(node - 1) * stream.tokens.length + token]
     constant = rowOf(stream.arrays['norm_shift'], node - 1)[dim]
     parts = given.map(([name, vector]) => ({ name, share: (vector[dim] - mean(vector)) * gain }))
   } else parts = given.map(([name, vector]) => ({ name, share: vector[dim] }))
@@ -127,7 +128,9 @@ export async function wholeSum(stream: Stream, node: number, token: number, dim:
   let constant = 0
   for (let layer = 0; layer < layers; layer++) {
     const heads = all[layer]
-    if (heads) for (let head = 0; head < stream.heads; head++) parts.push({ name: `head ${layer}.${head}`, share: headVector(stream, heads, head, token)[dim] })
+    if (heads)
+      for (let head = 0; head < stream.heads; head++)
+        parts.push({ name: `head ${layer}.${head}`, share: headVector(stream, heads, head, token)[dim] })
     else if (stream.together) parts.push({ name: `all heads of layer ${layer}`, share: rowOf(stream.together, layer, token)[dim] })
     if (stream.arrays['bias']) constant += rowOf(stream.arrays['bias'], layer)[dim]
     if (node >= 2 * layer + 2) parts.push({ name: `MLP ${layer}`, share: mlpVector(stream, layer, token)[dim] })

@@ -29,7 +29,19 @@ export interface Trace {
 export function trace(flow: Lstm, id: string, dim: number, step: number): Trace {
   const value = vector(flow, id, step)[dim]
   const operation = flow.makes.get(id)
-  const empty: Trace = { node: id, dim, value, how: 'given', shares: [], bias: null, pre: null, through: null, total: value, made: value, missing: null }
+  const empty: Trace = {
+    node: id,
+    dim,
+    value,
+    how: 'given',
+    shares: [],
+    bias: null,
+    pre: null,
+    through: null,
+    total: value,
+    made: value,
+    missing: null,
+  }
   if (!operation) return empty
   if (operation.kind === 'sum' || operation.kind === 'product') {
     const shares = operation.inputs.map(({ node }) => single(flow, node, dim, step))
@@ -47,7 +59,10 @@ export function trace(flow: Lstm, id: string, dim: number, step: number): Trace 
   }
   const inner = product(flow, empty, before, dim, step)
   const pre = vector(flow, before, step)[dim]
-  const made = operation.kind === 'softmax' ? Math.exp(inner.total - (flow.arrays['log_total'].data as Float32Array)[step]) : bent(operation.kind, inner.total)
+  const made =
+    operation.kind === 'softmax'
+      ? Math.exp(inner.total - (flow.arrays['log_total'].data as Float32Array)[step])
+      : bent(operation.kind, inner.total)
   return { ...inner, node: id, value, pre, through: operation.kind, made }
 }
 
@@ -60,7 +75,10 @@ function product(flow: Lstm, empty: Trace, id: string, dim: number, step: number
     return { ...empty, how: 'matrix', total: pre, missing: 'the weights are too large for a page' }
   }
   // Of the words only some are here, numbered as the page numbers them.
-  const row = id === 'logits' ? (flow.arrays['top'].data as Int32Array)[step * flow.arrays['top'].shape[1] + dim] : operation.block! * vector(flow, id, step).length + dim
+  const row =
+    id === 'logits'
+      ? (flow.arrays['top'].data as Int32Array)[step * flow.arrays['top'].shape[1] + dim]
+      : operation.block! * vector(flow, id, step).length + dim
   let total = bias.data[row]
   const shares = operation.inputs.map(({ node, weights }): Share => {
     const x = vector(flow, node, step)
@@ -94,7 +112,8 @@ export function largest(flow: Lstm, told: Trace, step: number, most: number): { 
   const all: Summand[] = []
   for (const { node, values, at } of told.shares) {
     const x = vector(flow, node, step)
-    for (let dim = 0; dim < values.length; dim++) if (at === null ? values[dim] !== 0 : at === dim) all.push({ node, dim, share: values[dim], value: x[dim] })
+    for (let dim = 0; dim < values.length; dim++)
+      if (at === null ? values[dim] !== 0 : at === dim) all.push({ node, dim, share: values[dim], value: x[dim] })
   }
   all.sort((a, b) => Math.abs(b.share) - Math.abs(a.share))
   const rest = all.slice(most)

@@ -40,7 +40,12 @@ export function drawn(values: ArrayLike<number>, width: number, height: number, 
   }
   const scale = high > low ? width / (high - low) : 0
   const zero = high > low ? -low * scale : width / 2
-  return { path: bars(values, order, height, (value) => zero + bend(value, stretched) * scale, zero), zero, order, pitch: height / values.length }
+  return {
+    path: bars(values, order, height, (value) => zero + bend(value, stretched) * scale, zero),
+    zero,
+    order,
+    pitch: height / values.length,
+  }
 }
 
 /** Contributions over a widget: from its middle, one scale for all widgets, right is positive. */
@@ -49,14 +54,24 @@ export function overlaid(shares: ArrayLike<number>, on: Drawn, width: number, he
   return bars(shares, on.order, height, (value) => middle + (most > 0 ? value / most : 0) * middle, middle, 0.34)
 }
 
-function bars(values: ArrayLike<number>, order: ArrayLike<number>, height: number, x: (value: number) => number, zero: number, thin = 0): string {
+function bars(
+  values: ArrayLike<number>,
+  order: ArrayLike<number>,
+  height: number,
+  x: (value: number) => number,
+  zero: number,
+  thin = 0,
+): string {
   const pitch = height / values.length
   const parts: string[] = []
   if (pitch >= 2) {
     const gap = pitch > 4 ? pitch * (thin || 0.12) : thin && pitch > 2 ? pitch * 0.25 : 0
     for (let place = 0; place < values.length; place++) {
       const value = values[order[place]]
-      if (value) parts.push(`M${zero.toFixed(1)} ${(place * pitch + gap).toFixed(1)}H${x(value).toFixed(1)}v${(pitch - 2 * gap).toFixed(1)}H${zero.toFixed(1)}z`)
+      if (value)
+        parts.push(
+          `M${zero.toFixed(1)} ${(place * pitch + gap).toFixed(1)}H${x(value).toFixed(1)}v${(pitch - 2 * gap).toFixed(1)}H${zero.toFixed(1)}z`,
+        )
     }
   } else {
     // Several dimensions share a line of pixels: the largest of each sign is seen, so that none is lost.

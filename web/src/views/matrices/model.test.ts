@@ -2,7 +2,18 @@ import { expect, it } from 'vitest'
 
 import { cellColour, shares, valueText, type Table } from './model'
 
-const table = (values: number[], scale: Table['scale']): Table => ({ title: '', rows: ['a'], columns: values.map(String), values: Float32Array.from(values), scale, centre: 1, digits: 2, said: '', second: null, secondName: '' })
+const table = (values: number[], scale: Table['scale']): Table => ({
+  title: '',
+  rows: ['a'],
+  columns: values.map(String),
+  values: Float32Array.from(values),
+  scale,
+  centre: 1,
+  digits: 2,
+  said: '',
+  second: null,
+  secondName: '',
+})
 
 it('ratios are drawn by their logarithm, alike above and below', () => {
   expect(shares(table([0.25, 1, 4, NaN], 'ratio'))).toEqual([-1, 0, 1, null])

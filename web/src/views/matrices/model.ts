@@ -32,7 +32,15 @@ export interface Tables {
 }
 
 export function readTables(view: View): Tables {
-  const properties = view.properties as unknown as { title: string; subtitle: string; tables: Described[]; row_name: string; column_name: string; together: boolean; notes: string[] }
+  const properties = view.properties as unknown as {
+    title: string
+    subtitle: string
+    tables: Described[]
+    row_name: string
+    column_name: string
+    together: boolean
+    notes: string[]
+  }
   return {
     title: properties.title,
     subtitle: properties.subtitle,

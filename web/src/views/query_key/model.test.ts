@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { arranged, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
 
 // Two sentences of two tokens: queries 0 to 3, keys 4 to 7.
-const all = { queries: 4, count: 8, sentence: Int32Array.from([0, 0, 1, 1, 0, 0, 1, 1]), position: Int32Array.from([0, 1, 0, 1, 0, 1, 0, 1]) } as QueryKeys
+const all = {
+  queries: 4,
+  count: 8,
+  sentence: Int32Array.from([0, 0, 1, 1, 0, 0, 1, 1]),
+  position: Int32Array.from([0, 1, 0, 1, 0, 1, 0, 1]),
+} as QueryKeys
 const lines: Lines = {
   each: 2,
   keys: Int32Array.from([5, 4, 5, -1, 6, 7, 7, 6]),
@@ -13,7 +18,10 @@ const lines: Lines = {
 
 describe('lines', () => {
   it('lead from a query to its strongest keys', () => {
-    expect(links(lines, 4, 0)).toEqual([{ row: 5, weight: 0.75 }, { row: 4, weight: 0.25 }])
+    expect(links(lines, 4, 0)).toEqual([
+      { row: 5, weight: 0.75 },
+      { row: 4, weight: 0.25 },
+    ])
     expect(links(lines, 4, 1)).toEqual([{ row: 5, weight: 1 }])
   })
 
@@ -35,7 +43,13 @@ describe('sides', () => {
   })
 
   it('queries are circles and keys diamonds, drawn by turns', () => {
-    const style = { colours: new Uint8Array(32), shapes: new Uint8Array(8), sizes: new Float32Array(8), order: Uint32Array.from([0, 1, 2, 3, 4, 5, 6, 7]), visible: new Uint8Array(8).fill(1) }
+    const style = {
+      colours: new Uint8Array(32),
+      shapes: new Uint8Array(8),
+      sizes: new Float32Array(8),
+      order: Uint32Array.from([0, 1, 2, 3, 4, 5, 6, 7]),
+      visible: new Uint8Array(8).fill(1),
+    }
     const both = withSides(style, 4, 'both')
     expect([...both.shapes]).toEqual([0, 0, 0, 0, 2, 2, 2, 2])
     expect([...both.order]).toEqual([0, 4, 1, 5, 2, 6, 3, 7])
@@ -47,7 +61,11 @@ describe('sides', () => {
 })
 
 it('panels are sorted by a figure, those without last', () => {
-  const panels = [{ row: 0, order: 0.1 }, { row: 1, order: null }, { row: 2, order: 0.9 }] as Panel[]
+  const panels = [
+    { row: 0, order: 0.1 },
+    { row: 1, order: null },
+    { row: 2, order: 0.9 },
+  ] as Panel[]
   expect(arranged(panels, 'order').map(({ row }) => row)).toEqual([2, 0, 1])
   expect(arranged(panels, 'place')).toBe(panels)
 })

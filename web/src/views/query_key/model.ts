@@ -84,7 +84,13 @@ export function readQueryKeys(view: View): QueryKeys {
     position: numbers('position'),
     sentences: properties.sentences,
     special: properties.special,
-    beside: properties.beside ? { xy: view.arrays['beside_xy'].data as Float32Array, rows: view.arrays['beside_rows'].data as Int32Array, quality: properties.beside.quality } : null,
+    beside: properties.beside
+      ? {
+          xy: view.arrays['beside_xy'].data as Float32Array,
+          rows: view.arrays['beside_rows'].data as Int32Array,
+          quality: properties.beside.quality,
+        }
+      : null,
     notes: properties.notes,
   }
 }
@@ -160,9 +166,22 @@ export function partner(all: QueryKeys, row: number): number {
 /** A panel as the scatter's stage draws it. */
 export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Column): Scatter {
   return {
-    title: panel.title, subtitle: '', count: all.count, dims: all.dims, at: placesOf(view, all, panel.row), labels: all.labels,
-    columns: [column], colour: column.name, rings: null, ringMeaning: '',
-    labelOrder: Int32Array.from({ length: all.count }, (_, i) => i), quantiles: null, quality: [], kls: [], notes: [], settings: [],
+    title: panel.title,
+    subtitle: '',
+    count: all.count,
+    dims: all.dims,
+    at: placesOf(view, all, panel.row),
+    labels: all.labels,
+    columns: [column],
+    colour: column.name,
+    rings: null,
+    ringMeaning: '',
+    labelOrder: Int32Array.from({ length: all.count }, (_, i) => i),
+    quantiles: null,
+    quality: [],
+    kls: [],
+    notes: [],
+    settings: [],
   }
 }
 

@@ -126,7 +126,10 @@ describe('neighbours', () => {
   it('are those of a full sort, in all dimensions', () => {
     const at = Float32Array.from(cloud(600, 5).slice(0, 900))
     const found = neighbours(at, 3, 17, 10)
-    const all = Array.from({ length: 300 }, (_, row) => ({ row, distance: Math.hypot(...[0, 1, 2].map((d) => at[3 * row + d] - at[51 + d])) }))
+    const all = Array.from({ length: 300 }, (_, row) => ({
+      row,
+      distance: Math.hypot(...[0, 1, 2].map((d) => at[3 * row + d] - at[51 + d])),
+    }))
       .filter(({ row }) => row !== 17)
       .sort((a, b) => a.distance - b.distance)
     expect(found.map(({ row }) => row)).toEqual(all.slice(0, 10).map(({ row }) => row))
@@ -147,7 +150,9 @@ describe('the projection', () => {
   it('keeps lengths under a thousand turns: no shear builds up', () => {
     let turn = NO_TURN
     for (let i = 0; i < 1000; i++) turn = turned(turn, 0.1, -0.07)
-    const product = [0, 3, 6].flatMap((a) => [0, 3, 6].map((b) => turn[a] * turn[b] + turn[a + 1] * turn[b + 1] + turn[a + 2] * turn[b + 2]))
+    const product = [0, 3, 6].flatMap((a) =>
+      [0, 3, 6].map((b) => turn[a] * turn[b] + turn[a + 1] * turn[b + 1] + turn[a + 2] * turn[b + 2]),
+    )
     product.forEach((value, i) => expect(value).toBeCloseTo(i % 4 === 0 ? 1 : 0, 10))
   })
 

@@ -106,8 +106,13 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
   const leave = () => does.hover(null)
   const menu = (event: Event) => stage.turns && event.preventDefault()
   const listeners: [string, (event: never) => void][] = [
-    ['pointerdown', down], ['pointermove', move], ['pointerup', up], ['pointercancel', up],
-    ['pointerleave', leave], ['keydown', key], ['contextmenu', menu],
+    ['pointerdown', down],
+    ['pointermove', move],
+    ['pointerup', up],
+    ['pointercancel', up],
+    ['pointerleave', leave],
+    ['keydown', key],
+    ['contextmenu', menu],
   ]
   for (const [name, listener] of listeners) element.addEventListener(name, listener as EventListener)
   element.addEventListener('wheel', wheel, { passive: false })

@@ -8,7 +8,13 @@ const measure = (text: string) => text.length * 7
 describe('labels', () => {
   it('never touch one another', () => {
     const places = Array.from({ length: 300 }, (_, i) => [(i * 97) % 400, (i * 61) % 300] as const)
-    const placed = placeLabels(places.keys(), (row) => places[row], places.map((_, i) => `word${i}`), measure, space)
+    const placed = placeLabels(
+      places.keys(),
+      (row) => places[row],
+      places.map((_, i) => `word${i}`),
+      measure,
+      space,
+    )
     expect(placed.length).toBeGreaterThan(20)
     for (const a of placed)
       for (const b of placed) {
@@ -35,7 +41,12 @@ describe('labels', () => {
   })
 
   it('stay on screen, and points off screen have none', () => {
-    const places = [[399, 150], [-1, 20], [200, 301], [1, 8]] as const
+    const places = [
+      [399, 150],
+      [-1, 20],
+      [200, 301],
+      [1, 8],
+    ] as const
     const placed = placeLabels([0, 1, 2, 3], (row) => places[row], ['edge', 'left', 'below', 'corner'], measure, space)
     expect(placed.map(({ row }) => row)).toEqual([0, 3])
     for (const { x, y, width } of placed) {

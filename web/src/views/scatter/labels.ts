@@ -90,8 +90,7 @@ class Bins {
 
   isFree(box: Rectangle): boolean {
     for (const bin of this.#touched(box))
-      for (const other of bin)
-        if (box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]) return false
+      for (const other of bin) if (box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]) return false
     return true
   }
 

@@ -112,7 +112,9 @@ export function readScatter(view: View): Scatter {
 export function readColumn(view: View, described: DescribedColumn): Column {
   const { name, type, array, categories } = described
   const { data } = view.arrays[array]
-  return type === 'category' ? { ...categoryColumn(name, data, categories ?? []), ...saidOf(described) } : { ...numberColumn(name, data as Float32Array), ...saidOf(described) }
+  return type === 'category'
+    ? { ...categoryColumn(name, data, categories ?? []), ...saidOf(described) }
+    : { ...numberColumn(name, data as Float32Array), ...saidOf(described) }
 }
 
 /** What a column says of itself where it is a score. */

@@ -59,7 +59,11 @@ export function drawEllipses(paint: CanvasRenderingContext2D, scene: Scene): voi
 }
 
 /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
-export function drawGhosts(text: CanvasRenderingContext2D, { camera, size, count: n, style, marks, screen }: Scene, ghosts: Float32Array): void {
+export function drawGhosts(
+  text: CanvasRenderingContext2D,
+  { camera, size, count: n, style, marks, screen }: Scene,
+  ghosts: Float32Array,
+): void {
   if (!n) return
   const { hovered, focus, selected } = marks
   const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
@@ -121,7 +125,10 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
   }
   // A few are circled; many stand out by being the only ones in colour.
   if (selected.length <= 30) for (const row of selected) if (isVisible(row)) circle(row, radius + 2.5, ink, 1)
-  for (const [row, colour] of [[focus, accent], [hovered, ink]] as const) {
+  for (const [row, colour] of [
+    [focus, accent],
+    [hovered, ink],
+  ] as const) {
     if (row === null || !isVisible(row)) continue
     circle(row, radius + 4, ground, 4)
     circle(row, radius + 4, colour, 2)
@@ -168,7 +175,12 @@ export function drawLasso(text: CanvasRenderingContext2D, { paper }: Scene, lass
 }
 
 /** Ticks of rescaled axes along the left and the lower edge, as strong as the way there is far. */
-export function drawTicks(text: CanvasRenderingContext2D, { size, paper }: Scene, ticks: { across: Tick[]; up: Tick[] }, way: number): void {
+export function drawTicks(
+  text: CanvasRenderingContext2D,
+  { size, paper }: Scene,
+  ticks: { across: Tick[]; up: Tick[] },
+  way: number,
+): void {
   const { width, height } = size
   text.globalAlpha = 0.65 * way
   text.font = `11px ${FONT}`

@@ -33,7 +33,9 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     `<title>${escape(scatter.title)}</title>`,
     `<rect width="${width}" height="${full}" fill="${paper.ground}"/>`,
     `<text x="${MARGIN}" y="${MARGIN + 10}" font-size="17" font-weight="600" fill="${paper.ink}">${escape(scatter.title)}</text>`,
-    ...head.map((line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`),
+    ...head.map(
+      (line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`,
+    ),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
     ...ellipses(stage, style),
@@ -76,7 +78,9 @@ function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): str
         : `<path d="${shapePath(style.shapes[row], x, y, r)}" ${paint}${stroke}/>`,
     )
     if (scatter.rings?.[row])
-      out.push(`<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${(r + stage.edge + 1.6).toFixed(2)}" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`)
+      out.push(
+        `<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${(r + stage.edge + 1.6).toFixed(2)}" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`,
+      )
   }
   return out
 }
@@ -131,13 +135,23 @@ function legendLines({ scatter, column, entries, theme, paper }: Caption, width:
   const ends = rampEnds(column)
   if (ends) {
     const stops = RAMP[theme].map((colour, i) => `<stop offset="${i / (RAMP[theme].length - 1)}" stop-color="${colour}"/>`)
-    parts.push(`<linearGradient id="ramp">${stops.join('')}</linearGradient><rect x="${x}" y="${y - 5}" width="160" height="10" rx="2" fill="url(#ramp)"/>`)
+    parts.push(
+      `<linearGradient id="ramp">${stops.join('')}</linearGradient><rect x="${x}" y="${y - 5}" width="160" height="10" rx="2" fill="url(#ramp)"/>`,
+    )
     x += 170
     say(`${ends[0]} to ${ends[1]}`)
     x += 140
   }
-  const marks = entries.map(({ label, colour, shape }) => ({ label, draw: (): string => (shape ? `<path d="${shapePath(shape, x + 5, y, 5)}" fill="${colour}"/>` : `<circle cx="${x + 5}" cy="${y}" r="5" fill="${colour}"/>`) }))
-  if (scatter.rings) marks.push({ label: scatter.ringMeaning, draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>` })
+  const marks = entries.map(({ label, colour, shape }) => ({
+    label,
+    draw: (): string =>
+      shape ? `<path d="${shapePath(shape, x + 5, y, 5)}" fill="${colour}"/>` : `<circle cx="${x + 5}" cy="${y}" r="5" fill="${colour}"/>`,
+  }))
+  if (scatter.rings)
+    marks.push({
+      label: scatter.ringMeaning,
+      draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`,
+    })
   for (const { label, draw } of marks) {
     const wide = 30 + label.length * 6.6
     if (x > MARGIN && x + wide > width - MARGIN) {

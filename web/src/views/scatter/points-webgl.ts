@@ -157,7 +157,10 @@ function isSoftware(gl: WebGL2RenderingContext): boolean {
 
 function link(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram()!
-  for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [type, source] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT],
+  ] as const) {
     const shader = gl.createShader(type)!
     gl.shaderSource(shader, source)
     gl.compileShader(shader)

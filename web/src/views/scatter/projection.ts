@@ -73,11 +73,5 @@ function orthonormal(turn: Turn): Turn {
   const up = [d - overlap * right[0], e - overlap * right[1], f - overlap * right[2]]
   const second = 1 / Math.hypot(up[0], up[1], up[2])
   const [ux, uy, uz] = up.map((value) => value * second)
-  return [
-    ...right,
-    ux, uy, uz,
-    right[1] * uz - right[2] * uy,
-    right[2] * ux - right[0] * uz,
-    right[0] * uy - right[1] * ux,
-  ]
+  return [...right, ux, uy, uz, right[1] * uz - right[2] * uy, right[2] * ux - right[0] * uz, right[0] * uy - right[1] * ux]
 }

@@ -13,9 +13,23 @@ export function shapeDistance(shape: number, x: number, y: number, r: number): n
 export function shapePath(shape: number, x: number, y: number, r: number): string {
   const corners: [number, number][] =
     shape === 3
-      ? [[-0.886, -0.886], [0.886, -0.886], [0.886, 0.886], [-0.886, 0.886]]
+      ? [
+          [-0.886, -0.886],
+          [0.886, -0.886],
+          [0.886, 0.886],
+          [-0.886, 0.886],
+        ]
       : shape === 2
-        ? [[0, -1.253], [1.253, 0], [0, 1.253], [-1.253, 0]]
-        : [[0, -1.554], [1.346, 0.777], [-1.346, 0.777]]
+        ? [
+            [0, -1.253],
+            [1.253, 0],
+            [0, 1.253],
+            [-1.253, 0],
+          ]
+        : [
+            [0, -1.554],
+            [1.346, 0.777],
+            [-1.346, 0.777],
+          ]
   return `M${corners.map(([u, v]) => `${(x + u * r).toFixed(2)} ${(y + v * r).toFixed(2)}`).join('L')}Z`
 }

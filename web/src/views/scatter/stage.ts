@@ -7,7 +7,21 @@ import { insideOutline } from './lasso'
 import type { PointLayer } from './layer'
 import type { Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
-import { drawEllipses, drawGhosts, drawLabels, drawLasso, drawNeighbours, drawRings, drawTicks, FONT, LABEL_SIZE, type Marks, type Paper, type Scene, type Tick } from './painters'
+import {
+  drawEllipses,
+  drawGhosts,
+  drawLabels,
+  drawLasso,
+  drawNeighbours,
+  drawRings,
+  drawTicks,
+  FONT,
+  LABEL_SIZE,
+  type Marks,
+  type Paper,
+  type Scene,
+  type Tick,
+} from './painters'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
@@ -331,7 +345,14 @@ export class Stage {
   get #scene(): Scene {
     const { camera, size, radius } = this
     return {
-      camera, size, radius, count: this.#scatter.count, style: this.#style!, marks: this.#marks, paper: this.#paper, outlines: this.#outlines,
+      camera,
+      size,
+      radius,
+      count: this.#scatter.count,
+      style: this.#style!,
+      marks: this.#marks,
+      paper: this.#paper,
+      outlines: this.#outlines,
       screen: (row) => this.screen(row),
       isVisible: (row) => this.#isVisible(row),
     }
@@ -374,15 +395,21 @@ export class Stage {
       if (rings) for (const row of labelOrder) if (rings[row] && !seen.has(row) && isVisible(row)) yield row
       for (const row of labelOrder) if (!rings?.[row] && !seen.has(row) && isVisible(row)) yield row
     }
-    return placeLabels(wanted(), (row) => this.screen(row), labels, (text) => this.measure(text), {
-      ...this.size,
-      gap: this.radius + 4,
-      lineHeight: LABEL_SIZE + 3,
-      air: this.#scatter.count > 5000 ? 14 : 8,
-      most: 300,
-      budget: 5000,
-      covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
-    })
+    return placeLabels(
+      wanted(),
+      (row) => this.screen(row),
+      labels,
+      (text) => this.measure(text),
+      {
+        ...this.size,
+        gap: this.radius + 4,
+        lineHeight: LABEL_SIZE + 3,
+        air: this.#scatter.count > 5000 ? 14 : 8,
+        most: 300,
+        budget: 5000,
+        covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
+      },
+    )
   }
 
   #covered(box: Rectangle): number {

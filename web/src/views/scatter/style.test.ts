@@ -62,7 +62,10 @@ describe('the style', () => {
   it('gives categories their colours and the missing one the neutral', () => {
     const made = style(scatter, wish(scatter))
     expect([0, 1, 2, 3].map((row) => rowColour(made, row))).toEqual([
-      CATEGORIES.light[0], CATEGORIES.light[1], CATEGORIES.light[0], NEUTRAL.light,
+      CATEGORIES.light[0],
+      CATEGORIES.light[1],
+      CATEGORIES.light[0],
+      NEUTRAL.light,
     ])
   })
 
@@ -101,7 +104,11 @@ describe('the style', () => {
 describe('the legend', () => {
   it('names categories with counts, and points without a value', () => {
     const entries = legend(readScatter(view()).columns[0], 'light')
-    expect(entries.map(({ label, count }) => [label, count])).toEqual([['drinks', 2], ['capitals', 1], ['(none)', 1]])
+    expect(entries.map(({ label, count }) => [label, count])).toEqual([
+      ['drinks', 2],
+      ['capitals', 1],
+      ['(none)', 1],
+    ])
   })
 
   it('gathers the categories that have no mark of their own', () => {
