@@ -1,4 +1,4 @@
-"""One declaration, all faces: names, defaults, limits and help are the same, and a question is computed once."""
+"""One declaration, all faces: names, defaults, limits and help agree, and a question is computed once."""
 
 import inspect
 import subprocess
@@ -88,13 +88,13 @@ from typing import Annotated
 
 from langscape.data import Items, Map, Progress
 from langscape.declarations import Setting, analysis
-from langscape.declarations.settings import Seed, Text
+from langscape.declarations.settings import Text
 
 Times = Annotated[int, Setting("Times", "How often each word is counted.", ge=1, le=9)]
 
 
 @analysis(version=1, formats=(".csv",))
-def word_counts(text: Text = None, *, times: Times = 1, seed: Seed = 0, progress: Progress | None = None) -> Map:
+def word_counts(text: Text = None, *, times: Times = 1, progress: Progress | None = None) -> Map:
     """Count the words of a text."""
     words = sorted(set(text.split()))
     rows = [[float(i), float(text.split().count(w) * times)] for i, w in enumerate(words)]
@@ -116,7 +116,8 @@ def test_a_made_up_analysis_is_a_function_a_command_a_form_and_an_endpoint_witho
         print(counted.labels, counted.xy[:, 1].tolist())
         done = CliRunner().invoke(app, ["word-counts", "--text", "text.txt", "-o", "counts.csv"])
         print(done.exit_code, done.stdout.strip())
-        print(find_ask("word_counts").to_json()["settings"][0]["high"], about({}, 1)["asks"]["word_counts"]["title"])
+        asks = about({}, 1)["asks"]
+        print(find_ask("word_counts").to_json()["settings"][0]["high"], asks["word_counts"]["title"])
         print(CliRunner().invoke(app, ["word-counts", "--times", "12"]).exit_code)
         """
     )

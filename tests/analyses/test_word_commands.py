@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from langscape import read_map
-from langscape.analyses._maps import SCORES
 from langscape.sources import samples, write_vectors
 
 
@@ -52,7 +51,14 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     assert done.stdout.split() == ["m.parquet", "m.csv"]
     assert "local" in done.stderr
     m = read_map(folder / "m.parquet")
-    assert [*m.items.columns, *m.per_point] == ["group", "score", *SCORES]
+    assert [*m.items.columns, *m.per_point] == [
+        "group",
+        "score",
+        "local",
+        "global",
+        "ndcg",
+        "trustworthiness",
+    ]
     with (folder / "m.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == list(m.labels)

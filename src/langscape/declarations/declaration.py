@@ -317,16 +317,19 @@ def find_analysis(name: object) -> Analysis:
 
 
 def load() -> None:
-    """Import every module of `langscape.analyses`: a file that is there is an analysis that is there."""
+    """Import every public module of `langscape.analyses`: a file that is there is an analysis that is there.
+
+    What they share is imported by them, or when it is needed.
+    """
     for module in modules():
         importlib.import_module(f"langscape.analyses.{module}")
 
 
 @functools.cache
 def modules() -> tuple[str, ...]:
-    """The names of the modules in `langscape.analyses`; a public one has one analysis of its own name."""
+    """The names of the public modules in `langscape.analyses`; each has one analysis of its own name."""
     package = importlib.import_module("langscape.analyses")
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__)))
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(package.__path__) if one.name[0] != "_"))
 
 
 def declaration_of(function: Callable[..., Any]) -> Analysis:
