@@ -178,7 +178,7 @@ class Rooms:
         ("head", "head", {"layer": 1, "head": 3, "restarts": 1, "steps": 60, "cut": True}, {"text": "text"}),
         ("hidden", "head", {"layer": 1, "restarts": 1, "steps": 60, "cut": True}, {"text": "text"}),
         ("query_key", "queries", {"layer": 1, "head": 3, "tokens": 60, "steps": 60}, {"text": "text"}),
-        ("query_key.grid", "queries", {"tokens": 40, "steps": 50}, {"text": "text"}),
+        ("query_key.grid", "queries", {"tokens": 16, "steps": 50}, {"text": "text"}),
         ("query_key.scale", "queries", {"tokens": 60}, {"text": "text"}),
         ("flow", "flow", {"model": "default", "prompt": PAYLOADS[0]}, {}),
         ("words", "words", {"steps": 60, "perplexity": 5.0}, {"vectors": "vectors", "list": "words"}),

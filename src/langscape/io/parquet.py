@@ -24,6 +24,7 @@ KEY = b"langscape"
 _MOST_COLUMNS = 5_000
 _MOST_CHUNKS = 1_000_000
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
+_SURELY_FINE = 100_000_000
 # a text takes at least so much in Arrow, and so much as an object of Python
 _TEXT_BYTES, _OBJECT_BYTES = 16, 70
 
@@ -84,14 +85,39 @@ def _check_size(path: Path, opened: ParquetFile) -> None:
     if about.num_row_groups * about.num_columns > _MOST_CHUNKS:
         raise FileError(f"{path} is cut into more than {_MOST_CHUNKS:,} pieces; write it again in fewer")
     expanded = needed = 0
+    repeated: Counter[str] = Counter()
     for group in map(about.row_group, range(about.num_row_groups)):
         for column in map(group.column, range(about.num_columns)):
             values, packed = max(column.num_values, 0), max(column.total_uncompressed_size, 0)
             width = _WIDTHS.get(column.physical_type)
             expanded += max(values * (width or _TEXT_BYTES), packed)
             needed += values * width if width else values * _OBJECT_BYTES + packed
+            if width is None and column.has_dictionary_page:
+                repeated[column.path_in_schema] += values * packed
     check_expansion(max(expanded, 4 * about.num_rows), path.stat().st_size, str(path))
+    # Texts that are repeated stand in the file once: how long the column is, only the repetitions tell.
+    for name, most in repeated.items():
+        if most > _SURELY_FINE and name in opened.schema_arrow.names:
+            texts = _text_bytes(path, name)
+            check_expansion(texts, path.stat().st_size, str(path))
+            needed += texts
     check_memory(2 * needed, f"the {about.num_rows:,} rows of {path}", "take fewer rows or columns")
+
+
+def _text_bytes(path: Path, name: str) -> int:
+    """The bytes of all texts of a column; each is read once, however often it stands there."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    import pyarrow.types as t
+
+    total = 0
+    with open_regular(path) as file, pq.ParquetFile(file, read_dictionary=[name]) as opened:
+        for chunk in opened.read([name]).column(name).chunks:
+            if t.is_dictionary(chunk.type) and len(chunk.dictionary):
+                lengths = pc.binary_length(chunk.dictionary).to_numpy(zero_copy_only=False).astype(np.float64)
+                times = np.bincount(np.asarray(chunk.indices.drop_null()), minlength=len(lengths))
+                total += int(np.nansum(lengths * times))
+    return total
 
 
 def metadata_of(opened: ParquetFile) -> bytes | None:
