@@ -34,8 +34,8 @@ MOST = 200 << 20
 """Bytes of memory that reading a mutant, a file of some kilobytes, may take."""
 
 UNFOLDED = 40
-"""Bytes of memory that each byte of a larger file may take beyond that: a word of two letters on a line of its
-own is an object of 60 bytes, and stands in several lists while they are read."""
+"""Bytes of memory that each byte of a larger file may take beyond that: a word of two letters on a line of
+its own is an object of 60 bytes, and stands in several lists while they are read."""
 
 LONGEST = 1500
 """Letters of a message; one that repeats what was in the file is not read by anybody."""
