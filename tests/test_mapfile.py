@@ -179,3 +179,21 @@ def test_a_small_file_that_stands_for_gigabytes_is_refused_before_they_are_taken
     assert (tmp_path / "m.parquet").stat().st_size < 300_000
     with pytest.raises(FileError, match=r"^\S+m\.parquet unpacks from \d+ kB to \d+ MB or more"):
         read_map(tmp_path / "m.parquet")
+
+
+def test_a_label_that_is_long_and_repeated_is_counted_each_time(tmp_path):
+    """It stands in the file once, and would be a gigabyte; as often as real labels are, it is read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    def table(label, times):
+        path = tmp_path / "m.parquet"
+        x = np.arange(times, dtype=np.float32)
+        columns = {"label": [label] * times, "x": x, "y": x}
+        pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+        return path
+
+    with pytest.raises(FileError, match="unpacks from"):
+        read_map(table("a" * 2_000_000, 500))
+    assert read_map(table("a" * 200_000, 20)).labels == ("a" * 200_000,) * 20
+    assert len(read_map(table("tea", 50_000))) == 50_000

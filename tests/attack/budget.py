@@ -30,7 +30,7 @@ class Budget:
 
 
 SMALL = Budget(
-    "small", mutants=25, heavy=8, bodies=60, kills=6, clients=10, watchers=20, load=3.0, every=False
+    "small", mutants=15, heavy=6, bodies=40, kills=4, clients=10, watchers=20, load=2.0, every=False
 )
 FULL = Budget(
     "full",

@@ -114,7 +114,11 @@ def _text_bytes(path: Path, name: str) -> int:
     with open_regular(path) as file, pq.ParquetFile(file, read_dictionary=[name]) as opened:
         for chunk in opened.read([name]).column(name).chunks:
             if t.is_dictionary(chunk.type) and len(chunk.dictionary):
-                lengths = pc.binary_length(chunk.dictionary).to_numpy(zero_copy_only=False).astype(np.float64)
+                lengths = (
+                    pc.call_function("binary_length", [chunk.dictionary])
+                    .to_numpy(zero_copy_only=False)
+                    .astype(np.float64)
+                )
                 times = np.bincount(np.asarray(chunk.indices.drop_null()), minlength=len(lengths))
                 total += int(np.nansum(lengths * times))
     return total
