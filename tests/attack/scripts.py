@@ -181,9 +181,9 @@ class Rooms:
         ("query_key.grid", "queries", {"tokens": 16, "steps": 50}, {"text": "text"}),
         ("query_key.scale", "queries", {"tokens": 60}, {"text": "text"}),
         ("flow", "flow", {"model": "default", "prompt": PAYLOADS[0]}, {}),
-        ("words", "words", {"steps": 60, "perplexity": 5.0}, {"vectors": "vectors", "list": "words"}),
-        ("gaussians", "distributions", {"perplexity": 4.0}, {"gaussians": "gaussians"}),
-        ("gaussians", "distributions", {"perplexity": 2.0, "by": PAYLOADS[0]}, {"table": "table"}),
+        ("words", "words", {"steps": 60, "perplexity": 5.0}, {"vectors": "vectors", "words": "words"}),
+        ("ellipses", "distributions", {"perplexity": 4.0}, {"gaussians": "gaussians"}),
+        ("ellipses", "distributions", {"perplexity": 2.0, "by": PAYLOADS[0]}, {"table": "table"}),
         (
             "compare",
             "compare",

@@ -129,8 +129,7 @@ def gaussian_file() -> bytes:
 
 @cache
 def arrays_file() -> bytes:
-    """Arrays of the store: a capture, as `pack_capture` puts it."""
-    from langscape.run.captures import pack_capture
+    """A noun of the store: a capture, as the codec writes it."""
 
     from langscape.data import Capture
     from langscape.run import results
@@ -138,7 +137,7 @@ def arrays_file() -> bytes:
     arrays = {"attention": np.full((2, 2, 4, 4), 0.25, np.float32), "hidden": numbers(12, 3).reshape(3, 4, 3)}
     axes = {"attention": ("layer", "head", "query", "key"), "hidden": ("layer", "token", "dim")}
     capture = Capture(["a", "b", "c", "d"], arrays, axes, {"model": "default"}, ("one note",))
-    return _written(lambda path: results.write(pack_capture(capture), path), "c.safetensors")
+    return _written(lambda path: results.write(capture, path), "c.safetensors")
 
 
 @cache
@@ -155,7 +154,7 @@ def table_file() -> bytes:
 @cache
 def packed() -> bytes:
     """Vectors as the store packs them."""
-    from langscape.run.packing import pack
+    from langscape.analyses._packed_vectors import pack
 
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "v.txt", Path(folder) / "p.safetensors"

@@ -248,11 +248,9 @@ def _size(folder: Path, rng: random.Random) -> Any:
 
 
 def _capture(path: Path, rng: random.Random) -> Any:
-    from langscape.run.captures import unpack_capture
-
     from langscape.run import results
 
-    return unpack_capture(results.read("arrays", path))
+    return results.read("noun", path)
 
 
 def _good_capture(found: Any) -> None:
@@ -272,7 +270,7 @@ def _good_table(found: Any) -> None:
 
 
 def _packed(path: Path, rng: random.Random) -> Any:
-    from langscape.run import packing
+    from langscape.analyses import _packed_vectors as packing
 
     rows = packing.packed_rows(path)
     first = rng.randrange(3)
