@@ -129,13 +129,19 @@ def test_damaged_missing_and_foreign_files_are_named(tmp_path):
         read_map(path)
 
 
-@pytest.mark.parametrize("name", ["m.csv", "m", "m.parquet.gz"])
-def test_a_map_is_saved_under_no_other_ending(tmp_path, name):
-    with pytest.raises(
-        SettingsError, match=rf"not as {name}; name a file that ends in \.parquet.*views\.write"
-    ):
+@pytest.mark.parametrize("name", ["m.xlsx", "m", "m.parquet.gz"])
+def test_a_map_is_saved_under_no_ending_that_is_not_known(tmp_path, name):
+    with pytest.raises(SettingsError, match=rf"{name} has no ending that a map is written as: \.parquet"):
         full_map().save(tmp_path / name)
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".html", ".svg"])
+def test_a_map_is_saved_as_a_table_a_page_or_a_picture(tmp_path, suffix):
+    made = full_map()
+    text = made.save(tmp_path / f"m{suffix}", title="A map").read_text()
+    assert "w11" in text
+    assert suffix == ".csv" or "A map" in text
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -232,7 +232,7 @@ def test_every_reader_refuses_pipes_devices_and_folders_without_waiting(tmp_path
 @pytest.mark.parametrize(
     "command",
     [["words", "pipe"], ["words", "good.txt", "--words", "pipe"], ["view", "pipe"],
-     ["gaussians", "--table", "pipe", "--by", "a"], ["words", "good.txt", "--init", "pipe.parquet"]],
+     ["gaussians", "--table", "pipe", "--by", "a"], ["words", "good.txt", "--initial-map", "pipe.parquet"]],
 )  # fmt: skip
 def test_commands_refuse_pipes_without_waiting(tmp_path: Path, command: list[str]) -> None:
     import subprocess

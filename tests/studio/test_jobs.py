@@ -253,6 +253,6 @@ def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkey
         assert jobs.get(found["words"])["state"] == "done"
         record, entry = jobs.entry(found["words"])
         assert entry.kind == "map"
-        assert record["needs"]["vectors"]["digest"]
+        assert record["digest"] == entry.digest
     finally:
         jobs.close()

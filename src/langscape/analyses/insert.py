@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -27,9 +27,13 @@ from langscape.data import Map, Progress
 from langscape.declarations import Input, analysis
 from langscape.declarations.running import recipe_of, using
 from langscape.errors import DataError, SettingsError
-from langscape.run import Recipe, Store, Sweep
+from langscape.run.current import current_store
+from langscape.run.recipe import Recipe
 from langscape.sources.vectors import Vectors
 from langscape.sources.wordlist import WordList
+
+if TYPE_CHECKING:
+    from langscape.run import Store, Sweep
 
 _NAMED = 50
 """Inserted words that the command names."""
@@ -154,7 +158,9 @@ def insertion(
 
     if not isinstance(chunk, int) or chunk < 1:
         raise SettingsError(f"chunk is {chunk!r}; expected how many words a task places, 1 or more")
-    store = store or Store()
+    from langscape.run.sweep import Sweep
+
+    store = store or current_store()
     with using(store):
         packed = recipe_of(packed_vectors, vectors=vectors)
         rows = packed_rows(store.run(packed, progress))

@@ -8,16 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langscape.data import Progress, Step
 from langscape.declarations.declaration import Analysis, analyses, declaration_of
 from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError, not_there
+from langscape.run.current import CURRENT, current_store
 from langscape.run.recipe import Recipe
 from langscape.run.registry import StepCode, add_finder
-from langscape.run.store import CURRENT, Store
+
+if TYPE_CHECKING:
+    from langscape.run.store import Store
 
 R = TypeVar("R")
 
@@ -49,7 +52,7 @@ def answer(
         settings = {name: value for name, value in given.items() if name in names}
         check_settings(declared.signature.settings, settings, declared.name, called=called)
     else:
-        store = store or Store()
+        store = store or current_store()
         named = name_call(declared, given, store, called=called)
     with using(store), _with(_EXECUTION, {**_EXECUTION.get(), **execution}), _with(_INSIDE, None):
         if named is None or store is None:
@@ -60,7 +63,7 @@ def answer(
 def recipe_of(function: Callable[..., Any], **given: Any) -> Recipe:
     """The recipe of a call, to hand its result to another declared function without reading it."""
     declared = declaration_of(function)
-    named = name_call(declared, given, CURRENT.get() or Store())
+    named = name_call(declared, given, current_store())
     if named is None:
         raise SettingsError(f"{declared.name} takes models and files by name here; open them by name")
     return named
@@ -183,7 +186,7 @@ def each(
     workers=0 computes here, one after the other; else in so many processes (one per core if None), or on a
     Dask cluster. Stopped half-way, it goes on where it stood.
     """
-    declared, store, calls = declaration_of(function), CURRENT.get() or Store(), list(calls)
+    declared, store, calls = declaration_of(function), current_store(), list(calls)
     if workers == 0 and cluster is None:
         tell = progress or _nobody
         for at, call in enumerate(calls):
@@ -219,7 +222,7 @@ def stored_file(
 
     None where the call has no name, and hence no file: it holds an object of this process.
     """
-    declared, store = declaration_of(function), CURRENT.get() or Store()
+    declared, store = declaration_of(function), current_store()
     _check_uses(declared)
     named = name_call(declared, given, store)
     if named is None:

@@ -22,7 +22,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from langscape.data import Progress, Step
 from langscape.errors import DataError, LangscapeError, SettingsError, StoreError
 from langscape.home import home
 from langscape.run import disk, locks, results
+from langscape.run.current import CURRENT
 from langscape.run.identity import identity
 from langscape.run.index import Index
 from langscape.run.label import Entry, label_text, read_label
@@ -38,9 +38,6 @@ from langscape.run.named import Named, same_inputs
 from langscape.run.recipe import Recipe, digest, hash_file, plain, stamps
 from langscape.run.registry import find_step
 from langscape.whole import machine
-
-CURRENT: ContextVar[Store | None] = ContextVar("current_store", default=None)
-"""The store for which something is being computed: what it needs on the way is looked up and kept there."""
 
 _FOLDERS = ("results", "aside", "locks", "cancelled")
 STRAY_AGE = 3600.0
