@@ -40,8 +40,8 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     )
     with page.expect_response(re.compile("/ghosts")) as answer:
         page.get_by_role("switch", name="Show where other restarts put them").check()
-    sent = np.frombuffer(answer.value.body(), "<f4").reshape(made.ghosts.shape)
-    np.testing.assert_array_equal(sent, made.ghosts)
+    sent = np.frombuffer(answer.value.body(), "<f4").reshape(made.runs.shape)
+    np.testing.assert_array_equal(sent, made.runs)
 
 
 def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
@@ -50,7 +50,7 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     expect(page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6"))).to_be_visible()
     first = job_of(page, "query_key")
     made = studio.app.parts["pictures"].made(first).result
-    expect(page.locator("main header p").first).to_contain_text(f"KL {made.kl:.3f}")
+    expect(page.locator("main header p").first).to_contain_text(f"KL {made.map.kl:.3f}")
     page.get_by_role("button", name="near: distance").click()
     second = next_job(page, "query_key", first)
     slider = page.get_by_role("slider", name="The constant c")
@@ -79,7 +79,7 @@ def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio)
 
 
 def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
-    made = studio.example("ellipses")
+    made = studio.example("ellipses").map
     word = made.labels[0]
     page = open_studio(f"distributions?sel=*:{word}").page
     page.wait_for_selector("[data-renderer]")

@@ -14,6 +14,8 @@ export interface AskName {
 
 const WORDS = ['vectors', 'other_vectors', 'words']
 const HEADS = ['head', 'other_head']
+/** Only the decoder of an encoder–decoder reads a target, and only where its side is asked for. */
+const noTarget = (values: Record<string, unknown>) => (values.side ? [] : ['target'])
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 
 /** The rooms in their order. The first ask of a room is the one it opens on. */
@@ -31,6 +33,7 @@ const ATLAS: AskName = {
   change: 'Your text',
   verb: 'Map every head',
   main: ['model', 'restarts', 'special'],
+  hides: noTarget,
 }
 
 export const ROOMS: RoomName[] = [
@@ -40,13 +43,21 @@ export const ROOMS: RoomName[] = [
     title: 'Head',
     asks: [
       ATLAS,
-      { ask: 'head', title: 'Many restarts', change: 'Another head', verb: 'Map this head', main: ['model', 'layer', 'head', 'restarts'] },
+      {
+        ask: 'head',
+        title: 'Many restarts',
+        change: 'Another head',
+        verb: 'Map this head',
+        main: ['model', 'layer', 'head', 'restarts'],
+        hides: noTarget,
+      },
       {
         ask: 'hidden',
         title: 'Hidden states',
         change: 'Another layer',
         verb: 'Map hidden states',
         main: ['model', 'layer', 'perplexity', 'restarts'],
+        hides: noTarget,
       },
     ],
     about: 'One head: its map of tokens, its matrix, its lines.',
