@@ -81,7 +81,7 @@ def find_step(name: str) -> StepCode:
         return _STEPS[name]
     except KeyError:
         known = ", ".join(sorted(_STEPS)) or "none"
-        raise SettingsError(f"there is no step {name!r}; known steps: {known}") from None
+        raise SettingsError(f"there is no step {str(name)[:60]!r}; known steps: {known}") from None
 
 
 def import_steps(modules: list[str]) -> None:
