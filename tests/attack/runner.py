@@ -140,7 +140,10 @@ def _watch(
 
 def _after(jobs: list[dict[str, Any]], target: str, seed: int) -> list[dict[str, Any]]:
     """The jobs without the mutants up to that one."""
-    left = [{**job, "first": seed + 1} if job["target"] == target else job for job in jobs]
+    left = [
+        {**job, "first": seed + 1} if job["target"] == target and job["first"] <= seed < job["after"] else job
+        for job in jobs
+    ]
     return [job for job in left if job["first"] < job["after"]]
 
 

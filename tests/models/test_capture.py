@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.models.families import DECODERS, PAIRS, built, tokenizer
+from tests.models.families import DECODERS, ENCODERS, PAIRS, built, tokenizer
 
 from langscape import affinity
 from langscape.data import Capture, Step
@@ -304,3 +304,14 @@ def test_threads_may_share_a_model(tiny: Model) -> None:
     for i in range(12):
         for name in ("attention", "q", "hidden"):
             np.testing.assert_array_equal(found[i][name], alone[i % 4][name])
+
+
+def test_weights_so_large_that_states_overflow_are_said() -> None:
+    model = wrap_model(built(ENCODERS["bert with a head"]), tokenizer(), name="loud")
+    assert not any("not finite" in note for note in capture(model, "the cat", want=("hidden",)).notes)
+    with torch.no_grad():
+        for name, weights in model.network.named_parameters():
+            if "word_embeddings" in name:
+                weights.fill_(3e38)
+    loud = capture(model, "the cat", want=("hidden",))
+    assert any("not finite: the weights of loud overflow" in note for note in loud.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
-    return Capture(row.source.shown, ready, axes, made, _notes(model, plan, row))
+    notes = (*_notes(model, plan, row), *_overflows(model, ready))
+    return Capture(row.source.shown, ready, axes, made, notes)
 
 
 def _described(tokens: Tokens) -> dict[str, Any]:
@@ -103,6 +105,16 @@ def _described(tokens: Tokens) -> dict[str, Any]:
         "generated": tokens.generated,
     }
     return made if tokens.window is None else {**made, "window": list(tokens.window)}
+
+
+def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:
+    """Finite weights may be so large that what comes of them is not."""
+    for name in ("hidden", "attention"):
+        array = ready.get(name)
+        # NaN goes through a minimum, and the ends show infinity: nothing is copied
+        if array is not None and array.size and not np.isfinite([array.min(), array.max()]).all():
+            return [f"{name} holds values that are not finite: the weights of {model.name} overflow"]
+    return []
 
 
 def _notes(model: Model, plan: Plan, row: Row) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from langscape import strict_json
 from langscape.errors import FileError
+from langscape.strict_json import shown
 
 LSTM = "langscape-lstm"
 """The type of the models that `LSTMModel.save` writes."""
@@ -82,7 +83,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         strict_json.texts(told["architectures"], '"architectures"', where)
     for name, what in _ELSEWHERE.items():
         if told.get(name) is not None:
-            raise FileError(f'{where} names {what} in "{name}", which is not read; save the model anew')
+            raise FileError(f"{where} names {what} in {shown(name)}, which is not read; save the model anew")
     for part, values in _parts(told, ""):
         _check_part(part, values, where)
     return told
@@ -109,17 +110,13 @@ def _check_part(part: str, values: dict[str, Any], where: str) -> None:
         _check_number(name, key, value, where)
         marks = key.endswith(("_token_id", "_token_ids", "_token_index"))
         if (marks or key in _COUNTS) and not (value is None or _is_counts(value)):
-            raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected a whole number')
+            raise FileError(f"{where}: {shown(name)} is {shown(value)}; expected a whole number")
         if key in _TRUTHS and not (value is None or isinstance(value, bool)):
-            raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected true or false')
+            raise FileError(f"{where}: {shown(name)} is {shown(value)}; expected true or false")
         if key in ("dtype", "torch_dtype") and not _is_float(value):
-            raise FileError(
-                f'{where}: "{name}" is {strict_json.shown(value)}; expected a type such as "float32"'
-            )
+            raise FileError(f'{where}: {shown(name)} is {shown(value)}; expected a type such as "float32"')
         if key.endswith("_implementation") and isinstance(value, str) and re.search(r"[^\w]", value):
-            raise FileError(
-                f'{where}: "{name}" is {strict_json.shown(value)}, code from elsewhere, never run here'
-            )
+            raise FileError(f"{where}: {shown(name)} is {shown(value)}, code from elsewhere, never run here")
         if key in ("id2label", "label2id", "auto_map", "quantization_config") and value is not None:
             _check_object(name, value, where)
     layers = max((v for k, v in values.items() if k.endswith("layers") and _is_count(v)), default=1)
@@ -132,9 +129,9 @@ def _check_part(part: str, values: dict[str, Any], where: str) -> None:
 
 def _check_object(name: str, value: Any, where: str) -> None:
     if not isinstance(value, dict):
-        raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected an object')
+        raise FileError(f"{where}: {shown(name)} is {shown(value)}; expected an object")
     if len(value) > 100_000:
-        raise FileError(f'{where}: "{name}" holds {len(value):,} labels; at most 100,000 are taken')
+        raise FileError(f"{where}: {shown(name)} holds {len(value):,} labels; at most 100,000 are taken")
 
 
 def _check_number(name: str, key: str, value: Any, where: str) -> None:
@@ -143,10 +140,10 @@ def _check_number(name: str, key: str, value: Any, where: str) -> None:
             _check_number(name, key, one, where)
         return
     if isinstance(value, float) and value != value:
-        raise FileError(f'{where}: "{name}" is not a number (NaN); write a number or null')
+        raise FileError(f"{where}: {shown(name)} is not a number (NaN); write a number or null")
     if isinstance(value, bool) or not isinstance(value, int):
         if key.endswith(("_eps", "_epsilon")) and isinstance(value, float) and not 0 <= value < 1:
-            raise FileError(f'{where}: "{name}" is {strict_json.shown(value)}; expected a number from 0 to 1')
+            raise FileError(f"{where}: {shown(name)} is {shown(value)}; expected a number from 0 to 1")
         return
     most = next((most for pattern, most in _MOST if pattern.search(key)), None)
     if key.endswith(("token_id", "token_ids", "token_index")) or most is None:
@@ -155,9 +152,9 @@ def _check_number(name: str, key: str, value: Any, where: str) -> None:
         least = -1
     if not least <= value <= most:
         raise FileError(
-            f'{where}: "{name}" is {value:,}; expected a whole number of at most {most:,}'
+            f"{where}: {shown(name)} is {value:,}; expected a whole number of at most {most:,}"
             if value.bit_length() < 200
-            else f'{where}: "{name}" is {strict_json.shown(value)}; expected at most {most:,}'
+            else f"{where}: {shown(name)} is {shown(value)}; expected at most {most:,}"
         )
 
 

@@ -114,6 +114,9 @@ class Hashes:
             if version != _VERSION or columns != _COLUMNS or not whole:
                 raise sqlite3.DatabaseError("the index is damaged or of another version")
             return db
+        except UnicodeDecodeError as error:  # a damaged schema is quoted in SQLite's own error
+            db.close()
+            raise sqlite3.DatabaseError(f"the index is damaged: {error}") from None
         except BaseException:
             db.close()
             raise

@@ -226,10 +226,10 @@ class Index:
 def _rows(db: sqlite3.Connection, query: str) -> list[dict[str, Any]]:
     """The rows that can be read, up to the first that cannot, where their text is whole."""
     found = []
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error, UnicodeDecodeError):  # SQLite quotes a damaged schema
         for row in db.execute(query):
             one = dict(row)
-            with suppress(ValueError, TypeError):
+            with suppress(ValueError, TypeError, RecursionError):
                 json.loads(one.get("record", "{}"))
                 found.append(one)
     return found

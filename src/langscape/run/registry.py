@@ -84,7 +84,7 @@ def find_step(name: str) -> StepCode:
         if (found := find(name)) is not None:
             return found
     known = ", ".join(sorted(_STEPS)) or "none"
-    raise SettingsError(f"there is no step {name!r}; known steps: {known}")
+    raise SettingsError(f"there is no step {str(name)[:60]!r}; known steps: {known}")
 
 
 def add_finder(find: Callable[[str], StepCode | None]) -> None:

@@ -56,7 +56,8 @@ def read(path: Path, gather: Gather) -> None:
     except FileError:
         raise
     except _DAMAGED as error:
-        raise FileError(f"{path} is cut short or damaged: {error}; fetch or write it again") from None
+        said = " ".join(str(error)[:200].split()) or type(error).__name__
+        raise FileError(f"{path} is cut short or damaged: {said}; fetch or write it again") from None
 
 
 class _Member:

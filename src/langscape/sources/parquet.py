@@ -131,4 +131,9 @@ def _keys(gather: Gather) -> pa.Array | None:
 
 
 def _said(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name[:60]} ({field.type})" for field in list(schema)[:8]) or "no columns"
+    return (
+        ", ".join(
+            f"{' '.join(field.name[:60].split())} ({str(field.type)[:60]})" for field in list(schema)[:8]
+        )
+        or "no columns"
+    )
