@@ -43,7 +43,7 @@ def noun(cls: T) -> T:
             f"there are two nouns named {cls.__name__}, in {held.__module__} and {cls.__module__}"
         )
     _NOUNS[cls.__name__] = cls
-    return cls
+    return cls  # type: ignore[return-value]
 
 
 for _one in (Affinities, Capture, Context, Gaussians, Items, Map, View):
