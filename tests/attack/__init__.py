@@ -10,3 +10,9 @@ child       reads mutants in a process with limits; runner knows which mutant en
 readers, bombs, guard, requests, scripts, kills, disk, load   the campaigns
 report      the table, and its place in docs/reliability.md
 """
+
+import sys
+from pathlib import Path
+
+# The steps of tests/run/chores.py go by one name, here and in worker processes.
+sys.path.insert(0, str(Path(__file__).parents[1] / "run"))

@@ -128,7 +128,7 @@ def full(place: Path) -> Row:
 
 def read_only(place: Path) -> Row:
     """A store and files on a disk that was written to before and cannot be now."""
-    from tests.run import chores  # noqa: F401
+    import chores  # noqa: F401
 
     store = Store(place / "store")
     store.run(Recipe("chores.square", {"n": 3}))

@@ -204,7 +204,7 @@ def text() -> bytes:
 @cache
 def store_folder() -> tuple[tuple[str, bytes], ...]:
     """A store with a result of every kind, an index with a sweep and an input."""
-    from tests.run import chores  # noqa: F401
+    import chores  # noqa: F401
 
     from langscape.run.recipe import Recipe
     from langscape.run.store import Store

@@ -302,7 +302,7 @@ def _good_corpus(found: Any) -> None:
 
 def _store(folder: Path, rng: random.Random) -> Any:
     """A damaged store: it is opened, asked, swept again, and then whole."""
-    from tests.run import chores  # noqa: F401
+    import chores  # noqa: F401
 
     from langscape.run.recipe import Recipe
     from langscape.run.store import Store
@@ -331,7 +331,7 @@ def _good_store(found: Any) -> None:
 
 def _recipe(path: Path, rng: random.Random) -> Any:
     """As the command line takes it: a file of JSON, or of JSON lines."""
-    from tests.run import chores  # noqa: F401
+    import chores  # noqa: F401
 
     from langscape.run.recipe import Recipe, digest
 

@@ -240,9 +240,10 @@ def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
         client.ask("atlas", {**ATLAS, "cut": False}, text=text)["id"], "failed", "done", seconds=300
     )
     assert failed["error"]["code"] == "bad_input"
-    lost = client.ask("atlas", {**ATLAS, "model": "./nowhere"}, text="sample-harbour")
-    failed = client.wait(lost["id"], "failed", "done", seconds=300)
-    assert "nowhere" in failed["error"]["message"]
+    lost = {"ask": "atlas", "settings": {**ATLAS, "model": "./nowhere"}, "inputs": {"text": "sample-harbour"}}
+    refused = client.post("/api/jobs", lost)
+    assert refused.status == 422
+    assert "nowhere" in refused.error["message"]
 
 
 ASKED = {

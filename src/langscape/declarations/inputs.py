@@ -90,12 +90,14 @@ def _is_decoder(model: Any) -> bool:
     """A decoder is shown sentences that repeat, where its induction heads have something to do."""
     if not isinstance(model, str):
         return getattr(model, "kind", "") == "decoder"
-    from langscape.models.config import is_lstm
-    from langscape.models.model import kind_of
-    from langscape.models.open import config_of, folder_of
+    from langscape.models.config import is_lstm, read_config
+    from langscape.models.open import folder_of
 
     folder = folder_of(model)
-    return not is_lstm(folder) and kind_of(config_of(folder, model)) == "decoder"
+    if is_lstm(folder):
+        return False
+    config = read_config(folder)
+    return any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in config.get("architectures") or ())
 
 
 def _text_source(given: Any, store: Store) -> str:

@@ -152,14 +152,6 @@ def _fetched(name: str) -> tuple[Path, str]:
     return folder, folder.name
 
 
-def config_of(folder: Path, name: str) -> Any:
-    """The configuration in a model's folder; name is what the user called it."""
-    told = read_config(folder)
-    with extra():
-        from langscape.models.load import config_from
-    return config_from(folder, name, told)
-
-
 def _checked(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | None, Weights]:
     """What config.json says, None of an LSTM of ours; and the files of weights, sound and not too large."""
     if (folder / "config.json").is_symlink():

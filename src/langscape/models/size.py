@@ -1,12 +1,13 @@
-"""How many layers and heads a model has, by its configuration alone: known before its weights are read."""
+"""How many layers and heads a model has, by its config.json alone: neither weights nor torch are read."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from langscape.models.config import is_lstm
-from langscape.models.open import config_of, folder_of
+from langscape.models.config import is_lstm, read_config
+from langscape.models.open import folder_of
 
 
 class Size(NamedTuple):
@@ -26,22 +27,22 @@ def model_size(name: str | os.PathLike[str], side: str | None = None) -> Size | 
     >>> model_size("default")
     Size(layers=6, heads=12)
     """
-    called = os.fspath(name)
-    folder = folder_of(called)
-    return None if is_lstm(folder) else size_of(config_of(folder, called), side)
+    folder = folder_of(os.fspath(name))
+    return None if is_lstm(folder) else size_of(read_config(folder), side)
 
 
-def size_of(config: Any, side: str | None = None) -> Size | None:
-    """The size that a transformers configuration tells."""
-    layers, heads = ("num_hidden_layers",), ("num_attention_heads",)
-    if getattr(config, "is_encoder_decoder", False):
+def size_of(config: Mapping[str, Any], side: str | None = None) -> Size | None:
+    """The size that a config.json tells, whatever its family calls layers and heads."""
+    layers: tuple[str, ...] = ("num_hidden_layers", "num_layers", "n_layers", "n_layer")
+    heads: tuple[str, ...] = ("num_attention_heads", "num_heads", "n_heads", "n_head")
+    if config.get("is_encoder_decoder"):
         if side in ("decoder", "cross"):
             layers = ("decoder_layers", "num_decoder_layers", *layers)
             heads = ("decoder_attention_heads", *heads)
         else:
             layers, heads = ("encoder_layers", *layers), ("encoder_attention_heads", *heads)
     told = [
-        next((getattr(config, name) for name in names if isinstance(getattr(config, name, None), int)), None)
+        next((config[name] for name in names if isinstance(config.get(name), int)), None)
         for names in (layers, heads)
     ]
     return Size(*told) if all(told) else None  # type: ignore[arg-type]
