@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from langscape.errors import DataError, MissingError, SettingsError
-from langscape.models.classes import KINDS, whole_words
+from langscape.models.token_classes import KINDS, whole_words
 
 Tagger = Callable[[list[str]], Sequence[str]]
 """Words of one sentence → a part of speech for each."""
