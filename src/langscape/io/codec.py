@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
+from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View
 from langscape.errors import DataError, FileError
 from langscape.io.tensor_file import write_tensors
 
@@ -46,7 +46,7 @@ def noun(cls: T) -> T:
     return cls  # type: ignore[return-value]
 
 
-for _one in (Affinities, Capture, Context, Gaussians, Items, Map, View):
+for _one in (Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View):
     noun(_one)
 
 
