@@ -163,7 +163,7 @@ def test_lists_ids_and_continuations() -> None:
     one, two = capture(model, ["abc", "fg"])
     np.testing.assert_array_equal(one["hidden"], capture(model, [0, 1, 2])["hidden"])
     assert two.tokens.labels == ("f", "g")
-    assert [seen.tokens for seen in capture_each(model, iter(["ab", "c"]))] == [("a", "b"), ("c",)]
+    assert [seen.tokens.labels for seen in capture_each(model, iter(["ab", "c"]))] == [("a", "b"), ("c",)]
     longer = capture(model, "abc", generate=4)
     assert longer.metadata["generated"] == 4
     for step in range(2, 6):  # each chosen word is the likeliest after those before

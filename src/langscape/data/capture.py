@@ -174,10 +174,10 @@ class Capture(Noun):
             if axis in TOKEN_AXES:
                 tokens = self.tokens_along(name, axis)
                 if length != len(tokens):
-                    whose = f"{tokens.side}’s " if tokens.side else ""
+                    whose = f" of the {tokens.side}" if tokens.side else ""
                     raise DataError(
                         f"array {name!r} has shape {shape}: {length} along {axis!r}, but there are "
-                        f"{len(tokens)} {whose}tokens; give one for each"
+                        f"{len(tokens)} tokens{whose}; give one for each"
                     )
 
 

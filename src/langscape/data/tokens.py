@@ -144,8 +144,8 @@ def _column(name: str, values: Any, kinds: str = "iu") -> np.ndarray:
     """Whole numbers, or with kinds "b" truth values, as an array."""
     try:
         column = np.asarray(values)
-    except ValueError:
-        column = np.empty(0, object)
+    except ValueError:  # rows of different lengths
+        column = np.empty(1, object)
     if not column.size:  # an empty list has no kind of its own
         column = np.empty((0, 2) if name == "offsets" else 0, bool if kinds == "b" else np.int64)
     if column.dtype.kind not in kinds:
