@@ -177,7 +177,7 @@ def test_a_capture_as_it_was_kept_before_tokens_were_a_table_is_not_read(tmp_pat
     monkeypatch.setattr(Capture, "codec_version", 1)
     write_noun(Capture(["a"], {}, {}), tmp_path / "old")
     monkeypatch.undo()
-    with pytest.raises(FileError, match="written by another langscape; it is computed again"):
+    with pytest.raises(FileError, match="written by another langscape; compute it again"):
         read_noun(tmp_path / "old")
 
 
