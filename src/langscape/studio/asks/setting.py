@@ -157,32 +157,3 @@ def _vectors(text: str) -> dict[str, list[float]] | None:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
-
-
-SEED = Setting(
-    "seed",
-    "Seed",
-    "integer",
-    0,
-    "Where chance begins: the same seed gives the same map, bit for bit.",
-    low=0,
-    high=2**31 - 1,
-)
-QUANTILES = Setting(
-    "quantiles",
-    "Equal quantiles",
-    "integer",
-    None,
-    "Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are "
-    "lost.",
-    "000",
-    low=1,
-    high=100_000,
-)
-MODEL = Setting(
-    "model",
-    "Model",
-    "text",
-    "default",
-    "default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.",
-)
