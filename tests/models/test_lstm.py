@@ -12,11 +12,12 @@ import torch
 from langscape import metrics
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import LSTMModel, capture, capture_each, model_revision, open_model, wrap_lstm
+from langscape.models.catalog import CATALOG
 from langscape.models.lstm import AXES, GATES, Network
-from langscape.models.packaged import SHIPPED, shipped_path
 from langscape.models.vocabulary import Vocabulary, count_words
 
 WORDS = tuple("abcdefghij")
+SHIPPED = [model.name for model in CATALOG.values() if model.kind == "lstm"]
 
 
 def made(dim: int = 6, hidden: int = 5, layers: int = 2, *, spread: float = 2.0, **kept) -> LSTMModel:
@@ -231,11 +232,11 @@ def test_a_vocabulary_is_counted_by_frequency_then_alphabet() -> None:
 def test_the_shipped_models_open_and_beat_counts_of_pairs(name: str) -> None:
     model = open_model(name)
     assert isinstance(model, LSTMModel)
-    about = json.loads((shipped_path(name) / "config.json").read_text())["about"]
+    about = json.loads((CATALOG[name].path / "config.json").read_text())["about"]
     assert about["perplexity"] < about["baselines"]["bigram"] < about["baselines"]["unigram"]
     sizes = {"lstm-tiny": (20, 7, 1), "lstm": (4000, 128, 2)}
     assert (len(model.words), model.dim, model.layers) == sizes[name]
-    assert sum(f.stat().st_size for one in SHIPPED for f in shipped_path(one).iterdir()) < 3e6
+    assert sum(f.stat().st_size for one in SHIPPED for f in CATALOG[one].path.iterdir()) < 3e6
 
 
 @pytest.mark.parametrize(

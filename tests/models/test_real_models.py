@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
 from langscape import affinity
-from langscape.models import Model, capture, estimate, merge_words, model_path
+from langscape.models import (
+    Model,
+    capture,
+    estimate,
+    get_model,
+    merge_words,
+    model_path,
+    model_size,
+    packaged_models,
+)
+from langscape.models.catalog import CATALOG, CatalogModel
 from langscape.sources import samples
 
 pytestmark = pytest.mark.slow
@@ -112,3 +124,19 @@ def test_every_head_of_minilm_has_affinities(minilm: Model) -> None:
                 P = affinity.attention(captured, layer, head, special).P
                 assert P.sum(dtype=np.float64) == pytest.approx(1, abs=1e-4)
                 assert (P.sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("model", CATALOG.values(), ids=lambda model: model.name)
+def test_the_catalogue_says_what_the_models_own_files_say(model: CatalogModel) -> None:
+    get_model(model.name)
+    config = json.loads((model.path / "config.json").read_text(encoding="utf-8"))
+    if model.kind == "lstm":
+        assert (config["layers"], config["hidden"]) == (model.layers, model.units)
+        assert f"{len(config['words']):,} words" in model.about
+    else:
+        size = model_size(model.name)
+        assert size == (model.layers, model.heads)
+        assert config["max_position_embeddings"] == model.longest
+        assert model.wheel is not None
+        listed = next(one for one in packaged_models() if one.model is model)
+        assert listed.size == pytest.approx(model.wheel.disk, rel=0.01)

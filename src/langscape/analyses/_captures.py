@@ -55,6 +55,10 @@ def captured(
 
     if model.kind == "vision":
         raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
+    if model.kind == "lstm":
+        raise SettingsError(
+            f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
+        )
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     if not cut:

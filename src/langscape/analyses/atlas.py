@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.analyses._captures import captured, induction_probe
+from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
 from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
-from langscape.declarations.running import opened
+from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
+    Cluster,
     Cut,
     Head,
     Layer,
@@ -27,9 +29,10 @@ from langscape.declarations.settings import (
     Steps,
     Target,
     Text,
+    Workers,
 )
 from langscape.errors import DataError, SettingsError
-from langscape.io.codec import noun
+from langscape.io.codec import noun, read_noun
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ _MEANINGS = {"group": "Heads of one group attend alike; 0 is the largest group."
 
 _HEAD_PERPLEXITY = 10.0
 _SEPARATORS = frozenset(".!?;\n")
+
+Embedded = tuple[list[Map], dict[str, np.ndarray]]
+"""Maps of heads, and for each of them kl, kl_sd and stability."""
 
 
 @noun
@@ -116,6 +122,7 @@ def make_atlas(
     side: Literal["encoder", "decoder"] | None = None,
     probe: Capture | None = None,
     seed: int = 0,
+    embed_heads: Callable[[list[tuple[int, int]]], Embedded] | None = None,
     progress: Progress | None = None,
 ) -> Atlas:
     """Map, score, name and group every head that the capture holds.
@@ -123,13 +130,16 @@ def make_atlas(
     special says whether the maps keep special tokens; scores always see them. probe is a capture
     of the same heads over repeated tokens, and induction is then judged there. Of the restarts of a head the
     lowest KL is kept; `stability` is how far tokens move between them. Without a schedule, restarts take
-    those of `head_schedules` in turn.
+    those of `head_schedules` in turn. embed_heads makes the maps of the heads it is given elsewhere.
     """
     seen = capture.attention(side)
     keys = _keys(seen)
     problems, kept, notes = _problems(capture, side, keys, special)
-    schedules = head_schedules(len(problems[0]), steps) if schedule is None else [schedule]
-    maps, figures = embed_restarts(problems, restarts, schedules, seed, progress)
+    if embed_heads is None:
+        schedules = head_schedules(len(problems[0]), steps) if schedule is None else [schedule]
+        maps, figures = embed_restarts(problems, restarts, schedules, seed, progress)
+    else:
+        maps, figures = embed_heads(kept)
     found = dict(zip(kept, maps, strict=True))
     scores = _scores(seen, keys, None if probe is None else probe.attention(side))
     blank = {name: np.full(len(keys), np.nan) for name in figures}
@@ -171,7 +181,7 @@ def embed_restarts(
     schedules: Sequence[Schedule],
     seed: int = 0,
     progress: Progress | None = None,
-) -> tuple[list[Map], dict[str, np.ndarray]]:
+) -> Embedded:
     """The maps of lowest KL, and for each problem kl, kl_sd and stability over its restarts.
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
@@ -419,11 +429,60 @@ AtlasSide = Annotated[
 ]
 
 
+@noun
+@dataclass(frozen=True, eq=False)
+class LayerMaps:
+    """The maps of some heads of a layer, and kl, kl_sd and stability of each."""
+
+    maps: tuple[Map, ...]
+    scores: Mapping[str, np.ndarray]
+
+
+@analysis(version=1, name="atlas.layer", hidden=True, uses=(text_capture,))
+def layer_maps(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layer: Layer,
+    heads: Heads,
+    special: Special = "drop",
+    restarts: Restarts = 8,
+    steps: Steps = 1000,
+    layers: Layers = None,
+    cut: Cut = True,
+    seed: Seed = 0,
+    side: AtlasSide = None,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> LayerMaps:
+    """The part of an atlas that one worker makes: the maps of some heads of one layer.
+
+    The attention is the one that was captured for all: another number of threads would round it otherwise.
+    """
+    from langscape.affinity import attention
+
+    reading: dict[str, Any] = {"model": model, "text": text, "layers": layers, "cut": cut, "target": target}
+    path = stored_file(text_capture, **reading, want=["attention"])
+    assert path is not None  # models and texts of a task have names
+    seen = _kept_capture(path, path.stat().st_mtime_ns)
+    problems = [attention(seen, layer, head, special, side=side) for head in heads or ()]
+    schedules = head_schedules(len(problems[0]), steps)
+    maps, scores = embed_restarts(problems, restarts, schedules, seed, progress)
+    return LayerMaps(tuple(maps), scores)
+
+
+@lru_cache(maxsize=1)
+def _kept_capture(path: Path, stamp: int) -> Capture:
+    """A capture that several tasks of one worker share, read once."""
+    return read_noun(path)
+
+
 @analysis(
     version=5,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),
+    uses=(text_capture, layer_maps),
     describe=_title,
     lines=lines,
     formats=FORMATS,
@@ -442,6 +501,8 @@ def atlas(
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
+    workers: Workers = 0,
+    cluster: Cluster = None,
     progress: Progress | None = None,
 ) -> Atlas:
     """Map every head of a model, rank them, name what they do and group those that attend alike.
@@ -451,14 +512,33 @@ def atlas(
     (72, '0.0')
     """
     network = opened(model)
-    seen = captured(network, text, ("attention",), layers, cut=cut, target=target)  # type: ignore[arg-type]
-    return make_atlas(
-        seen,
-        side=side,
-        special=special,
-        restarts=restarts,
-        steps=steps,
-        probe=induction_probe(network, layers, seed),
-        seed=seed,
-        progress=progress,
-    )
+    reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
+    how: dict[str, Any] = {"special": special, "restarts": restarts, "steps": steps, "seed": seed}
+    elsewhere = None
+    if workers == 0 and cluster is None:
+        # one process runs descents side by side in its threads, and keeps no capture beside the atlas
+        seen = captured(network, text, ("attention",), **reading)  # type: ignore[arg-type]
+    else:
+        reading |= {"model": model, "text": text}
+        seen = text_capture(**reading, want=["attention"])
+        elsewhere = partial(_layer_by_layer, {**reading, **how, "side": side}, workers, cluster, progress)
+    probe = induction_probe(network, layers, seed)
+    return make_atlas(seen, **how, side=side, probe=probe, embed_heads=elsewhere, progress=progress)
+
+
+def _layer_by_layer(
+    asked: Mapping[str, Any],
+    workers: int | None,
+    cluster: str | None,
+    progress: Progress | None,
+    keys: Sequence[tuple[int, int]],
+) -> Embedded:
+    """The maps of heads, a layer a task."""
+    calls = [
+        {**asked, "layer": layer, "heads": [head for at, head in keys if at == layer]}
+        for layer in dict.fromkeys(layer for layer, _ in keys)
+    ]
+    title = "maps of heads"
+    found = list(each(layer_maps, calls, title=title, workers=workers, cluster=cluster, progress=progress))
+    scores = {name: np.concatenate([part.scores[name] for part in found]) for name in found[0].scores}
+    return [one for part in found for one in part.maps], scores
