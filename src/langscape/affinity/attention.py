@@ -88,9 +88,8 @@ def attention(
     special tokens before normalising; sinks="drop" also the tokens on which this head parks its weight
     (`metrics.find_sinks`). What is left is normalised together: a token that parks nearly all of its weight
     pulls little, as it attends to little. `side` says whose of an encoder–decoder: the encoder's if none is
-    named. Items are the tokens, with columns position, special, text and shown, the share of a token's weight
-    that the map shows. A token that neither looks at another nor is looked at has no place; it is left out,
-    and named in the notes.
+    named. Items are the tokens, with columns position, special and text. A token that neither looks at
+    another nor is looked at has no place; it is left out, and named in the notes.
 
     >>> from langscape.data import Capture
     >>> A = np.array([[0.5, 0.5, 0.0], [0.2, 0.0, 0.8], [0.0, 0.4, 0.6]])
@@ -100,7 +99,7 @@ def attention(
     [0.184, 0.0, 0.316]
     """
     seen = head_tokens(capture, layer, head, special, sinks, side=side)
-    items = seen.items.with_columns(shown=seen.shown.astype(np.float32))
+    items = seen.items
     alone = _alone(seen.weights)
     if (~alone).sum() < 2:
         raise DataError(
@@ -126,7 +125,8 @@ def _parked(tokens: Tokens, seen: HeadTokens) -> str:
     named = ", ".join(f"“{tokens.shown[at].strip()}” at {at}" for at, _ in seen.sinks[:3])
     more = f" and {len(seen.sinks) - 3} more" if len(seen.sinks) > 3 else ""
     left = 100 * (1 - seen.parked)
-    return f"{100 * seen.parked:.0f} % of the weight is parked on {named}{more}; the map shows the other {left:.0f} %"
+    parked = f"{100 * seen.parked:.0f} % of the weight is parked on {named}{more}"
+    return f"{parked}; the map shows the other {left:.0f} %"
 
 
 def _alone(weights: np.ndarray) -> np.ndarray:

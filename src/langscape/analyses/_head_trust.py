@@ -4,29 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from langscape.data import Affinities, Items, Map
+from langscape.data import Affinities, Capture, Items, Map, Side
+
+Special = Literal["keep", "drop"]
+Sinks = Literal["keep", "drop"]
 
 SHUFFLED = 8
-"""Maps of shuffled attention that the null of an atlas is read off; a single head has three of its own."""
+"""Maps of shuffled attention that the null of an atlas is read off."""
+
+OWN = 3
+"""Maps of shuffled attention that a single head is held against."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadProblem:
-    """One head to be mapped: its affinities, and the weights among the tokens of its map."""
+    """One head to be mapped: its affinities, the weights among the tokens of its map, and how much they are.
+
+    shown is (n,) the share of each token's weight that lies among them.
+    """
 
     affinities: Affinities
     weights: np.ndarray
+    shown: np.ndarray
 
-    @property
-    def chance(self) -> float:
-        """What a map would keep on which the tokens lie anyhow."""
-        from langscape.metrics.scores import neighbours
 
-        n = len(self.affinities)
-        return neighbours(n) / (n - 1)
+def head_problem(
+    capture: Capture, layer: int, head: int, special: Special, sinks: Sinks, side: Side | None = None
+) -> HeadProblem:
+    """What the map of a head is made from, and scored by."""
+    from langscape.affinity import attention
+    from langscape.affinity.attention import head_tokens
+
+    made = attention(capture, layer, head, special, sinks, side=side)
+    seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    rows = np.searchsorted(seen.rows, made.items.columns["position"])
+    return HeadProblem(made, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
 
 
 def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> np.ndarray:
@@ -40,39 +56,29 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
     from langscape.metrics.kept import kept, partners, shuffled_weights
 
     counts = np.array([partners(one.weights) for one in problems])
+    order = np.argsort(counts, kind="stable")
+    places = np.linspace(0, len(order) - 1, SHUFFLED).round().astype(int)
+    chosen = order[np.unique(places)].tolist() if len(problems) > 1 else [0] * OWN
+    dealt = [shuffled_weights(problems[one].weights, seed + at) for at, one in enumerate(chosen)]
+    shuffled = [_affinities(weights) for weights in dealt]
+    maps = restarted(shuffled, 1, head_schedules(max(map(len, shuffled)), steps), seed)[0]
+    found = np.array([kept(P.P, made.xy).mean for P, made in zip(shuffled, maps, strict=True)])
     if len(problems) == 1:
-        chosen, seeds = [0, 0, 0], [seed, seed + 1, seed + 2]
-    else:
-        order = np.argsort(counts, kind="stable")
-        chosen = sorted(set(order[np.linspace(0, len(order) - 1, SHUFFLED).round().astype(int)].tolist()))
-        seeds = [seed] * len(chosen)
-    shuffled = [
-        _affinities(shuffled_weights(problems[i].weights, s)) for i, s in zip(chosen, seeds, strict=True)
-    ]
-    maps = restarted(shuffled, 1, head_schedules(len(shuffled[0]), steps), seed)[0]
-    found = np.array([kept(np.asarray(P.P), made.xy).mean for P, made in zip(shuffled, maps, strict=True)])
-    if len(problems) == 1:
-        return np.array([found.mean()])
-    at = np.log(counts[chosen])
-    order = np.argsort(at, kind="stable")
-    return np.interp(np.log(counts), at[order], found[order])
+        return found.mean(keepdims=True)
+    return np.interp(np.log(counts), np.log(counts[chosen]), found)
 
 
 def scored(made: Map, problem: HeadProblem, null: float) -> Map:
-    """The map with what it keeps, per token and as a whole, and what a map of chance keeps."""
-    from langscape.metrics.kept import kept, verdict
+    """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps."""
+    from langscape.metrics.kept import kept
 
-    found = kept(np.asarray(problem.affinities.P), made.xy)
-    quality = {**made.quality, "kept": found.mean, "kept_null": null, "kept_chance": problem.chance}
-    per_point = {**made.per_point, "kept": found.per_point}
-    return made.but(
-        quality=quality, per_point=per_point, settings={**made.settings, "verdict": verdict(found.mean, null)}
-    )
+    found = kept(problem.affinities.P, made.xy)
+    quality = {**made.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
+    per_point = {**made.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
+    return made.but(quality=quality, per_point=per_point)
 
 
 def _affinities(weights: np.ndarray) -> Affinities:
     from langscape.affinity.joint import joint_from_dense
 
-    return Affinities(
-        joint_from_dense(np.ascontiguousarray(weights, np.float32)), Items.numbered(len(weights)), {}
-    )
+    return Affinities(joint_from_dense(weights.astype(np.float32)), Items.numbered(len(weights)), {})

@@ -63,7 +63,8 @@ def head_scores(
                     whichever is more frequent: 1 reads the text in order
     parked          weight on the head's own sinks and on special tokens
     evenness        entropy of what is left, over the logarithm of the number of keys left in sight: 1 is even
-    interest        (1 − parked)(1 − evenness): weight that is neither parked nor spread evenly
+    interest        (1 − parked)(1 − evenness): weight that is neither parked nor spread evenly; half of it
+                    for heads that park more than a third
 
     >>> A = np.eye(5, k=-1); A[0, 0] = 1
     >>> scores = head_scores(A[None, None])
@@ -98,7 +99,8 @@ def head_scores(
     scores["chain"] = _chain(A, asked)
     off = np.broadcast_to(~text, (*A.shape[:2], n)) | (False if sinks is None else np.asarray(sinks, bool))
     scores |= _left(A, asked, visible, off)
-    scores["interest"] = (1 - scores["parked"]).clip(0, 1) * (1 - scores["evenness"]).clip(0, 1)
+    half = np.where(scores["parked"] > 1 / 3, 0.5, 1.0)
+    scores["interest"] = half * (1 - scores["parked"]).clip(0, 1) * (1 - scores["evenness"]).clip(0, 1)
     return scores
 
 
@@ -198,7 +200,7 @@ def _spread(A: np.ndarray, asked: np.ndarray, visible: np.ndarray) -> dict[str, 
 
 
 def _left(A: np.ndarray, asked: np.ndarray, visible: np.ndarray, off: np.ndarray) -> dict[str, np.ndarray]:
-    """What each head parks on the keys that are `off`, and how evenly the rest is spread, over text queries."""
+    """What each head parks on the keys that are `off`, and how evenly the rest is spread."""
     parked, evenness = np.zeros(A.shape[:2]), np.zeros(A.shape[:2])
     for where in np.ndindex(*A.shape[:2]):
         rows = asked & ~off[where]

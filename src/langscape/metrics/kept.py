@@ -33,12 +33,12 @@ def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
     if not 1 <= k < n:
         raise DataError(f"k {k} must be at least 1 and less than the {n} tokens")
     itself = np.eye(n, dtype=bool)
-    partners = np.argsort(np.where(itself, 1.0, -P), axis=1, kind="stable")[:, :k]
+    strongest = np.argsort(np.where(itself, 1.0, -P), axis=1, kind="stable")[:, :k]
     squares = np.where(itself, np.inf, ((xy[:, None] - xy[None]) ** 2).sum(axis=-1))
     near = np.zeros((n, n), bool)
     np.put_along_axis(near, np.argsort(squares, axis=1, kind="stable")[:, :k], True, axis=1)
-    weighty = np.take_along_axis(P, partners, axis=1) > 0
-    found = np.take_along_axis(near, partners, axis=1) & weighty
+    weighty = np.take_along_axis(P, strongest, axis=1) > 0
+    found = np.take_along_axis(near, strongest, axis=1) & weighty
     return PointScores("kept", found.sum(axis=1) / np.maximum(weighty.sum(axis=1), 1), np.arange(n), n, k)
 
 
@@ -68,19 +68,3 @@ def partners(weights: Any) -> float:
     A = A[total > 0] / total[total > 0, None]
     entropy = -(A * np.log(np.maximum(A, 1e-300))).sum(axis=1)
     return round(float(np.exp(entropy.mean())), 10) if len(A) else 1.0
-
-
-def verdict(kept: float, null: float) -> str:
-    """What may be said of a map that keeps so much, where a map of shuffled attention keeps `null`.
-
-    >>> verdict(0.8, 0.25), verdict(0.3, 0.15), verdict(0.12, 0.1)
-    ('good', 'partly', 'not to be read')
-    """
-    above = (kept - null) / max(1.0 - null, 1e-9)
-    if above >= GOOD:
-        return "good"
-    return "partly" if above >= PARTLY else "not to be read"
-
-
-GOOD, PARTLY = 0.4, 0.1
-"""Where between a map of shuffled attention (0) and a perfect one (1) a map is good, and partly to be read."""
