@@ -48,7 +48,7 @@ def recomputed(q: np.ndarray, k: np.ndarray, causal: bool) -> np.ndarray:
 
 def test_minilm_is_captured_bit_for_bit(minilm: Model) -> None:
     captured = capture(minilm, samples.text("harbour"))
-    want = plain("default", "AutoModel", captured.made["ids"])
+    want = plain("default", "AutoModel", captured.tokens.ids.tolist())
     np.testing.assert_array_equal(captured["attention"], torch.stack(want.attentions)[:, 0].numpy())
     np.testing.assert_array_equal(captured["hidden"], torch.stack(want.hidden_states)[:, 0].numpy())
     np.testing.assert_allclose(
@@ -61,7 +61,7 @@ def test_minilm_is_captured_bit_for_bit(minilm: Model) -> None:
 
 def test_smollm_is_captured_bit_for_bit_and_stays_causal(smollm: Model) -> None:
     captured = capture(smollm, SENTENCES[2], want=("hidden", "attention", "q", "k", "v", "logits"))
-    want = plain("decoder", "AutoModelForCausalLM", captured.made["ids"])
+    want = plain("decoder", "AutoModelForCausalLM", captured.tokens.ids.tolist())
     np.testing.assert_array_equal(captured["attention"], torch.stack(want.attentions)[:, 0].numpy())
     np.testing.assert_array_equal(captured["hidden"], torch.stack(want.hidden_states)[:, 0].numpy())
     np.testing.assert_array_equal(captured["logits"], want.logits[0].numpy())
@@ -77,7 +77,7 @@ def test_batches_of_sentences_are_what_each_is_alone(name: str, request: pytest.
     model = request.getfixturevalue(name)
     for text, together in zip(SENTENCES, capture(model, SENTENCES), strict=True):
         alone = capture(model, text)
-        assert together.tokens == alone.tokens
+        assert together.tokens.labels == alone.tokens.labels
         for array in alone.arrays:
             scale = np.abs(alone[array]).max()
             np.testing.assert_allclose(together[array], alone[array], atol=2e-5 * max(1, scale))
@@ -85,8 +85,8 @@ def test_batches_of_sentences_are_what_each_is_alone(name: str, request: pytest.
 
 def test_smollm_continues_its_text(smollm: Model) -> None:
     captured = capture(smollm, "The red lamp hung over the north door. The green", generate=4)
-    assert captured.made["texts"][-4] == " lamp"
-    assert captured.made["generated"] == 4
+    assert list(captured.tokens.texts)[-4] == " lamp"
+    assert captured.metadata["generated"] == 4
     assert captured["attention"].shape[-1] == len(captured.tokens)
     assert merge_words(captured).tokens[-4] == "lamp"
 
