@@ -16,6 +16,9 @@ Sinks = Literal["keep", "drop"]
 SHUFFLED = 8
 """Maps of shuffled attention that the null of an atlas is read off."""
 
+EVEN = 0.95
+"""The evenness from which a head has nothing to map: 1 attends to all alike."""
+
 OWN = 3
 """Maps of shuffled attention that a single head is held against."""
 
@@ -70,12 +73,25 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
 
 def scored(made: Map, problem: HeadProblem, null: float) -> Map:
     """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps."""
-    from langscape.metrics.kept import kept
+    from langscape.metrics.kept import evenness, kept
 
     found = kept(problem.affinities.P, made.xy)
+    even = evenness(problem.weights)
+    notes = made.notes
+    if even >= EVEN:
+        notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
     quality = {**made.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
     per_point = {**made.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
-    return made.but(quality=quality, per_point=per_point)
+    return made.but(quality=quality, per_point=per_point, notes=notes)
+
+
+def verdict_of(made: Map) -> str:
+    """How the map of a head is to be read, in a word or two."""
+    from langscape.metrics.scores import SCORES
+
+    if any(note.startswith("nothing to map") for note in made.notes):
+        return "evenly spread"
+    return SCORES["kept"].verdict(made.quality["kept"], made.quality["kept_null"])
 
 
 def _affinities(weights: np.ndarray) -> Affinities:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
-from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored
+from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored, verdict_of
 from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
-_MEANINGS = {"group": "Heads of one group attend alike; 0 is the largest group."}
+_MEANINGS = {
+    "group": "Heads of one group attend alike; 0 is the largest group.",
+    "verdict": "How far the map can be read, from what it keeps against a map of shuffled attention.",
+}
 
 _HEAD_PERPLEXITY = 10.0
 
@@ -153,6 +156,8 @@ def make_atlas(
     for name, values in figures.items():
         blank[name][[keys.index(key) for key in kept]] = values
     distances, groups = _likeness(seen.weights)
+    verdicts = {key: verdict_of(one) for key, one in found.items()}
+    blank["verdict"] = np.array([verdicts.get(key, "no map") for key in keys], object)
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
     return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
@@ -400,11 +405,15 @@ def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str
     order = atlas.ranked(sort)
     shown = ["interest", "parked", "evenness", "kept", "kept_null", "kl", "stability"]
     shown = [sort, *(name for name in shown if name != sort)]
-    out = ["  ".join(["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", "name"])]
+    out = [
+        "  ".join(
+            ["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", f"{'map':<14}", "name"]
+        )
+    ]
     for row in order[: show or len(order)]:
         values = [f"{_text(name, columns[name][row]):>{max(8, len(name))}}" for name in shown]
         where = f"{columns['layer'][row]}.{columns['head'][row]}"
-        named = f"{columns['group'][row]:>5}  {columns['tags'][row]}"
+        named = f"{columns['group'][row]:>5}  {columns['verdict'][row]:<14}  {columns['tags'][row]}"
         out.append("  ".join([f"{where:<6}", *values, named]).rstrip())
     counted = Counter(tag for tags in columns["tags"] for tag in tags.split(", ") if tag)
     for tag, count in counted.most_common():
@@ -423,9 +432,10 @@ def _strongest(atlas: Atlas, tag: str) -> list[int]:
 
 
 def _text(name: str, value: float) -> str:
-    from langscape.metrics.scores import SCORES
+    from langscape.metrics.scores import score_of
 
-    return SCORES[name].text(value) if name in SCORES else f"{value:g}"
+    score = score_of(name)
+    return score.text(value) if score else f"{value:g}"
 
 
 def head_error(capture: Capture, side: Any, layer: int, head: int, made: Map) -> np.ndarray:

@@ -56,6 +56,21 @@ def shuffled_weights(weights: Any, seed: int = 0) -> np.ndarray:
     return A
 
 
+def evenness(weights: Any) -> float:
+    """How evenly tokens attend to the others that they see, 1 is all alike: the mean over tokens.
+
+    >>> round(evenness(np.full((5, 5), 0.2)), 6)
+    1.0
+    """
+    A = np.array(weights, np.float64)
+    seen = visible_keys(A[None, None]) & ~np.eye(len(A), dtype=bool)
+    A = np.where(seen, A, 0.0)
+    rows = (A.sum(axis=1) > 0) & (seen.sum(axis=1) > 1)
+    shares = A[rows] / A[rows].sum(axis=1, keepdims=True)
+    entropy = -(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=1)
+    return float((entropy / np.log(seen[rows].sum(axis=1))).mean()) if rows.any() else 0.0
+
+
 def partners(weights: Any) -> float:
     """How many others a token attends to, effectively: the geometric mean over rows of exp(entropy).
 

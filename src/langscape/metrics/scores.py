@@ -162,13 +162,16 @@ def applying(place: Place, *, computed: bool = False) -> list[Score]:
 def score_of(name: str) -> Score | None:
     """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
 
-    Standard deviations (local_sd) and means over inserted points (inserted_local) belong to their score.
+    Standard deviations (local_sd), nulls (kept_null) and means over inserted points (inserted_local) belong
+    to their score.
 
     >>> score_of("inserted_local").name, score_of("local_sd").name, score_of("colour of hair")
     ('local', 'local', None)
     """
     if name in SCORES:
         return SCORES[name]
+    if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
+        return SCORES[name.removesuffix("_null")]
     inserted, deviation = SCORES.get(name.removeprefix("inserted_")), SCORES.get(name.removesuffix("_sd"))
     if name.startswith("inserted_") and inserted and "inserted" in inserted.computed:
         return inserted
@@ -178,6 +181,9 @@ def score_of(name: str) -> Score | None:
 def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
+    if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
+        label, said = f"{of.label}, shuffled", meaning or f"The same of {of.null}."
+        return {"name": name, "label": label, "meaning": said, "format": of.format}
     if score is None:
         label = name.replace("_", " ")
         return {"name": name, "label": label[:1].upper() + label[1:], "meaning": meaning or "", "format": ""}
