@@ -1,10 +1,11 @@
-"""The nouns: Items, Capture, Gaussians, Affinities, Map, View. All frozen, all arrays read-only.
+"""The nouns: Items, Capture, Gaussians, Affinities, Map, Flow, View. All frozen, all arrays read-only.
 
-`Recipe`, the sixth, lives in `store/`, which its digest names results in.
+`Recipe` lives in `store/`, which its digest names results in.
 """
 
 from langscape.data.affinities import Affinities
 from langscape.data.capture import Capture
+from langscape.data.flow import Flow
 from langscape.data.gaussians import Context, Gaussians
 from langscape.data.items import Items
 from langscape.data.map import Map
@@ -16,6 +17,7 @@ __all__ = [
     "Affinities",
     "Capture",
     "Context",
+    "Flow",
     "Gaussians",
     "Items",
     "Map",
