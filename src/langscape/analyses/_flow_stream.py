@@ -1,4 +1,4 @@
-"""A transformer over a prompt: what is computed once with the model, and the flow made of it for any number of words."""
+"""A transformer over a prompt: what is computed once with the model, and flows of any number of words."""
 
 from __future__ import annotations
 

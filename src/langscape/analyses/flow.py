@@ -1,8 +1,8 @@
 """Prompt → flow: a model's vectors over a text, coloured by meaning, and what made each number.
 
 The model runs once for a prompt (`flow.reading`), its words are mapped to colours once for a colour space
-(`flow.word_colours`), and vectors are fitted among them once (`flow.vector_colours`). Each is kept in the store:
-another number of words or another colour starts from there.
+(`flow.word_colours`), and vectors are fitted among them once (`flow.vector_colours`). Each is kept in the
+store: another number of words or another colour starts from there.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ PROMPTS = {
 """What is read where no prompt is given, by model."""
 
 WHOLE = 10_000
-"""Words up to which a transformer's vocabulary is coloured as a whole; of a larger one, those that a flow names.
+"""Words up to which a transformer's vocabulary is coloured as a whole; of a larger one, those that are named.
 
-A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all of
-it, and take one colour."""
+A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
+of it, and take one colour."""
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
 

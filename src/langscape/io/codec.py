@@ -31,6 +31,7 @@ _NOUNS: dict[str, type] = {}
 _ELSEWHERE = {
     "Scales": "langscape.affinity.scale",
     "ClassTable": "langscape.metrics.classes",
+    "StrongestKeys": "langscape.affinity.strongest_keys",
     "WordColours": "langscape.engine.colour",
 }
 """Nouns of modules that are slow to import: they are imported when such a noun is read."""

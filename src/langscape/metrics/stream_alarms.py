@@ -38,12 +38,13 @@ def stream_alarms(
     if massive and grows:
         dim = massive[0]
         node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
+        grown = in_digits(float(stream[node, token, dim]), 3)
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
             {
                 "vector": "stream", "layer": node, "step": token, "share": float(ratio[dim]),
                 "level": "notice",
-                "text": f"dimension {dim}{others} grows to {in_digits(float(stream[node, token, dim]), 3)} at "
+                "text": f"dimension {dim}{others} grows to {grown} at "
                 f"“{tokens[token]}”, {in_digits(ratio[dim])} times the usual size",
             }
         )  # fmt: skip
