@@ -143,7 +143,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
 
     for _ in range(2):
         wait_until(is_at_it)
-        os.kill(jobs.crew.pids[0], signal.SIGKILL)
+        os.kill(jobs.pool.pids[0], signal.SIGKILL)
         wait_until(lambda: not is_at_it())  # its end has been heard
     failed = client.wait(record["id"], "failed")
     assert failed["error"]["code"] == "lost"

@@ -177,7 +177,7 @@ def test_the_vectors_on_the_page_are_the_streams(name):
 def test_the_next_word_of_the_text_is_among_those_taken_apart():
     held = stream_of("llama")
     view = stream_flow("llama").view()
-    ids, words = held.capture.made["ids"], view.properties["words"]
+    ids, words = held.capture.tokens.require_ids().tolist(), view.properties["words"]
     for token in range(len(ids) - 1):
         told = {words[i] for i in view.arrays["choices"][token]}
         assert held.model.tokenizer.decode([ids[token + 1]]) in told
@@ -233,7 +233,7 @@ def test_the_parts_of_any_number_of_words_are_those_of_the_model(name, top):
     held = stream_of(name)
     found = flow(held.model, TEXT, top=top)
     best = lens(held, top)
-    chosen = choices(best.ids, held.capture.made["ids"], held.head, len(held.words))
+    chosen = choices(best.ids, held.capture.tokens.require_ids().tolist(), held.head, len(held.words))
     parts = contributions(held, chosen)
     named = {found.words[i] for i in found.arrays["choices"].ravel()}
     assert named == {held.model.tokenizer.decode([i]) or "" for i in chosen.ravel()}

@@ -83,8 +83,8 @@ def strongest_keys(
         np.stack(rows),
         np.stack(weights),
         np.stack(aggregates),
-        str(capture.made.get("model", "")),
-        tuple(capture.made.get("sentences", ())),
+        str(capture.metadata.get("model", "")),
+        tuple(capture.metadata.get("sentences", ())),
         special,
     )
 

@@ -62,7 +62,7 @@ def read_lstm(model: Any, prompt: str) -> LSTMReading:
     if not steps:
         raise DataError("this capture holds no steps; capture a text of at least one word")
     refuse_long_lstm(steps, layers, units)
-    ids = np.asarray(seen.made["ids"])
+    ids = seen.tokens.require_ids()
     arrays = _softmax(seen, ids)
     arrays["change"] = _change(seen, layers)
     nearest = {name: _nearest(seen[name], weights) for name in VECTORS}
@@ -84,13 +84,12 @@ def read_lstm(model: Any, prompt: str) -> LSTMReading:
         for layer in range(layers)
         for name in ("input_weights", "hidden_weights", "bias")
     }
-    held = {name: array for name, array in seen.arrays.items() if name not in ("logits", "softmax")}
-    axes = {name: seen.axes[name] for name in held}
+    held = [name for name in seen.arrays if name not in ("logits", "softmax")]
     return LSTMReading(
         model.name,
         prompt,
         len(model.words),
-        Capture(seen.tokens, held, axes, seen.made, seen.notes),
+        seen.only(*held),
         tuple(int(one) for one in ids),
         _start(seen),
         arrays,
@@ -158,7 +157,7 @@ def screen_bytes(colour: np.ndarray) -> np.ndarray:
 
 def _start(capture: Capture) -> str:
     """What the first token is where the text does not hold it; empty where it does."""
-    if not capture.made.get("special", [False])[0]:
+    if not capture.tokens.special[0]:
         return ""
     known = f"“{capture.tokens[0]}”, the boundary between sentences"
     return f"{known}: every text starts from it, though the prompt does not say it"
@@ -232,7 +231,7 @@ def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
         assert hidden is not None
         total = inputs @ weights["input_weights"][layer].T.astype(np.float64)
         total += hidden.astype(np.float64) @ weights["hidden_weights"][layer].T + weights["bias"][layer]
-        for at, gate in enumerate(capture.made["gates"]):
+        for at, gate in enumerate(capture.metadata["gates"]):
             told = capture[f"{gate}_pre"][layer]
             worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - told).max()))
         inputs = capture["hidden"][layer].astype(np.float64)

@@ -66,7 +66,7 @@ def read_stream(model: Any, prompt: str) -> StreamReading:
     held = stream(model, prompt)
     seen = held.capture
     refuse_long_stream(seen["stream"].shape, seen["attention"].shape, SPLIT)
-    ids = tuple(int(one) for one in seen.made["ids"])
+    ids = tuple(int(one) for one in seen.tokens.require_ids())
     best = lens(held, DEEPEST)
     chosen = [choices(best.ids[..., :top], ids, held.head, len(held.words)) for top in _tops(best.ids)]
     candidates, split = _candidates(chosen)
@@ -82,8 +82,7 @@ def read_stream(model: Any, prompt: str) -> StreamReading:
     if held.post_norm:
         arrays |= _norms(held)
     named = [np.asarray(ids), best.ids, candidates, heads.ids, mlp.ids]
-    kept = {name: array for name, array in seen.arrays.items() if name != "logits"}
-    axes = {name: seen.axes[name] for name in kept}
+    kept = [name for name in seen.arrays if name != "logits"]
     return StreamReading(
         model.name,
         prompt,
@@ -92,8 +91,8 @@ def read_stream(model: Any, prompt: str) -> StreamReading:
         len(held.words),
         tuple(token_texts(seen)),
         ids,
-        tuple(seen.made["parts"]),
-        Capture(seen.tokens, kept, axes, seen.made, seen.notes),
+        tuple(seen.metadata["parts"]),
+        seen.only(*kept),
         (best.ids, best.values),
         parts,
         {"heads": (heads.ids, heads.values), "mlp": (mlp.ids, mlp.values)},

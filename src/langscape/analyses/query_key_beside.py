@@ -206,8 +206,6 @@ def query_key_beside(
         "neighbours": neighbours, "seed": seed,
     }  # fmt: skip
     attended, joint = two_ways(seen, layer, head, how, progress)
-    kept = {name: array for name, array in seen.arrays.items() if not name.endswith("attention")}
-    axes = {name: seen.axes[name] for name in kept}
+    kept = [name for name in seen.arrays if not name.endswith("attention")]
     strongest = strongest_keys(seen, [(layer, head)], special=special)
-    own = Capture(seen.tokens, kept, axes, seen.made, seen.notes)
-    return QueryKeyBeside(own, layer, head, attended, joint, strongest)
+    return QueryKeyBeside(seen.only(*kept), layer, head, attended, joint, strongest)
