@@ -80,12 +80,12 @@ def head_scores(
     visible = visible_keys(A)
     place = np.arange(n)
     behind = place[:, None] - place[None, :]
-    sinks = first | part | ~text
+    usual = first | part | ~text
     pairs = asked[:, None] & (text & ~first)[None, :]
     scores = {
         "max_attention": A.max(axis=2).mean(axis=-1),
         **_spread(A, asked, visible),
-        "sink": _mean(A, asked, np.broadcast_to(sinks, (n, n))),
+        "sink": _mean(A, asked, np.broadcast_to(usual, (n, n))),
         "first_token": _mean(A, asked, np.broadcast_to(first, (n, n))),
         "separator": _mean(A, asked, np.broadcast_to(part & ~first, (n, n)), need=True),
         "itself": _mean(A, asked, behind == 0),
