@@ -43,6 +43,7 @@ def answer(
     bound = inspect.signature(declared.function).bind(*args, **kwargs)
     given = dict(bound.arguments)
     progress = given.pop("progress", None)
+    given |= _live_models(declared, given)
     _check_uses(declared)
     execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
     store = CURRENT.get()
@@ -50,6 +51,7 @@ def answer(
     if any(is_live(one.said.kind, given.get(one.name)) for one in declared.signature.inputs):
         names = {one.name for one in declared.signature.settings}
         settings = {name: value for name, value in given.items() if name in names}
+        settings |= dict.fromkeys(_live_models(declared, given), "default")
         check_settings(declared.signature.settings, settings, declared.name, called=called)
     else:
         store = store or current_store()
@@ -308,6 +310,16 @@ def _check_uses(declared: Analysis) -> None:
     outer = _INSIDE.get()
     if outer is not None and declared.function not in {_plain(one) for one in outer.uses}:
         raise TypeError(f"{outer.name} calls {declared.name}, which is not among its `uses`")
+
+
+def _live_models(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The models among the settings that are objects instead of names, opened."""
+    live = [one.name for one in declared.signature.settings if _is_live(one.said.names, given.get(one.name))]
+    if not live:
+        return {}
+    from langscape.models import open_model
+
+    return {name: open_model(given[name]) for name in live}
 
 
 def _is_live(names: str, value: Any) -> bool:

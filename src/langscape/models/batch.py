@@ -24,7 +24,7 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     inputs = _tensors(model, group)
     hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
     attend = any(what in plan.want for what in ("attention", "q", "k", "v"))
-    with model.lock:
+    with model.running():
         if layout.heard and attend:
             with listening(network, recorder):
                 output = forward(network, inputs, hidden=hidden, logits=logits)

@@ -90,7 +90,7 @@ def _continued(
 ) -> list[int]:
     if not reading.generate:
         return []
-    with model.lock:
+    with model.running():
         return continuation(model.network, ids, reading.generate, reading.sample_seed, source)
 
 

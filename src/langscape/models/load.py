@@ -40,7 +40,7 @@ def load_transformer(
     _check_finite(network, name)
     if told.get("auto_map"):
         notes = (*notes, f"{name} names code of its own, which is not run; that of transformers is")
-    tokenizer = None if kind == "vision" else _tokenizer(folder, name)
+    tokenizer = None if kind == "vision" else read_tokenizer(folder, name)
     if tokenizer is None and kind != "vision":
         notes = (*notes, f"{name} has no tokenizer; give token ids")
     try:
@@ -145,7 +145,8 @@ def _of_trunk(network: Any, keys: set[str]) -> bool:
     return any(key.startswith(prefix) for key in keys)
 
 
-def _tokenizer(folder: Path, name: str) -> Any:
+def read_tokenizer(folder: Path, name: str) -> Any:
+    """The tokenizer in a folder; None where it holds none."""
     if not any((folder / one).is_file() for one in FILES):
         return None
     try:

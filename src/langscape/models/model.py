@@ -1,9 +1,11 @@
-"""An opened model: the network in eval mode, its tokenizer, and what can be known of it beforehand."""
+"""An opened model: the network, its tokenizer, and what can be known of it beforehand."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +14,7 @@ import torch
 
 from langscape.errors import MissingError, SettingsError
 from langscape.models.optional_dependencies import needs_models
+from langscape.models.untouched import untouched
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -25,7 +28,7 @@ Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm"]
 class Model:
     """A model that `capture` can run.
 
-    network    the Hugging Face model, in eval mode
+    network    the Hugging Face model; it runs in eval mode, whatever mode it is in
     tokenizer  None for vision models, and for models without one: give those token ids
     revision   the commit on the Hub, or a digest of configuration and weights
     notes      what was met on opening
@@ -52,8 +55,14 @@ class Model:
         """Where attention happens in it, found by running it over a few tokens."""
         from langscape.models.layout import probe
 
-        with self.lock:
+        with self.running():
             return probe(self.network, self.kind)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Within, the network is this caller's alone, in eval mode and not compiled; then as it was."""
+        with self.lock, untouched(self.network):
+            yield
 
     @property
     def layers(self) -> int:
@@ -79,7 +88,7 @@ class Model:
 def wrap_model(
     network: PreTrainedModel, tokenizer: Any = None, *, name: str | None = None, kind: Kind | None = None
 ) -> Model:
-    """A Hugging Face model you already hold, ready for `capture`; it is put into eval mode.
+    """A Hugging Face model you already hold, ready for `capture`, which leaves its mode as it was.
 
     The revision is a digest of its weights as they are now. Without a tokenizer, give token ids.
     """
@@ -94,7 +103,6 @@ def wrap_model(
     for key, tensor in sorted(network.state_dict().items()):
         digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
         digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    network.eval()
     return Model(
         network,
         tokenizer,

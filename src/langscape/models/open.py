@@ -29,13 +29,21 @@ _FILES = ["*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors"]
 
 
 def open_model(
-    name: str | os.PathLike[str], device: str = "auto", *, precision: Literal["float32", "stored"] = "float32"
+    name: Any,
+    device: str = "auto",
+    *,
+    precision: Literal["float32", "stored"] = "float32",
+    tokenizer: Any = None,
 ) -> Model:
-    """The model of that name, in eval mode: one of the catalogue such as "default", a folder, or a Hub id.
+    """The model of that name: one of the catalogue such as "default", a folder, or a Hub id.
 
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
     what is captured is float32 either way.
+
+    A model that you already hold is taken as it is, where it is, and left so: a transformers model, a
+    pipeline, a PEFT model, a SentenceTransformer, compiled or not. Its tokenizer is the one given, the one
+    that comes with it, or the one of its `name_or_path`.
 
     >>> from langscape.models import get_model
     >>> _ = get_model("default")
@@ -44,6 +52,10 @@ def open_model(
     """
     if precision not in ("float32", "stored"):
         raise SettingsError(f'precision {precision!r} is not known; use "float32" or "stored"')
+    if not isinstance(name, str | os.PathLike):
+        return _held(name, device, tokenizer)
+    if tokenizer is not None:
+        return _held(open_model(name, device, precision=precision), "auto", tokenizer)
     called = os.fspath(name)
     folder, revision = _found(called)
     told, weights = _checked(folder, called, precision)
@@ -58,6 +70,16 @@ def open_model(
             return load_lstm(folder, called, revision, place)
         from langscape.models.load import load_transformer
     return load_transformer(folder, called, told, weights, revision, place, precision)
+
+
+def _held(model: Any, device: str, tokenizer: Any) -> Model:
+    if device != "auto":
+        raise SettingsError(
+            f"device {device!r} is for models that are opened by name; move yours with model.to({device!r})"
+        )
+    with needs_models():
+        from langscape.models.loaded import loaded_model
+    return loaded_model(model, tokenizer)
 
 
 def model_revision(name: str | os.PathLike[str]) -> str:

@@ -114,7 +114,7 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
         tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
         events.append(replace(call, **tensors))
 
-    with model.lock, overhearing(model.network, events), listening(model.network, heard):
+    with model.running(), overhearing(model.network, events), listening(model.network, heard):
         output = forward(model.network, inputs, hidden=True, logits=head)
     found = _Found(model, events, [state[0].cpu() for state in output.hidden_states])
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}

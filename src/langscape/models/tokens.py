@@ -110,7 +110,10 @@ def extended(model: Model, tokens: TokenizedText, ids: Sequence[int]) -> Tokeniz
 
 def _of_text(model: Model, text: str) -> TokenizedText:
     if model.tokenizer is None:
-        raise DataError(f"{model.name} has no tokenizer; give token ids instead of text")
+        raise DataError(
+            f"{model.name} has no tokenizer; give token ids instead of text, or its "
+            "tokenizer: langscape.open_model(model, tokenizer=…)"
+        )
     digest = _digest(text)
     if model.tokenizer.is_fast:
         tokens = _encoded(model, text, digest)[0]

@@ -15,6 +15,7 @@ from langscape.models.lstm import LSTMModel
 from langscape.models.lstm_capture import read, texts_of
 from langscape.models.memory import LIMIT, refuse_above, size, working
 from langscape.models.model import Model
+from langscape.models.open import open_model
 from langscape.models.token_merging import drop_special
 from langscape.models.tokens import Long
 
@@ -29,6 +30,7 @@ Special = Literal["keep", "drop"]
 class Options(TypedDict, total=False):
     """The rest of what `capture` takes, all by name."""
 
+    tokenizer: Any
     target: Any
     generate: int
     sample_seed: int | None
@@ -41,7 +43,7 @@ class Options(TypedDict, total=False):
 
 @overload
 def capture(
-    model: Model,
+    model: Any,
     text: str,
     want: Iterable[str] = ALL,
     layers: Numbers = None,
@@ -52,7 +54,7 @@ def capture(
 ) -> Capture: ...
 @overload
 def capture(
-    model: Model,
+    model: Any,
     text: Any,
     want: Iterable[str] = ALL,
     layers: Numbers = None,
@@ -62,12 +64,13 @@ def capture(
     **options: Unpack[Options],
 ) -> Any: ...
 def capture(
-    model: Model,
+    model: Any,
     text: Any,
     want: Iterable[str] = ALL,
     layers: Numbers = None,
     heads: Numbers = None,
     *,
+    tokenizer: Any = None,
     target: Any = None,
     generate: int = 0,
     sample_seed: int | None = None,
@@ -80,9 +83,11 @@ def capture(
 ) -> Any:
     """What the model held while it read a text: a Capture, or a list of them for several texts.
 
-    `text` is a string, token ids, or for a vision model pixels (channels, height, width). With
-    long="window" the answer is always a list, one Capture per window. q, k and v are what enters the
-    dot product, after rotation, with grouped keys repeated for every query head.
+    `model` is what `open_model` gave, or whatever it takes: a name, a loaded model, a pipeline, with its
+    `tokenizer` where that is not found by itself. `text` is a string, token ids, or for a vision model
+    pixels (channels, height, width). With long="window" the answer is always a list, one Capture per
+    window. q, k and v are what enters the dot product, after rotation, with grouped keys repeated for
+    every query head.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
@@ -90,6 +95,7 @@ def capture(
     >>> seen.tokens, seen["attention"].shape
     (Tokens(['[CLS]', 'rain', 'fell', '.', '[SEP]']), (1, 12, 5, 5))
     """
+    model = open_model(model, tokenizer=tokenizer)
     if isinstance(model, LSTMModel):
         _only_texts(model, layers=layers, heads=heads, target=target)
         chosen = None if want is ALL else want
@@ -115,7 +121,7 @@ def capture(
 
 
 def capture_each(
-    model: Model,
+    model: Any,
     texts: Iterable[Any],
     want: Iterable[str] = ALL,
     layers: Numbers = None,
@@ -137,6 +143,7 @@ def capture_each(
     >>> [len(seen.tokens) for seen in capture_each(open_model("default"), ["Rain fell.", "Rain"])]
     [5, 3]
     """
+    model = open_model(model)
     if isinstance(model, LSTMModel):
         _only_texts(model, layers=layers, heads=heads)
         chosen = None if want is ALL else want
