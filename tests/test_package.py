@@ -26,6 +26,7 @@ RANKS = [
     {"execution"},
     {"declarations"},
     {"analyses"},
+    {"looking"},
     {"studio"},
     {"cli"},
 ]

@@ -143,6 +143,27 @@ def map_head(
     return _mapped(problem, restarts, steps, seed, progress)[0]
 
 
+def make_head(
+    capture: Capture,
+    layer: int,
+    head: int,
+    *,
+    special: Literal["keep", "drop"] = "drop",
+    sinks: Literal["keep", "drop"] = "drop",
+    restarts: int = 20,
+    steps: int = 1000,
+    seed: int = 0,
+    side: Side = None,
+    progress: Progress | None = None,
+) -> Head:
+    """One head of a capture that holds its attention, with its map; cross-attention has none."""
+    if side == "cross":
+        return Head(capture, layer, head, side, None, np.empty((0, 0, 2), np.float32))
+    problem = head_problem(capture, layer, head, special, sinks, side)
+    made, runs = _mapped(problem, restarts, steps, seed, progress)
+    return Head(capture, layer, head, side, made, runs)
+
+
 def _mapped(
     problem: HeadProblem, restarts: int, steps: int, seed: int, progress: Progress | None
 ) -> tuple[Map, np.ndarray]:
@@ -263,8 +284,5 @@ def head(
         target=target,
         progress=progress,
     )
-    if side == "cross":
-        return Head(seen, layer, head, side, None, np.empty((0, 0, 2), np.float32))
-    problem = head_problem(seen, layer, head, special, sinks, side)
-    made, runs = _mapped(problem, restarts, steps, seed, progress)
-    return Head(seen, layer, head, side, made, runs)
+    how: dict[str, Any] = {"restarts": restarts, "steps": steps, "seed": seed, "side": side}
+    return make_head(seen, layer, head, special=special, sinks=sinks, progress=progress, **how)

@@ -89,6 +89,16 @@ class Capture(Noun):
         for name, array in self.arrays.items():
             self._check(name, array.shape)
 
+    @classmethod
+    def of_tensors(cls, **tensors: Any) -> Capture:
+        """The capture of tensors that you hold: `attention=outputs.attentions`, `hidden=`, `q=` and `k=`.
+
+        `langscape.data.tensors.capture_of` says what each may be, and what `tokens`, `batch` and `rows` do.
+        """
+        from langscape.data.tensors import capture_of
+
+        return capture_of(**tensors)
+
     def __getitem__(self, name: str) -> np.ndarray:
         try:
             return self.arrays[name]

@@ -1,0 +1,33 @@
+"""Arrays of other libraries as NumPy's: torch, jax and whatever speaks `__array__` or dlpack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from langscape.errors import DataError
+
+
+def is_array(held: Any) -> bool:
+    """Whether it is an array: it has a shape and a way to become NumPy's; a table has columns as well."""
+    if not hasattr(held, "shape") or hasattr(held, "columns"):
+        return False
+    return hasattr(held, "__array__") or hasattr(held, "__dlpack__")
+
+
+def as_floats(held: Any, what: str = "the array") -> np.ndarray:
+    """The numbers as float32; a tensor's gradient and device are left behind, and it is not changed."""
+    for method in ("detach", "cpu"):
+        if hasattr(held, method):
+            held = getattr(held, method)()
+    if "bfloat16" in str(getattr(held, "dtype", "")):  # which NumPy does not know
+        held = held.float() if hasattr(held, "float") else held.astype("float32")
+    try:
+        array = np.asarray(held) if not is_array(held) or hasattr(held, "__array__") else np.from_dlpack(held)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        why = str(error).partition("\n")[0]
+        raise DataError(f"{what} cannot be read as numbers: {why}; give arrays of one shape") from None
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"{what} holds {array.dtype}, expected numbers")
+    return array.astype(np.float32, copy=False)
