@@ -194,11 +194,12 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
     if any(name.endswith("attention") for name in seen.arrays):
         heads = seen.attention()
         first = heads.layers[0], heads.heads[0]
-        what += f", {len(heads.layers)} layers × {len(heads.heads)} heads {over}"
+        one = heads.weights.shape[:2] == (1, 1)
+        what += f" of one head {over}" if one else f", {len(heads.layers)} × {len(heads.heads)} heads {over}"
         if len(seen.tokens) < 4:
             doing = f"{what}: the weights of layer {first[0]}, head {first[1]}, since a map needs 4 tokens"
             return _told(doing, said), lambda: attention(seen, *first)
-        if heads.weights.shape[:2] == (1, 1):
+        if one:
             _known(make_head, settings)
             return _told(f"{what}: its map and its matrix", said), lambda: make_head(seen, *first, **settings)
         _known(make_atlas, settings)

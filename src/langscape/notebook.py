@@ -1,18 +1,22 @@
-"""A view in a notebook: the studio's own picture as a widget, which gives back what was selected.
+"""What a notebook shows: the studio's own picture as a widget, which gives back what was selected.
 
-Needs `pip install 'langscape[notebook]'`, and works in JupyterLab, VS Code and wherever anywidget does.
+The widget needs `pip install 'langscape[notebook]'`, and works in JupyterLab, VS Code and wherever anywidget
+does; elsewhere a page or a PNG is shown.
 """
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import View
-from langscape.errors import MissingError
+from langscape.data import Gaussians, View
+from langscape.errors import LangscapeError, MissingError
 from langscape.views.page import STATIC
 from langscape.views.table import table
 
@@ -106,3 +110,77 @@ def _built(name: str) -> str:
             f"the widget is not built: {STATIC / name} is missing. Run `make page` in the repository (needs "
             "Node 20.19 or later), or install langscape from a wheel, which carries it"
         ) from None
+
+
+LARGEST_PAGE = 900_000
+"""Bytes of a page within a notebook; what is larger is a PNG, so that ten pictures stay below 10 MB."""
+
+
+def pictures(held: Any) -> list[View]:
+    """The pictures of a noun or a result, the most telling first."""
+    if isinstance(held, View):
+        return [held]
+    if isinstance(held, Gaussians):
+        from langscape.engine import pca
+        from langscape.views import ellipses
+
+        return [ellipses(pca(held), held)]
+    return held.views() if hasattr(held, "views") else [held.view()]
+
+
+def bundle(held: Any) -> dict[str, Any]:
+    """What a notebook shows of it, by media type; text always, and alone in a terminal.
+
+    Where a kernel runs and anywidget is there, the widget, with a PNG for whoever reads the file later; else
+    a page that needs nothing, or a PNG where that would be large.
+    """
+    told: dict[str, Any] = {"text/plain": repr(held)}
+    shell = _shell()
+    if shell is not None and not hasattr(shell, "kernel"):
+        return told
+    try:
+        views = pictures(held)
+        drawn = _widget(views[0]) if shell is not None else {}
+        if drawn:
+            return told | drawn | {"image/png": png(views[0])}
+        return told | _still(views)
+    except LangscapeError as error:
+        return {"text/plain": f"{told['text/plain']}\n(no picture: {error})"}
+
+
+def png(view: View, *, dpi: int = 110) -> str:
+    """The view as a PNG in base64."""
+    from langscape.views.figure import figure_bytes
+
+    return base64.b64encode(figure_bytes(view, ".png", dpi=dpi)).decode()
+
+
+def _still(views: list[View]) -> dict[str, str]:
+    from langscape.views.page import page_html
+
+    try:
+        page = page_html(views)
+    except MissingError:  # the page is not built
+        return {"image/png": png(views[0])}
+    # a frame of its own: neither the notebook's sheet nor its scripts reach in, nor do ours reach out
+    framed = (
+        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
+        f'height="580" style="border: 0" title="langscape"></iframe>'
+    )
+    return {"text/html": framed} if len(framed.encode()) <= LARGEST_PAGE else {"image/png": png(views[0])}
+
+
+def _widget(view: View) -> dict[str, Any]:
+    """What shows the widget; nothing where anywidget or the built page is missing."""
+    try:
+        made: Any = widget(view)._repr_mimebundle_()
+    except MissingError:
+        return {}
+    data = made[0] if isinstance(made, tuple) else made
+    return {kind: value for kind, value in (data or {}).items() if kind != "text/plain"}
+
+
+def _shell() -> Any:
+    """IPython's shell, where this runs in one; IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None

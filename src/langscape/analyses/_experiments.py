@@ -12,7 +12,7 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._kl_runs import HIDDEN, kl_runs
-from langscape.data import Capture, Progress, View
+from langscape.data import Capture, Progress, Shown, View
 from langscape.declarations import Setting, picture
 from langscape.declarations.running import each
 from langscape.errors import SettingsError, not_there
@@ -31,8 +31,8 @@ Names = Annotated[
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class Experiment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Experiment(Shown):
     """What came out: every run, and what it comes to.
 
     runs     a row per run: text, layer, head (-1 for hidden states), disturbed, run, kl

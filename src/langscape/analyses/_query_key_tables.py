@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from langscape.data import Capture, Map, View
+from langscape.data import Capture, Map, Shown, View
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
 
@@ -22,8 +22,8 @@ Key = tuple[int, int]
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class ClassTables:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTables(Shown):
     """Attention between classes of tokens: a table per (layer, head), by the classes of one column."""
 
     column: str

@@ -13,7 +13,7 @@ import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
 from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored, verdict_of
-from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Step, Tokens, View
+from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Shown, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
@@ -54,8 +54,8 @@ Embedded = tuple[list[Map], dict[str, np.ndarray]]
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class Atlas:
+@dataclass(frozen=True, eq=False, repr=False)
+class Atlas(Shown):
     """Every head of a model over one text.
 
     capture   with its attention
@@ -72,6 +72,10 @@ class Atlas:
     head_map: Map | None = None
     side: Literal["encoder", "decoder"] | None = None
     notes: tuple[str, ...] = ()
+
+    def row_columns(self) -> Mapping[str, Any]:
+        """The scores, a row per head."""
+        return self.scores.row_columns()
 
     def view(self, title: str | None = None, *, attention: bool = True) -> View:
         """The atlas as a picture; without attention it is small, and each head's is to be had apart."""

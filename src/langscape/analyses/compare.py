@@ -14,7 +14,7 @@ from langscape.analyses._maps import FORMATS, summary
 from langscape.analyses.head import head as head_analysis
 from langscape.analyses.hidden import hidden as hidden_analysis
 from langscape.analyses.words import words as words_analysis
-from langscape.data import Map, Progress, View
+from langscape.data import Map, Progress, Shown, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import (
     ChosenWords,
@@ -37,8 +37,8 @@ WORDS = 2000
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Two maps of the same items, the second aligned; `moved` is in units of the first one's radius."""
 
     left: Map
@@ -48,6 +48,10 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         return tuple(dict.fromkeys((*self.left.notes, *self.right.notes)))
+
+    def views(self) -> list[View]:
+        """Both maps, coloured by how far each item moved."""
+        return [self.scatter("left"), self.scatter("right")]
 
     def scatter(
         self,

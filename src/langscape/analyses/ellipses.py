@@ -24,7 +24,7 @@ from langscape.analyses.gaussians import (
     check_given,
 )
 from langscape.analyses.gaussians import gaussians as make_gaussians
-from langscape.data import Gaussians, Map, Progress, View
+from langscape.data import Gaussians, Map, Progress, Shown, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
 from langscape.errors import SettingsError
@@ -97,8 +97,8 @@ EllipseColor = Annotated[
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class Ellipses:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ellipses(Shown):
     """Distributions on a map.
 
     map        their places; `shapes` are the ellipses, None where none were wanted

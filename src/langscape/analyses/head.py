@@ -12,7 +12,7 @@ import numpy as np
 from langscape.analyses._captures import text_capture
 from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored
 from langscape.analyses.atlas import head_schedules, restarted
-from langscape.data import Affinities, Capture, Map, Progress, View
+from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (
     Cut,
@@ -36,8 +36,8 @@ FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class Head:
+@dataclass(frozen=True, eq=False, repr=False)
+class Head(Shown):
     """One head over one text.
 
     capture  its attention alone
@@ -57,6 +57,10 @@ class Head:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         return tuple(dict.fromkeys((*self.capture.notes, *(self.map.notes if self.map else ()))))
+
+    def views(self) -> list[View]:
+        """The map, coloured by position, and the matrix; the matrix alone where there is no map."""
+        return [*([self.scatter(color="position")] if self.map else []), self.matrix()]
 
     def scatter(
         self, *, title: str | None = None, color: str | None = None, quantiles: int | None = None

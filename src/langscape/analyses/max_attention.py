@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses.atlas import ShowAttention
-from langscape.data import Capture, Progress, View
+from langscape.data import Capture, Progress, Shown, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Cut, Layers, Model, Side, Target, Text
 from langscape.io.codec import noun
@@ -21,8 +21,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class MaxAttention:
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxAttention(Shown):
     """The attention of every head; what is shown of it is the largest and the mean weight of each token."""
 
     capture: Capture

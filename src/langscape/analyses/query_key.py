@@ -44,7 +44,7 @@ from langscape.analyses._query_key_tables import (
     scale_lines,
     score_lines,
 )
-from langscape.data import Capture, Map, Progress, View
+from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Head, Layer, Model, Seed, Side, Special
 from langscape.io.codec import noun
@@ -57,8 +57,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class QueryKey:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryKey(Shown):
     """The queries and keys of one head.
 
     capture    its queries and keys over all sentences

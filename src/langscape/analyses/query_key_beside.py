@@ -26,7 +26,7 @@ from langscape.analyses._query_key import (
     settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
-from langscape.data import Capture, Map, Progress, View
+from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import Input, analysis, picture
 from langscape.declarations.settings import Cut, Head, Layer, Model, Seed, Special
 from langscape.io.codec import noun
@@ -50,8 +50,8 @@ OneText = Annotated[
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class QueryKeyBeside:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryKeyBeside(Shown):
     """One head over one text, twice.
 
     capture   its queries and keys

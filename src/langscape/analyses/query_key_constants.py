@@ -39,7 +39,7 @@ from langscape.analyses._query_key_tables import (
     score_lines,
     write_scores,
 )
-from langscape.data import Capture, Map, Progress, View
+from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Cluster, Head, Layer, Model, Seed, Side, Special, Workers
 from langscape.io.codec import noun
@@ -52,8 +52,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class QueryKeyConstants:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryKeyConstants(Shown):
     """The queries and keys of one head by distance under six constants.
 
     capture    its queries and keys over all sentences

@@ -44,7 +44,7 @@ from langscape.analyses._query_key_tables import (
     score_lines,
     write_scores,
 )
-from langscape.data import Capture, Map, Progress, View
+from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Cluster, Model, Seed, Side, Special, Workers
 from langscape.io.codec import noun
@@ -57,8 +57,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class QueryKeyGrid:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryKeyGrid(Shown):
     """The queries and keys of every head.
 
     capture    the queries and keys of all heads over all sentences

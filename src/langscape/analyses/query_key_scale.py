@@ -21,7 +21,7 @@ from langscape.analyses._query_key import (
     query_key_collect,
 )
 from langscape.analyses._query_key_tables import ClassTables, scale_lines
-from langscape.data import Progress, View
+from langscape.data import Progress, Shown, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import each
 from langscape.declarations.settings import Cluster, Model, Seed, Side, Special, Workers
@@ -35,8 +35,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 @noun
-@dataclass(frozen=True, eq=False)
-class QueryKeyScales:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryKeyScales(Shown):
     """The c of every head by each metric (weighted, scaled, norms), and attention between classes."""
 
     scales: tuple[Scales, ...]

@@ -10,6 +10,7 @@ from langscape.data.gaussians import Context, Gaussians
 from langscape.data.items import Items
 from langscape.data.map import Map
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Shown, Tabular
 from langscape.data.step import Progress, Step
 from langscape.data.tokens import Tokens
 from langscape.data.view import View
@@ -26,8 +27,10 @@ __all__ = [
     "Map",
     "Noun",
     "Progress",
+    "Shown",
     "Side",
     "Step",
+    "Tabular",
     "Tokens",
     "View",
     "frozen",

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Shown, some
 from langscape.data.tokens import Tokens
 from langscape.errors import DataError, SettingsError, not_there
+
+if TYPE_CHECKING:
+    from langscape.data.view import View
 
 Side = Literal["encoder", "decoder", "cross"]
 """Whose arrays in an encoder–decoder; "cross" is the decoder's attention to the encoder's tokens."""
@@ -42,8 +46,8 @@ class Attention:
         return np.asarray(self.weights[self.layers.index(layer), self.heads.index(head)], np.float32)
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class Capture(Noun):
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Capture(Noun, Shown):
     """One run of a model over text: its tokens, and named arrays with named axes.
 
     `capture["attention"]` is the array, `capture.axes["attention"]` names its axes, for
@@ -88,6 +92,21 @@ class Capture(Noun):
             object.__setattr__(self, name, value)
         for name, array in self.arrays.items():
             self._check(name, array.shape)
+
+    def __repr__(self) -> str:
+        model = f" by {self.metadata['model']}" if self.metadata.get("model") else ""
+        told = [f"Capture of {len(self.tokens):,} tokens{model}: {some(self.tokens, 6)}"]
+        for name, array in self.arrays.items():
+            told.append(f"  {name} ({', '.join(map(str, array.shape))}): {', '.join(self.axes[name])}")
+        return "\n".join([*told, *(f"  {note}" for note in self.notes)])
+
+    def view(self, *, layer: int | None = None, head: int | None = None, side: Side | None = None) -> View:
+        """The attention of one head as a picture, the first if none is named."""
+        from langscape.views import attention
+
+        seen = self.attention(side)
+        chosen = seen.layers[0] if layer is None else layer, seen.heads[0] if head is None else head
+        return attention(self, *chosen, side=side)
 
     @classmethod
     def of_tensors(cls, **tensors: Any) -> Capture:

@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Shown
 from langscape.data.view import View
 
 
-@dataclass(frozen=True, eq=False)
-class Flow(Noun):
+@dataclass(frozen=True, eq=False, repr=False)
+class Flow(Noun, Shown):
     """Every vector of a model over one text, the words each means, its colour, and what made its numbers.
 
     kind        "lstm", "decoder" or "encoder"; an encoder has no language head

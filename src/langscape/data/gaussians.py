@@ -12,6 +12,7 @@ import numpy as np
 
 from langscape.data.items import Items
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Shown, some
 from langscape.errors import DataError
 
 
@@ -31,8 +32,8 @@ class Context:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Gaussians(Noun):
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussians(Noun, Shown):
     """Items as distributions: a mean and a spread each, and the contexts or rows they come from.
 
     means      (n, dim)
@@ -89,6 +90,15 @@ class Gaussians(Noun):
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        where = f"{len(self):,} items in {self.means.shape[1]} dimensions"
+        return f"Gaussians of {where}, {int(self.counts.sum()):,} contexts: {some(self.labels)}"
+
+    def row_columns(self) -> Mapping[str, Any]:
+        """Label, count, spread, mean and variances of each item, and the items' columns."""
+        own = {"count": self.counts, "spread": self.spread, "mean": self.means, "variances": self.variances}
+        return {"label": np.array(self.labels, object), **own, **self.items.columns}
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Tabular, some
 from langscape.errors import DataError
 
 
-@dataclass(frozen=True, eq=False)
-class Items(Noun):
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Noun, Tabular):
     """What the rows are: one label each, and named columns (group, position, layer, …).
 
     >>> Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}).columns["group"][1]
@@ -40,6 +41,15 @@ class Items(Noun):
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        named = [*self.columns][:6] + (["…"] if len(self.columns) > 6 else [])
+        columns = f"; columns {', '.join(named)}" if named else ""
+        return f"Items({len(self):,}: {some(self.labels)}{columns})"
+
+    def row_columns(self) -> Mapping[str, Any]:
+        """The labels, and the columns as they are."""
+        return {"label": np.array(self.labels, object), **self.columns}
 
     @classmethod
     def numbered(cls, n: int) -> Items:

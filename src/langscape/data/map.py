@@ -6,17 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from langscape.data.items import Items
 from langscape.data.noun import Noun, frozen
+from langscape.data.shown import Shown, some
 from langscape.errors import DataError
 
+if TYPE_CHECKING:
+    from langscape.data.view import View
 
-@dataclass(frozen=True, eq=False)
-class Map(Noun):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Map(Noun, Shown):
     """Where everything landed, and how far to trust it.
 
     xy        (n, dims) coordinates
@@ -58,6 +62,28 @@ class Map(Noun):
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        figures = {"KL": self.kl, **self.quality}
+        told = ", ".join(f"{name} {value:.3g}" for name, value in figures.items() if value == value)
+        columns = ", ".join((*self.items.columns, *self.per_point))
+        lines = [f"Map of {len(self):,} items in {self.xy.shape[1]} dimensions: {some(self.labels)}"]
+        lines += [f"  {told}"] if told else []
+        lines += [f"  columns {columns}"] if columns else []
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+    def row_columns(self) -> Mapping[str, Any]:
+        """Label, coordinates, the items' columns and the scores per point."""
+        from langscape.views.mapfiles import columns_of
+
+        return columns_of(self)
+
+    def view(self, *, title: str | None = None, color: str | None = None) -> View:
+        """The picture; of very many items, an even sample is drawn and a note says so."""
+        from langscape.views import scatter
+        from langscape.views.mapfiles import thinned
+
+        return scatter(thinned(self), title=title, color=color)
 
     @property
     def labels(self) -> tuple[str, ...]:

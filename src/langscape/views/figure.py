@@ -28,19 +28,11 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise SettingsError(f"{path.name!r} ends in {suffix or 'nothing'}; a figure is {', '.join(SUFFIXES)}")
-    draw = drawer(view)
-    import matplotlib
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with matplotlib.rc_context(_SETTINGS), atomic_write(path) as temporary:
-            figure = draw(view)
-            rimmed = suffix == ".svg" and _take_rims(figure)
+        with atomic_write(path) as temporary:
             # Drawn in memory: on a full disk the writer of PDF files fails with an error of zlib's.
-            drawn = io.BytesIO()
-            figure.savefig(drawn, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
-            data = drawn.getvalue()
-            temporary.write_bytes(_with_rims(data) if rimmed else data)
+            temporary.write_bytes(figure_bytes(view, suffix, dpi=dpi))
     glyphs = [warning for warning in caught if "missing from font" in str(warning.message)]
     for warning in caught:
         if warning not in glyphs:
@@ -52,6 +44,19 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
             stacklevel=2,
         )
     return path
+
+
+def figure_bytes(view: View, suffix: str, *, dpi: int = 200) -> bytes:
+    """The view as the bytes of a .png, .svg or .pdf file."""
+    draw = drawer(view)
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        figure = draw(view)
+        rimmed = suffix == ".svg" and _take_rims(figure)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+    return _with_rims(drawn.getvalue()) if rimmed else drawn.getvalue()
 
 
 def _take_rims(figure: Any) -> bool:

@@ -35,7 +35,7 @@ def write_map(
         )
     if suffix == ".csv":
         return write_columns(columns_of(made), path)
-    shown = _thinned(made) if suffix == ".html" else made
+    shown = thinned(made) if suffix == ".html" else made
     return write(scatter(shown, color=color, title=title, quantiles=quantiles), path)
 
 
@@ -49,7 +49,7 @@ def columns_of(made: Map) -> dict[str, np.ndarray]:
     return columns
 
 
-def _thinned(made: Map) -> Map:
+def thinned(made: Map) -> Map:
     """At most PAGE_UP_TO items for a page; says so on the map."""
     if len(made) <= PAGE_UP_TO:
         return made
