@@ -12,7 +12,6 @@ from langscape.errors import MissingError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
 
 class Tabular:
@@ -55,7 +54,7 @@ class Shown(Tabular):
 
         return table(pictures(self)[0])
 
-    def figure(self) -> Figure:
+    def figure(self) -> Any:
         """Its picture as a matplotlib figure, to go on with; of several pictures, the first."""
         from langscape.notebook import pictures
         from langscape.views.kinds import drawer
