@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         campaign = importlib.import_module(f"tests.attack.{name}")
         for row in campaign.run(budget):
             rows.append(row)
-            print(_line(row), flush=True)
+            print("\n  ".join([_line(row), *row.findings[:12]]), flush=True)
     minutes = (time.monotonic() - began) / 60
     print("\n" + report.told(rows), flush=True)
     if asked.write:
