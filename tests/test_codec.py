@@ -1,7 +1,7 @@
 """Any noun written and read is equal, field by field; a damaged file is one error."""
 
-import contextlib
 import dataclasses
+import json
 import subprocess
 import sys
 
@@ -13,12 +13,13 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
 from langscape import affinity
-from langscape.codec import _ELSEWHERE, _NOUNS, differences, is_noun, noun, read_noun, write_noun
+from langscape.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
 from langscape.declarations import analyses
 from langscape.errors import DataError, FileError
 from langscape.metrics import ClassTable
 from langscape.run.results import Table
+from langscape.tensorfile import write_tensors
 
 rng = np.random.default_rng(0)
 
@@ -188,8 +189,26 @@ def test_a_damaged_file_is_one_error_or_a_right_answer(tmp_path_factory, data):
     path.write_bytes(
         bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else bytes(raw)
     )
-    with contextlib.suppress(FileError):
-        read_noun(path)
+    try:
+        assert is_noun(read_noun(path))
+    except FileError as error:
+        assert "\n" not in str(error)
+
+
+def test_json_that_is_no_noun_is_no_result(tmp_path):
+    text = json.dumps({"format": FORMAT, "tree": {"tokens": []}}).encode()
+    write_tensors(tmp_path / "x", {"noun": np.frombuffer(text, np.uint8)}, {})
+    with pytest.raises(FileError, match="x holds no result of langscape"):
+        read_noun(tmp_path / "x")
+
+
+def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path):
+    write_noun(some_map(), tmp_path / "x")
+    raw = (tmp_path / "x").read_bytes()
+    (tmp_path / "x").write_bytes(raw.replace(b'"U8"', b'"\\n"'))
+    with pytest.raises(FileError, match="x is damaged") as caught:
+        read_noun(tmp_path / "x")
+    assert "\n" not in str(caught.value)
 
 
 def test_affinities_of_real_points_come_back(tmp_path):

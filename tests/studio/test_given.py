@@ -89,6 +89,8 @@ def test_settings_out_of_range_are_refused_before_anything_runs(client, settings
         ({"ask": "words", "inputs": {"vectors": "../../etc/passwd"}}, 404),
         ({"ask": "words", "inputs": {"vectors": "sample-harbour"}}, 422),
         ({"ask": "words", "inputs": {"vectors": {"a": 1}}}, 422),
+        ({"ask": "words", "settings": {"perplexity": 10**400}}, 422),
+        ({"ask": "words", "settings": {"seed": 10**400}}, 422),
     ],
 )  # fmt: skip
 def test_asks_that_make_no_sense_are_refused(client, body, status):

@@ -68,7 +68,7 @@ class Setting:
                 value = int(value)
             good = _is_number(value) and isinstance(value, int) and self._within(value)
         elif self.type == "number":
-            good = _is_number(value) and math.isfinite(value) and self._within(value)
+            good = _is_number(value) and self._within(value)
         elif self.type == "choice":
             good = any(type(value) is type(one) and value == one for one, _ in self.choices)
         elif self.type == "numbers":
@@ -138,7 +138,11 @@ def read_settings(known: tuple[Setting, ...], given: Any, what: str) -> dict[str
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is a finite number that a float can hold; JSON's integers have any length."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _are_numbers(value: Any) -> bool:
