@@ -99,6 +99,17 @@ def test_asks_that_make_no_sense_are_refused(client, body, status):
     assert got.error["message"]
 
 
+@pytest.mark.parametrize(
+    "pipeline",
+    ["/tmp/pipeline", "../pipeline", "./en_mine", "blank:en", "os", "en_core\\x", "en_core.x", "en_x\n"],
+)
+def test_a_pipeline_is_named_and_never_a_path_or_a_module(client, pipeline):
+    asked = {"tagger": "spacy", "pipeline": pipeline, "layer": 0, "head": 0}
+    got = client.post("/api/jobs", {"ask": "query_key", "settings": asked})
+    assert got.status == 422
+    assert "expected a name like de_core_news_sm" in got.error["message"]
+
+
 def test_landmarks_carry_the_map_and_the_rest_is_inserted(client, vectors):
     record = client.ask("words", {**SHORT, "landmarks": 40, "local": False}, vectors=vectors)
     client.wait(record["id"])

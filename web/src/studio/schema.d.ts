@@ -1940,7 +1940,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2103,7 +2103,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2239,7 +2239,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2367,7 +2367,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
