@@ -21,8 +21,8 @@ import numpy as np
 import psutil
 
 from langscape.analyses.insert import insertion
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 
 def write_words(path: Path, count: int) -> None:

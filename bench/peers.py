@@ -32,11 +32,11 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from langscape.engine import Schedule
-from langscape.home import home
+from langscape.paths import home_folder
 
 Floor = tuple[float | None, ...]
 _LOCK = Path(__file__).parents[1] / "requirements" / "peers.txt"
-_FOLDER = home() / "bench" / "peers"
+_FOLDER = home_folder() / "bench" / "peers"
 
 
 def get() -> None:

@@ -21,7 +21,7 @@ from langscape.affinity import heads_of
 from langscape.analyses._query_key import maps_of, query_key_collect
 from langscape.declarations.running import using
 from langscape.models import get_model
-from langscape.run import Store
+from langscape.store import Store
 from langscape.views import query_key, write
 
 

@@ -28,7 +28,7 @@ if kind == "gensim":
     KeyedVectors.load_word2vec_format(path, binary=binary)
 else:
     from langscape.sources import read_vectors
-    import langscape.sources.decimals
+    import langscape.sources.float_parser
     chosen = [f"word_{i * (rows // 600)}" for i in range(600)] if kind == "600 words" else None
     start, cpu = time.perf_counter(), time.process_time()
     read_vectors(path, chosen)

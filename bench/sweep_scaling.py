@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Progress
-from langscape.run.recipe import Recipe
-from langscape.run.registry import step
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.recipe import Recipe
+from langscape.store.registry import step
+from langscape.store.store import Store
 
 EMPTY = 2000
 """Tasks that do nothing, to find what the sweep itself costs."""

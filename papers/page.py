@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langscape.whole import whole
+from langscape.io.atomic_write import atomic_write
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Tabled:
         out.writerow([head.replace(" | ", ", ") for head in self.heads])
         out.writerows([self._cell(i, j, "") for j in range(len(row))] for i, row in enumerate(self.rows))
         path = folder / f"{self.name}.csv"
-        with whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text.getvalue(), encoding="utf-8")
         return path
 
@@ -129,7 +129,7 @@ def write_page(path: Path, title: str, subtitle: str, parts: Sequence[str]) -> P
         f'<h1>{html.escape(title)}</h1><p class="lead">{html.escape(subtitle)}</p>{"".join(parts)}'
         "</main></body></html>\n"
     )
-    with whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
 

@@ -49,7 +49,7 @@ def studio() -> None:
     """Every room of the studio, as it is after a few clicks."""
     from playwright.sync_api import sync_playwright
 
-    from langscape.run import Store
+    from langscape.store import Store
     from langscape.studio.access import Access
     from langscape.studio.app import studio as application
     from langscape.studio.serve import Server, bind, config

@@ -14,13 +14,13 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
 from langscape import affinity
-from langscape.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
 from langscape.declarations import analyses
 from langscape.errors import DataError, FileError
+from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
+from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
-from langscape.run.results import Table
-from langscape.tensorfile import write_tensors
+from langscape.store.results import Table
 
 rng = np.random.default_rng(0)
 
@@ -85,7 +85,7 @@ def test_every_noun_comes_back_equal_in_every_field(tmp_path, value):
 @pytest.mark.parametrize("value", [one for one in EVERY if type(one).__name__ in _ELSEWHERE], ids=type)
 def test_a_noun_of_a_module_that_is_not_imported_yet_is_read(tmp_path, value):
     write_noun(value, tmp_path / "noun.safetensors")
-    code = "import sys; from pathlib import Path; from langscape.codec import read_noun; "
+    code = "import sys; from pathlib import Path; from langscape.io.codec import read_noun; "
     code += "print(type(read_noun(Path(sys.argv[1]))).__module__)"
     words = [sys.executable, "-c", code, str(tmp_path / "noun.safetensors")]
     done = subprocess.run(words, capture_output=True, text=True)

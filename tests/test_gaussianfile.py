@@ -99,7 +99,7 @@ def test_shapes_that_do_not_belong_together_are_refused():
 
 def changed(path, tmp_path, said=None, tensors=None, drop=()):
     """The file with parts of its description or arrays replaced."""
-    from langscape.tensorfile import read_header, read_tensors, write_tensors
+    from langscape.io.tensor_file import read_header, read_tensors, write_tensors
 
     header = read_header(path)
     arrays = {name: array for name, array in read_tensors(path, header).items() if name not in drop}

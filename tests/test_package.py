@@ -14,16 +14,16 @@ ROOT = SOURCE.parent.parent
 
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
-    {"errors", "home"},
-    {"strict_json", "memory_limits", "regular_file"},
-    {"whole", "tensorfile", "io"},
-    {"data"},
-    {"mapfile", "gaussianfile", "kernels", "codec"},
+    {"errors", "paths"},
+    {"memory_limits", "data"},
+    {"io"},
+    {"kernels"},
     {"metrics", "sources", "models"},
     {"affinity"},
     {"engine"},
     {"estimators", "views"},
-    {"run", "notebook"},
+    {"store", "notebook"},
+    {"execution"},
     {"declarations"},
     {"analyses"},
     {"studio"},
@@ -35,7 +35,7 @@ ONLY_IN = {
     "transformers": "models",
     "matplotlib": "views",
     "fastapi": "studio",
-    "distributed": "run",
+    "distributed": "execution",
 }
 
 
@@ -72,7 +72,7 @@ def test_parts_import_only_what_lies_below_them(path):
         words = name.split(".")
         if words[0] == "langscape" and len(words) > 1 and words[1] in RANK and words[1] != part:
             other = words[1]
-            if part == "data" and other in ("mapfile", "gaussianfile", "views"):  # save is a door to the file
+            if part == "data" and other in ("io", "views"):  # save is a door to the file
                 continue
             assert RANK[other] < RANK[part], f"{part} imports {other}"
         if words[0] in ONLY_IN:

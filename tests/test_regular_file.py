@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from langscape.errors import FileError
-from langscape.regular_file import check_regular, open_regular
+from langscape.io.regular_file import check_regular, open_regular
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langscape.errors import FileError
-from langscape.strict_json import field, parse, parse_object, read_object, texts
+from langscape.io.strict_json import field, parse, parse_object, read_object, texts
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -7,7 +7,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from langscape.errors import DataError
-from langscape.tensorfile import write_tensors
+from langscape.io.tensor_file import write_tensors
 
 KINDS = ["bool", "i1", "u1", "i2", "u2", "f2", "i4", "u4", "f4", "i8", "u8", "f8"]
 
@@ -62,7 +62,7 @@ HEADERS = [
 @pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
 def test_headers_that_cannot_be_true_are_one_error(tmp_path, header):
     from langscape.errors import FileError
-    from langscape.tensorfile import read_header
+    from langscape.io.tensor_file import read_header
 
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     path = tmp_path / "a.safetensors"

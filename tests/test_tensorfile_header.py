@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from langscape.errors import FileError
-from langscape.tensorfile import read_header, write_tensors
+from langscape.io.tensor_file import read_header, write_tensors
 
 ARRAYS = {
     "a": np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -12,11 +12,11 @@ import numpy as np
 from langscape import affinity, embed, metrics
 from langscape.data import Gaussians, Map, Progress
 from langscape.engine import principal
-from langscape.engine.shapes import context_shapes
+from langscape.engine.context_ellipses import context_shapes
 from langscape.errors import DataError
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 from papers.distributions import steps  # noqa: F401  registers the steps
 from papers.distributions.synthetic import round_ones, sampled, toward_a_neighbour
 

@@ -9,8 +9,8 @@ from langscape.analyses.gaussians import gaussians, word_contexts
 from langscape.data import Gaussians, Progress
 from langscape.declarations.inputs import source_of
 from langscape.declarations.running import using
-from langscape.run.store import Store
 from langscape.sources import WordList, get_corpus, samples
+from langscape.store.store import Store
 
 CORPORA = ("wordnet", "sotu")
 ALWAYS = ("do", "set", "run", "bank", "spring", "enzyme", "light", "charge")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Gaussians, Map, Progress
-from langscape.run.registry import step
+from langscape.store.registry import step
 
 PERPLEXITY = 20.0
 """The document's, in all its t-SNE experiments."""
@@ -21,7 +21,7 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 400)
 @step("papers.distributions.map", version=2, defaults={"model": "pca", "seed": 0})
 def map_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Map:
     """Input `gaussians`: its map by one of `MAPS`."""
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     found = MAPS[settings["model"]](read_gaussians(inputs["gaussians"]), settings["seed"])
     return found.but(vectors=None, per_point={})
@@ -32,7 +32,7 @@ def figures_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress
     """Inputs `gaussians` and `map`: ρ and nDCG in both original spaces, with distances between `points` or
     `ellipses` on the map."""
     from langscape import read_map
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     given, found = read_gaussians(inputs["gaussians"]), read_map(inputs["map"])
     return {

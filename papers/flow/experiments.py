@@ -13,11 +13,12 @@ from langscape.analyses.flow import make_flow
 from langscape.data import Capture, Progress, View
 from langscape.engine.colour import WordColours, colours, force, oklab, shown
 from langscape.errors import DataError
+from langscape.execution import Sweep
 from langscape.metrics import Alarm
 from langscape.models import LSTMModel, capture
 from langscape.models.lines import encode_lines
 from langscape.models.perplexity import perplexity
-from langscape.run import Recipe, Store, Sweep
+from langscape.store import Recipe, Store
 from papers.flow.faults import FAULTS, KNOWN, rebuilt
 from papers.flow.grammar import least_perplexity, sentences
 

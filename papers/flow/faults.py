@@ -18,8 +18,8 @@ from langscape.models.lstm import GATES, LSTMModel, Network
 from langscape.models.lstm_train import Training, fresh_network, train_lstm
 from langscape.models.lstm_wrap import wrap_lstm
 from langscape.models.vocabulary import Vocabulary
-from langscape.run.registry import step
-from langscape.run.results import Arrays
+from langscape.store.registry import step
+from langscape.store.results import Arrays
 from papers.flow.grammar import WORDS, sentences
 
 DIM = 7

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from langscape.data import Items, Map
-from langscape.run.results import Table
+from langscape.store.results import Table
 from papers.heads.experiments import Results
 from papers.page import Tabled
 

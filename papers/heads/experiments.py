@@ -17,8 +17,8 @@ from langscape.analyses.robustness import robustness
 from langscape.analyses.texts import texts
 from langscape.data import Capture, Map, Progress
 from langscape.declarations.running import using
-from langscape.run import Store
 from langscape.sources import samples
+from langscape.store import Store
 
 OCCUPATIONS = Path(__file__).parent / "occupations.csv"
 SENTENCE = "The red lamp hung over the north door."

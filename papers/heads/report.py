@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from langscape.run.results import Table
+from langscape.store.results import Table
 from papers import page
 from papers.command import made_folder
 from papers.heads import claims, figures

@@ -20,7 +20,7 @@ from langscape.analyses.query_key_constants import QueryKeyConstants, query_key_
 from langscape.data import Capture, Map, Progress
 from langscape.declarations.running import using
 from langscape.metrics import ClassTable
-from langscape.run import Store
+from langscape.store import Store
 
 METRICS = ("weighted", "scaled", "norms")
 CHOICES = {(0.5, 2): 0.0, (5.0, 3): 2.0}

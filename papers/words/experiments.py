@@ -12,10 +12,10 @@ import numpy as np
 
 from langscape.data import Map, Progress
 from langscape.errors import DataError
-from langscape.run.recipe import Recipe
-from langscape.run.results import Table
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.recipe import Recipe
+from langscape.store.results import Table
+from langscape.store.store import Store
 from papers.words import steps  # noqa: F401  registers the steps
 
 Key = tuple[Any, ...]

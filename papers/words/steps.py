@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Map, Progress
-from langscape.run.registry import step
-from langscape.run.results import Table
+from langscape.store.registry import step
+from langscape.store.results import Table
 
 NEAR = (3, 5, 10, 30)
 """Neighbours looked at in maps; the document looks at 10."""

@@ -10,10 +10,10 @@ from langscape import affinity
 from langscape.analyses._captures import captured as captured_text
 from langscape.analyses._captures import induction_probe
 from langscape.analyses.atlas import embed_restarts, make_atlas
-from langscape.codec import differences, read_noun, write_noun
 from langscape.data import Capture
 from langscape.engine import Schedule, embed_many
 from langscape.errors import LangscapeError, SettingsError
+from langscape.io.codec import differences, read_noun, write_noun
 
 AXES = ("layer", "head", "query", "key")
 SHORT = Schedule(steps=120, early_steps=30)

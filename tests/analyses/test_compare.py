@@ -7,9 +7,9 @@ from langscape import affinity
 from langscape.analyses.atlas import embed_restarts, head_schedules
 from langscape.analyses.compare import Comparison, compare, compare_maps
 from langscape.analyses.head import all_restarts
-from langscape.codec import differences, read_noun, write_noun
 from langscape.data import Affinities, Items, Map
 from langscape.errors import DataError, SettingsError
+from langscape.io.codec import differences, read_noun, write_noun
 from langscape.metrics import kl, kl_points
 
 

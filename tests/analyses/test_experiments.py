@@ -13,11 +13,11 @@ from langscape.analyses._experiments import Experiment, compare_summary, robustn
 from langscape.analyses._kl_runs import HIDDEN, disturb, kl_runs
 from langscape.analyses.compare_kl import compare_kl
 from langscape.analyses.robustness import robustness
-from langscape.codec import differences, read_noun, write_noun
 from langscape.declarations.running import using
 from langscape.errors import SettingsError
-from langscape.run.results import Table
-from langscape.run.store import Store
+from langscape.io.codec import differences, read_noun, write_noun
+from langscape.store.results import Table
+from langscape.store.store import Store
 
 FEW = {"steps": 60, "perplexity": 4.0, "workers": 0}
 

@@ -19,7 +19,7 @@ from langscape.declarations import analyses, analysis
 from langscape.declarations.declaration import _ANALYSES
 from langscape.declarations.running import name_call
 from langscape.declarations.validation import model_of
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio.asks import ASKS
 
 PUBLIC = {name: one for name, one in analyses().items() if not one.hidden}
@@ -110,7 +110,7 @@ def test_a_made_up_analysis_is_a_function_a_command_a_form_and_an_endpoint_witho
         import made_up
         from typer.testing import CliRunner
         from langscape.cli.app import app
-        from langscape.studio.about import about
+        from langscape.studio.capabilities import capabilities
         from langscape.studio.asks import find_ask
         counted = made_up.word_counts("to be or not to be", times=2)
         print(counted.labels, counted.xy[:, 1].tolist())

@@ -26,13 +26,13 @@ from langscape.analyses.query_key_beside import query_key_beside
 from langscape.analyses.query_key_constants import query_key_constants
 from langscape.analyses.query_key_grid import query_key_grid
 from langscape.analyses.query_key_scale import query_key_scale
-from langscape.codec import differences, read_noun, write_noun
 from langscape.data import Capture, Map
 from langscape.declarations.declaration import analyses, declaration_of
 from langscape.declarations.running import each, stored_file, using
 from langscape.errors import MissingError, SettingsError
+from langscape.io.codec import differences, read_noun, write_noun
 from langscape.models import get_model, open_model
-from langscape.run import Store
+from langscape.store import Store
 
 TEXT = (
     "Marta keeps the small bakery beside the harbour. Her brother Jonas repairs boats two doors down. "

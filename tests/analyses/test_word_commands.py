@@ -179,7 +179,7 @@ def test_control_c_is_one_line_and_one_code(monkeypatch, capsys):
             raise raised
 
         monkeypatch.setattr(sys, "argv", ["langscape", "words", "nowhere.txt"])
-        monkeypatch.setattr("langscape.run.Store.run", stop)
+        monkeypatch.setattr("langscape.store.Store.run", stop)
         with pytest.raises(SystemExit) as end:
             cli.main()
         lines = capsys.readouterr().err.splitlines()

@@ -17,10 +17,10 @@ from langscape.analyses.insert import insertion
 from langscape.data import Items, Map
 from langscape.engine import Schedule, embed, insert
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.run.recipe import Recipe
-from langscape.run.registry import step
-from langscape.run.store import Store
 from langscape.sources import Vectors, read_vectors, samples, write_vectors
+from langscape.store.recipe import Recipe
+from langscape.store.registry import step
+from langscape.store.store import Store
 
 QUICK = Schedule(steps=300, early_steps=150)
 """What 300 steps of `words` are."""
@@ -140,7 +140,7 @@ def test_bulk_insertion_places_every_word_where_one_call_does(
 def test_only_tables_and_maps_make_a_dataset_and_failure_leaves_no_folder(
     store: Store, tmp_path: Path
 ) -> None:
-    from langscape.run.sweep import Sweep
+    from langscape.execution.sweep import Sweep
 
     with pytest.raises(DataError, match="gives figures; only maps and tables"):
         Sweep({"a": Recipe("figures.seven")}, store=store).dataset(tmp_path / "out")

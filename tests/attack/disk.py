@@ -15,10 +15,10 @@ from tests.attack.existing import run_tests
 from tests.attack.report import Row
 
 from langscape.errors import LangscapeError
-from langscape.mapfile import read_map, save_map
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
+from langscape.io.map_file import read_map, save_map
 from langscape.sources import Vectors, write_vectors
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 from langscape.views import scatter, write
 
 
@@ -74,7 +74,7 @@ def outputs(place: Path) -> dict[str, Callable[[], Any]]:
     view = scatter(drawn, title="Eight words")
     vectors = Vectors(specimens.WORDS, specimens.numbers(8, 3))
     plain = Vectors([word.replace(" ", "_") for word in specimens.WORDS], specimens.numbers(8, 3))
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     with tempfile.TemporaryDirectory() as aside:
         path = Path(aside) / "g.safetensors"

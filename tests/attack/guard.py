@@ -22,7 +22,7 @@ from tests.attack.mutations import NAMES, STATEMENTS
 from tests.attack.report import Row
 from tests.attack.serving import Studio
 
-from langscape.studio.guard import HEADERS
+from langscape.studio.security import HEADERS
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY")
 BEYOND = (

@@ -22,15 +22,15 @@ from tests.attack.existing import run_tests
 from tests.attack.report import Row
 from tests.attack.serving import Studio, wait_until
 
-from langscape.mapfile import read_map
-from langscape.run.store import Store
+from langscape.io.map_file import read_map
+from langscape.store.store import Store
 
 WRITER = """
 import sys
 from pathlib import Path
 from tests.attack import specimens
 from langscape.sources import Vectors, write_vectors
-from langscape.gaussianfile import read_gaussians
+from langscape.io.gaussian_file import read_gaussians
 folder = Path(sys.argv[1])
 (folder / "g0.safetensors").write_bytes(specimens.gaussian_file())
 gaussians, drawn = read_gaussians(folder / "g0.safetensors"), specimens.a_map()
@@ -145,7 +145,7 @@ def writers(kills: int) -> Row:
 
 
 def _damaged(folder: Path) -> list[str]:
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
     from langscape.sources import read_vectors
 
     said = []

@@ -132,7 +132,7 @@ def arrays_file() -> bytes:
     """A noun of the store: a capture, as the codec writes it."""
 
     from langscape.data import Capture
-    from langscape.run import results
+    from langscape.store import results
 
     arrays = {"attention": np.full((2, 2, 4, 4), 0.25, np.float32), "hidden": numbers(12, 3).reshape(3, 4, 3)}
     axes = {"attention": ("layer", "head", "query", "key"), "hidden": ("layer", "token", "dim")}
@@ -143,7 +143,7 @@ def arrays_file() -> bytes:
 @cache
 def table_file() -> bytes:
     """A table of the store."""
-    from langscape.run import results
+    from langscape.store import results
 
     made = results.Table(
         {"row": np.arange(5), "word": list("abcde"), "x": np.arange(5) / 7}, {"made": "here"}
@@ -206,9 +206,9 @@ def store_folder() -> tuple[tuple[str, bytes], ...]:
     """A store with a result of every kind, an index with a sweep and an input."""
     import chores  # noqa: F401
 
-    from langscape.run.recipe import Recipe
-    from langscape.run.store import Store
-    from langscape.run.sweep import Sweep
+    from langscape.execution.sweep import Sweep
+    from langscape.store.recipe import Recipe
+    from langscape.store.store import Store
 
     with tempfile.TemporaryDirectory() as place:
         store = Store(Path(place) / "store")

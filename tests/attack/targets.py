@@ -176,7 +176,7 @@ def _damaged_table(rng: random.Random, files: Files) -> Files:
 
 
 def _map(path: Path, rng: random.Random) -> Any:
-    from langscape.mapfile import read_map
+    from langscape.io.map_file import read_map
 
     return read_map(path)
 
@@ -213,7 +213,7 @@ def _map_columns(rng: random.Random, files: Files) -> Files:
 
 
 def _gaussians(path: Path, rng: random.Random) -> Any:
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     return read_gaussians(path)
 
@@ -249,7 +249,7 @@ def _size(folder: Path, rng: random.Random) -> Any:
 
 
 def _capture(path: Path, rng: random.Random) -> Any:
-    from langscape.run import results
+    from langscape.store import results
 
     return results.read("noun", path)
 
@@ -261,7 +261,7 @@ def _good_capture(found: Any) -> None:
 
 
 def _store_table(path: Path, rng: random.Random) -> Any:
-    from langscape.run import results
+    from langscape.store import results
 
     return results.read("table", path)
 
@@ -304,9 +304,9 @@ def _store(folder: Path, rng: random.Random) -> Any:
     """A damaged store: it is opened, asked, swept again, and then whole."""
     import chores  # noqa: F401
 
-    from langscape.run.recipe import Recipe
-    from langscape.run.store import Store
-    from langscape.run.sweep import Sweep, statuses
+    from langscape.execution.sweep import Sweep, statuses
+    from langscape.store.recipe import Recipe
+    from langscape.store.store import Store
 
     store = Store(folder)
     try:
@@ -333,7 +333,7 @@ def _recipe(path: Path, rng: random.Random) -> Any:
     """As the command line takes it: a file of JSON, or of JSON lines."""
     import chores  # noqa: F401
 
-    from langscape.run.recipe import Recipe, digest
+    from langscape.store.recipe import Recipe, digest
 
     try:
         value = json.loads(path.read_bytes())
@@ -344,7 +344,7 @@ def _recipe(path: Path, rng: random.Random) -> Any:
 
 
 def _good_recipe(found: Any) -> None:
-    from langscape.run.recipe import Recipe
+    from langscape.store.recipe import Recipe
 
     if found is not None:
         made, named = found

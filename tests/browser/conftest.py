@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 sys.path.insert(0, os.path.dirname(__file__))
 
 from langscape.data import Items, Map
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio import examples
 from langscape.studio.access import Access
 from langscape.studio.app import studio as studio_app

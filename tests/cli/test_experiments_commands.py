@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from langscape.cli.app import app
 from langscape.errors import SettingsError
-from langscape.run.results import read
+from langscape.store.results import read
 
 FEW = ("--steps", "40", "--perplexity", "4", "--workers", "0")
 

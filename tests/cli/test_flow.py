@@ -13,7 +13,7 @@ run = CliRunner()
 
 @pytest.fixture(autouse=True)
 def own_store(tmp_path, monkeypatch):
-    from langscape.run import store
+    from langscape.store import store
 
     monkeypatch.setattr(store, "home", lambda: tmp_path / "home")
 

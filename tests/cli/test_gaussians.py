@@ -10,16 +10,16 @@ from tests.commands import run
 from langscape import read_gaussians, read_map
 from langscape.analyses.ellipses import ellipses
 from langscape.analyses.gaussians import gaussians, gaussians_part
-from langscape.codec import differences
 from langscape.declarations.running import using
 from langscape.errors import FileError, SettingsError
-from langscape.run.store import Store
+from langscape.io.codec import differences
+from langscape.store.store import Store
 
 
 @pytest.fixture(autouse=True)
 def store_of_its_own(tmp_path, monkeypatch):
     """Results go to a folder of the test; the packaged model stays where it is."""
-    monkeypatch.setattr("langscape.run.store.home", lambda: tmp_path / "home")
+    monkeypatch.setattr("langscape.store.store.home_folder", lambda: tmp_path / "home")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from langscape import affinity, embed, metrics, read_map
 from langscape.data import Gaussians, Items
 from langscape.engine import Schedule, pca, principal
-from langscape.engine.shapes import context_shapes
+from langscape.engine.context_ellipses import context_shapes
 from langscape.errors import DataError, SettingsError
 
 rng = np.random.default_rng(0)

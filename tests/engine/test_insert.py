@@ -197,7 +197,7 @@ def test_a_map_without_vectors_wants_them_back(base, new):
 
 
 def test_very_many_are_found_by_cells_and_each_is_judged(monkeypatch):
-    import langscape.engine.judge as judging
+    import langscape.engine.insertion_quality as judging
     import langscape.kernels.neighbours as finding
 
     many = embed(

@@ -68,9 +68,9 @@ def test_local_has_the_same_k_for_a_map_and_for_what_is_inserted(base):
     row = 7
     without = np.delete(np.arange(60), row)
     left = Map(base.xy[without], Items.numbered(59), vectors=base.vectors[without], quality={"k": float(k)})
-    from langscape.engine.judge import judge
+    from langscape.engine.insertion_quality import insertion_quality
 
-    found = judge(left.xy, left.vectors, base.xy[[row]], base.vectors[[row]], k)
+    found = insertion_quality(left.xy, left.vectors, base.xy[[row]], base.vectors[[row]], k)
     assert found["local"][0] == metrics.local(base.vectors, base.xy, k, rows=[row]).mean
 
 

@@ -24,7 +24,7 @@ from tests.models.families import (
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
 from langscape.models import Model, capture, wrap_model
-from langscape.models.interface import NAME
+from langscape.models.attention_hook import NAME
 from langscape.models.model import kind_of
 from langscape.models.size import size_of
 

@@ -14,9 +14,9 @@ import pytest
 
 from langscape.data import Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
-from langscape.home import home
 from langscape.models import get_model, model_path, packaged
 from langscape.models.packaged import PACKAGED, packaged_models
+from langscape.paths import home_folder
 
 WEIGHTS = bytes(range(256)) * 40
 FOLDER = "tiny_words/data/model/"
@@ -65,9 +65,9 @@ def below(folder: Path) -> set[str]:
 
 
 def test_home_is_the_users_cache_folder_unless_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert home() == tmp_path / "home"
+    assert home_folder() == tmp_path / "home"
     monkeypatch.setenv("LANGSCAPE_HOME", "")
-    assert home().name == "langscape"
+    assert home_folder().name == "langscape"
 
 
 def test_only_the_models_files_licence_and_notice_are_kept(wheel: Path, own_home: Path) -> None:

@@ -9,8 +9,8 @@ from tests.models.families import DECODERS, PAIRS, built, tokenizer
 from langscape.affinity import head_vectors, heads_of
 from langscape.errors import DataError, MissingError, SettingsError
 from langscape.models import capture, collect_query_key, taggers, token_classes, wrap_model
-from langscape.models.classes import CLASSES
 from langscape.models.taggers import PARTS, find_tagger, parts_of_speech
+from langscape.models.token_classes import CLASSES
 
 SENTENCES = ["the red lamp .", "a boat hung over the door", "the boat", "lamp lamp lamp lamp lamp ."]
 

@@ -17,7 +17,7 @@ from papers.distributions.synthetic import sampled, toward_a_neighbour
 from langscape import metrics
 from langscape.data import Context, Gaussians, Items
 from langscape.engine import pca
-from langscape.run.store import Store
+from langscape.store.store import Store
 
 
 @pytest.fixture(scope="module")

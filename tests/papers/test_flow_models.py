@@ -13,7 +13,7 @@ from papers.flow.faults import FAULTS, KNOWN, _spoiled
 from papers.flow.grammar import PREY, WORDS, least_perplexity, sentences
 
 from langscape.models import capture, open_model
-from langscape.run.store import Store
+from langscape.store.store import Store
 
 
 def test_the_grammar_speaks_twenty_words_and_verbs_agree_with_their_subject() -> None:

@@ -10,7 +10,7 @@ from papers.query_key import experiments, report
 from papers.query_key.experiments import Plan
 
 from langscape.models import get_model
-from langscape.run import Store
+from langscape.store import Store
 
 SMALL = Plan(tokens=150, compared=2, shown=((1, 2),), steps=60)
 

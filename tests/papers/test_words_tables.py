@@ -14,7 +14,7 @@ from papers.words.material import iris, material
 from langscape import affinity, embed, metrics
 from langscape.engine import Schedule, insert
 from langscape.errors import FileError
-from langscape.run.store import Store
+from langscape.store.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_figures_of_a_map_are_those_of_the_metrics(small: np.ndarray) -> None:
 
 
 def test_medians_are_over_seeds_and_deviations_over_words() -> None:
-    from langscape.run.results import Table
+    from langscape.store.results import Table
 
     def table(values: list[float]) -> Table:
         return Table({name: np.array(values) for name in ("local", "counted", "global")})

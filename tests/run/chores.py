@@ -16,8 +16,8 @@ import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
 from langscape.errors import DataError
-from langscape.run.registry import step
-from langscape.run.results import Arrays, Table
+from langscape.store.registry import step
+from langscape.store.results import Arrays, Table
 
 
 def note(text: str) -> None:
@@ -76,7 +76,7 @@ def small_map(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress:
 @step("chores.total", version=1, defaults={"column": 0})
 def total(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
     """Needs the result of `chores.noise`."""
-    from langscape.run.results import read
+    from langscape.store.results import read
 
     note("total")
     return {"total": float(read("arrays", inputs["noise"])["x"][:, settings["column"]].sum())}

@@ -15,8 +15,8 @@ import chores  # noqa: F401
 import drive
 from watching import content
 
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.store import Store
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 import chores  # noqa: F401
 
 from langscape.errors import LangscapeError
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 
 def tasks(count: int, pause: float, rows: int = 500) -> dict[str, Recipe]:

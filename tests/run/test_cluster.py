@@ -20,9 +20,9 @@ from watching import KILLS, alive, content, labels, start, wait_until, workers_o
 
 from langscape.data import Step
 from langscape.errors import Cancelled, MissingError, SettingsError, StoreError
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep, find_sweep
+from langscape.execution.sweep import Sweep, find_sweep
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 Log = Callable[[], Counter]
@@ -95,7 +95,7 @@ def test_outcomes_that_died_with_their_worker_are_asked_for_again(
     store: Store, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask keeps a result in its worker's memory: here all workers die once after a batch is done."""
-    from langscape.run.cluster import DaskCluster
+    from langscape.execution.cluster import DaskCluster
 
     fetch, killed = DaskCluster._fetch, []
 
@@ -224,7 +224,7 @@ def test_workers_that_see_another_store_say_so(
 
 
 def test_no_scheduler_at_the_address_is_a_clear_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langscape.run.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("langscape.execution.cluster.CONNECT_SECONDS", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with pytest.raises(SettingsError, match="no Dask scheduler answers at"):
             Sweep(drive.tasks(2, 0.0), store=store).run(cluster=address)

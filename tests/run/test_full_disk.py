@@ -14,10 +14,10 @@ from tests.commands import run
 from watching import assert_clean, content, labels, start
 
 from langscape.errors import StoreError
-from langscape.run import locks
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep, find_sweep, statuses
+from langscape.execution.sweep import Sweep, find_sweep, statuses
+from langscape.store import locks
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 FULL = "no space left for the result of chores"
 
@@ -127,7 +127,7 @@ def test_a_limit_on_files_is_met_like_a_full_disk(store: Store, undisturbed: Cal
 def test_a_result_larger_than_the_limit_leaves_nothing_partial(tmp_path: Path, step: str) -> None:
     code = (
         "import chores, resource, sys\n"
-        "from langscape.run.store import Store; from langscape.run.recipe import Recipe\n"
+        "from langscape.store.store import Store; from langscape.store.recipe import Recipe\n"
         "store = Store(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
         "from langscape.errors import StoreError\n"
         "try: store.run(Recipe(sys.argv[2], {'rows': 100_000}))\n"

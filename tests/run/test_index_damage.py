@@ -18,12 +18,12 @@ import drive
 import pytest
 
 from langscape.errors import StoreError
-from langscape.run import locks
-from langscape.run.index import Index
-from langscape.run.recipe import Recipe
-from langscape.run.records import Records, file_name
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep, find_sweep
+from langscape.execution.sweep import Sweep, find_sweep
+from langscape.store import locks
+from langscape.store.index import Index
+from langscape.store.recipe import Recipe
+from langscape.store.records import Records, file_name
+from langscape.store.store import Store
 
 FILES = 300
 
@@ -225,7 +225,7 @@ def test_processes_that_meet_a_damaged_index_at_once_lose_nothing(
     raw = bytearray((root / "index.sqlite").read_bytes())
     (root / "index.sqlite").write_bytes(bytes(raw[:4096]) + os.urandom(len(raw) - 4096))
     code = (
-        "import sys, json; from langscape.run.store import Store\n"
+        "import sys, json; from langscape.store.store import Store\n"
         f"index = Store({str(root)!r}).index; me = sys.argv[1]\n"
         "for n in range(40):\n"
         "    index.remember_hash(f'/{me}/{n}', 1, 2, 3, 'a' * 64)\n"

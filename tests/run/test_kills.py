@@ -14,8 +14,8 @@ import drive
 import pytest
 from watching import KILLS, alive, assert_clean, content, labels, start, wait_until, workers_of
 
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.store import Store
 
 Log = Callable[[], Counter]
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langscape.errors import FileError, SettingsError
-from langscape.run import recipe as recipes
-from langscape.run import registry
-from langscape.run.recipe import Recipe, canonical, digest
-from langscape.run.store import Store
+from langscape.store import recipe as recipes
+from langscape.store import registry
+from langscape.store.recipe import Recipe, canonical, digest
+from langscape.store.store import Store
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -152,7 +152,7 @@ def test_a_large_input_is_hashed_once_and_again_when_it_changes(
         hashed.append(file)
         return recipes.hash_file(file)
 
-    monkeypatch.setattr("langscape.run.store.hash_file", counted)
+    monkeypatch.setattr("langscape.store.store.hash_file", counted)
     recipe = Recipe("chores.lines", {}, {"text": path})
     first = Store(tmp_path / "store").name(recipe).digest
     assert (

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from langscape.errors import DataError, SettingsError, StoreError
-from langscape.run import locks
-from langscape.run.recipe import Recipe, canonical
-from langscape.run.results import Arrays, Table
-from langscape.run.store import Busy, Store
+from langscape.store import locks
+from langscape.store.recipe import Recipe, canonical
+from langscape.store.results import Arrays, Table
+from langscape.store.store import Busy, Store
 
 Log = Callable[[], Counter]
 HOUR = 3600
@@ -339,7 +339,7 @@ def test_an_input_that_changes_under_the_work_is_noticed_and_nothing_is_kept(
 def test_what_another_process_computes_is_busy_or_waited_for(store: Store, log: Log) -> None:
     recipe = Recipe("chores.patient", {"seconds": 1.5})
     code = (
-        "import chores, sys; from langscape.run.store import Store; from langscape.run.recipe import Recipe;"
+        "import chores, sys; from langscape.store import Recipe, Store;"
         f"Store({str(store.root)!r}).run(Recipe('chores.patient', {{'seconds': 1.5}}))"
     )
     path = os.pathsep.join(p for p in sys.path if p)
@@ -357,7 +357,7 @@ def test_what_another_process_computes_is_busy_or_waited_for(store: Store, log: 
 def test_many_processes_asking_at_once_compute_each_result_once(store: Store, log: Log) -> None:
     code = (
         "import chores, random, sys\n"
-        "from langscape.run.store import Store; from langscape.run.recipe import Recipe\n"
+        "from langscape.store.store import Store; from langscape.store.recipe import Recipe\n"
         f"store = Store({str(store.root)!r})\n"
         "order = list(range(30)); random.Random(int(sys.argv[1])).shuffle(order)\n"
         "for n in order: store.run(Recipe('chores.square', {'n': n, 'pause': 0.005}))"

@@ -18,9 +18,9 @@ from watching import start, wait_until, workers_of
 
 from langscape.cli.store import age, bytes_, seconds, size
 from langscape.errors import LangscapeError, SettingsError
-from langscape.run.recipe import Recipe
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 Log = Callable[[], Counter]
 
@@ -140,7 +140,7 @@ def test_failed_tasks_are_listed_with_their_errors(store: Store, langscape: Call
 def test_help_needs_nothing_heavy(langscape: Callable) -> None:
     code = (
         "import sys; from langscape.cli.app import app\n"
-        "heavy = {'duckdb', 'sqlite3', 'distributed', 'dask', 'torch', 'numba', 'langscape.run.store'}\n"
+        "heavy = {'duckdb', 'sqlite3', 'distributed', 'dask', 'torch', 'numba', 'langscape.store.store'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     path = os.pathsep.join(p for p in sys.path if p)

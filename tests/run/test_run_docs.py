@@ -23,7 +23,7 @@ def test_examples_of_the_page_are_true(page: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("name", ["recipe", "store"])
 def test_docstring_examples_are_true(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"langscape.run.{name}"), optionflags=FLAGS)
+    result = doctest.testmod(importlib.import_module(f"langscape.store.{name}"), optionflags=FLAGS)
     assert result.attempted > 0
     assert result.failed == 0
 

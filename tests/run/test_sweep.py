@@ -16,10 +16,10 @@ from watching import alive, wait_until, workers_of
 
 from langscape.data import Step
 from langscape.errors import Cancelled, DataError, MissingError, SettingsError
-from langscape.run.recipe import Recipe
-from langscape.run.running import Pace
-from langscape.run.store import Store
-from langscape.run.sweep import Sweep, find_sweep, statuses
+from langscape.execution.sweep import Sweep, find_sweep, statuses
+from langscape.execution.sweep_runner import Pace
+from langscape.store.recipe import Recipe
+from langscape.store.store import Store
 
 Log = Callable[[], Counter]
 
@@ -119,7 +119,7 @@ def test_an_input_that_cannot_be_made_stops_the_sweep_with_its_error(
 
 
 def test_workers_have_one_compute_thread_and_the_parents_import_path(store: Store) -> None:
-    from langscape.run.worker import ENVIRONMENT, start_worker
+    from langscape.execution.worker import ENVIRONMENT, start_worker
 
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         assert ENVIRONMENT[f"{name}_NUM_THREADS"] == "1"
@@ -135,7 +135,7 @@ def test_workers_have_one_compute_thread_and_the_parents_import_path(store: Stor
 
 
 def test_a_worker_refuses_what_it_cannot_import_or_see(store: Store) -> None:
-    from langscape.run.backends import LocalPool
+    from langscape.execution.backends import LocalPool
 
     pool = LocalPool(store, ["no_such_module"], 1)
     try:
@@ -161,7 +161,7 @@ def test_cancel_from_another_process_stops_the_workers_and_says_how_to_go_on(sto
     for workers in (2, 0):
         sweep = Sweep(tasks, store=store)
         before = log().total()
-        code = f"from langscape.run.store import Store; Store({str(store.root)!r}).cancel({sweep.id!r})"
+        code = f"from langscape.store.store import Store; Store({str(store.root)!r}).cancel({sweep.id!r})"
 
         def cancel(before: int = before, code: str = code) -> None:
             wait_until(lambda: log().total() > before)
@@ -226,10 +226,10 @@ def test_steps_of_a_script_run_in_process_and_are_refused_to_workers(tmp_path: P
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\n"
-        "from langscape.run.recipe import Recipe\n"
-        "from langscape.run import step\n"
-        "from langscape.run.store import Store\n"
-        "from langscape.run.sweep import Sweep\n"
+        "from langscape.store.recipe import Recipe\n"
+        "from langscape.store import step\n"
+        "from langscape.store.store import Store\n"
+        "from langscape.execution.sweep import Sweep\n"
         "@step('mine', version=1)\n"
         "def mine(settings, inputs, progress):\n"
         "    return {'x': 1}\n"

@@ -12,8 +12,8 @@ from pathlib import Path
 import drive
 import psutil
 
-from langscape.run.store import STRAY_AGE, Store
-from langscape.run.sweep import Sweep
+from langscape.execution.sweep import Sweep
+from langscape.store.store import STRAY_AGE, Store
 
 KILLS = int(os.environ.get("LANGSCAPE_KILLS", "50"))
 """How many kills the random tests make; `make soak` sets 200."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langscape.sources.decimals import parse_lines
+from langscape.sources.float_parser import parse_lines
 from langscape.sources.text import parse_line
 
 

@@ -193,7 +193,7 @@ from langscape import read_gaussians, read_map, read_vectors
 from langscape.errors import LangscapeError
 from langscape.models.config import is_lstm
 from langscape.sources.textfile import read_text
-from langscape.run.recipe import hash_file
+from langscape.store.recipe import hash_file
 from langscape.sources import corpus, read_word_list, tables
 from langscape.studio.looking import KINDS
 def whole(path):

@@ -6,7 +6,7 @@ import pytest
 
 from langscape.errors import DataError, FileError
 from langscape.sources import WordList, match_words, read_word_list
-from langscape.sources.matching import spellings
+from langscape.sources.word_lookup import spellings
 
 
 def written(tmp_path: Path, text: str | bytes, name: str = "list.csv") -> Path:

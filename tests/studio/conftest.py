@@ -22,18 +22,18 @@ from starlette.routing import Match
 # map_settings must be importable by name
 sys.path.insert(0, os.path.dirname(__file__))
 
-from langscape.run import Store
 from langscape.sources import samples, write_vectors
+from langscape.store import Store
 from langscape.studio.access import Access
 from langscape.studio.app import application, studio
 from langscape.studio.bodies import ErrorBody
 from langscape.studio.events import Events
+from langscape.studio.problem import STATUS
 from langscape.studio.serve import Server, bind, config
-from langscape.studio.trouble import STATUS
 
 ROUTES = [
     one
-    for one in application({"events": Events(list)}, lambda trouble: trouble).routes
+    for one in application({"events": Events(list)}, lambda problem: problem).routes
     if isinstance(one, APIRoute)
 ]
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio.serve import serve
 
 

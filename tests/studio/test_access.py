@@ -18,7 +18,7 @@ import pytest
 from test_guard import enter, token_path
 
 from langscape.errors import DataError
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio import access as module
 from langscape.studio.access import Access
 from langscape.studio.browser import open_browser

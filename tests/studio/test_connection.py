@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from langscape.studio import connection, guard
+from langscape.studio import connection, security
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(connection, "HEAD_WAIT", 0.6)
     monkeypatch.setattr(connection, "LINGER", 0.6)
     monkeypatch.setattr(connection, "STALL", 0.6)
-    monkeypatch.setattr(guard, "BODY_WAIT", 0.6)
+    monkeypatch.setattr(security, "BODY_WAIT", 0.6)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(client, impatient):
         got = all_of(raw)
     assert got.startswith(b"HTTP/1.1 408 ")
     assert b'"too_slow"' in got
-    assert guard.POLICY.encode() in got
+    assert security.POLICY.encode() in got
 
 
 def test_a_connection_that_asks_nothing_is_ended(client, impatient):
@@ -117,7 +117,7 @@ def test_a_body_that_comes_byte_by_byte_is_given_up(client, impatient, path):
 
 
 def test_a_body_that_comes_steadily_is_taken_however_long_it_takes(client, impatient, monkeypatch):
-    monkeypatch.setattr(guard, "BODY_RATE", 100.0)
+    monkeypatch.setattr(security, "BODY_RATE", 100.0)
     text = b"a steady text. " * 40
     with line(client) as raw:
         more = (f"Content-Length: {len(text)}", "Connection: close")

@@ -13,7 +13,7 @@ import pytest
 
 from langscape.errors import SettingsError
 from langscape.studio.access import Access, check_loopback
-from langscape.studio.guard import POLICY
+from langscape.studio.security import POLICY
 
 
 def token_path(access):

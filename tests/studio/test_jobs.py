@@ -13,8 +13,8 @@ from map_settings import ENDLESS, SHORT
 
 from langscape import affinity, embed
 from langscape.engine import Schedule
-from langscape.run import Store, locks
 from langscape.sources import read_vectors
+from langscape.store import Store, locks
 from langscape.studio import examples
 from langscape.studio.asks import Given
 from langscape.studio.inputs import Inputs

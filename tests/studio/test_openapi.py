@@ -17,9 +17,9 @@ from langscape.studio.events import Events
 from langscape.studio.inputs import KINDS
 from langscape.studio.openapi import ask_model
 from langscape.studio.pictures import FORMATS
-from langscape.studio.trouble import STATUS
+from langscape.studio.problem import STATUS
 
-APP = application({"events": Events(list)}, lambda trouble: trouble)
+APP = application({"events": Events(list)}, lambda problem: problem)
 SAID = APP.openapi()
 SCHEMAS = SAID["components"]["schemas"]
 

@@ -9,8 +9,8 @@ import torch
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.analyses.flow import Flow, default_prompt, make_flow
-from langscape.codec import read_noun, write_noun
 from langscape.errors import DataError, SettingsError
+from langscape.io.codec import read_noun, write_noun
 from langscape.models import capture, open_model, stream, wrap_lstm, wrap_model
 from langscape.views import flow, write
 from langscape.views.flow_stream import SPLIT, refuse_long

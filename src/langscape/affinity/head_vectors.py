@@ -14,7 +14,7 @@ from langscape.affinity.tokens import place
 from langscape.data import Capture, Items, frozen
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
-from langscape.models.classes import token_classes
+from langscape.models.token_classes import token_classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 
 from langscape.affinity.head_vectors import HeadVectors, head_vectors, heads_of
 from langscape.affinity.query_key import check_scale, norm_ratio
-from langscape.codec import noun
 from langscape.data import Capture, Progress, Step, frozen
 from langscape.errors import DataError, SettingsError
+from langscape.io.codec import noun
 
 CONSTANTS = (0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0)
 """The constants of the document."""

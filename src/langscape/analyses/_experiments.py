@@ -12,12 +12,12 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._kl_runs import HIDDEN, kl_runs
-from langscape.codec import noun
 from langscape.data import Progress, View
 from langscape.declarations import Setting, picture
 from langscape.declarations.running import each
 from langscape.errors import SettingsError, not_there
-from langscape.run.results import Table
+from langscape.io.codec import noun
+from langscape.store.results import Table
 
 CHUNK = 10
 """Runs of one task; a multiple of how many schedules there are is not needed, since runs are numbered."""
@@ -80,10 +80,10 @@ class Experiment:
         if suffix == ".csv":
             return write_columns(found.summary.columns, path)
         if suffix == ".parquet":
-            from langscape.run.results import write as write_result
-            from langscape.whole import whole
+            from langscape.io.atomic_write import atomic_write
+            from langscape.store.results import write as write_result
 
-            with whole(path) as aside:
+            with atomic_write(path) as aside:
                 write_result(found.runs, aside)
             return path
         shown = found.views(title=title)

@@ -13,7 +13,7 @@ from langscape.declarations import Setting, analysis
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Cut, Model, Perplexity, Special, Steps, Text
 from langscape.errors import SettingsError, not_there
-from langscape.run.results import Table
+from langscape.store.results import Table
 
 HIDDEN = -1
 """Stands for the hidden states where others have the number of a head."""

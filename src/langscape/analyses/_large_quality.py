@@ -11,7 +11,7 @@ from langscape.analyses._packed_vectors import packed_rows, read_packed
 from langscape.data import Map
 from langscape.kernels.linear import one_blas_thread, squared_distances
 from langscape.kernels.rank_agreement import in_common, rank_correlations
-from langscape.metrics.figure import known_mean
+from langscape.metrics.point_scores import known_mean
 from langscape.metrics.scores import neighbours
 
 _ROWS = 1000

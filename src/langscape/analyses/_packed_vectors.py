@@ -9,15 +9,15 @@ from typing import IO
 
 import numpy as np
 
-from langscape import strict_json
 from langscape.data import Progress
 from langscape.declarations import analysis
 from langscape.declarations.settings import VectorFile
 from langscape.errors import FileError
-from langscape.run import Writes, disk
+from langscape.io import strict_json
+from langscape.io.tensor_file import Tensor, read_header
 from langscape.sources.gather import Gather
 from langscape.sources.vectors import read_into
-from langscape.tensorfile import Tensor, read_header
+from langscape.store import Writes, disk
 
 _TENSORS = {"vectors": ("F32", 2), "ends": ("I64", 1), "words": ("U8", 1)}
 _HEADER = 4096

@@ -13,7 +13,7 @@ from langscape.data import Items, Map, Progress
 from langscape.declarations import Input, Setting, analysis
 from langscape.declarations.settings import VectorFile
 from langscape.errors import DataError
-from langscape.run import Table
+from langscape.store import Table
 
 if TYPE_CHECKING:
     from langscape.engine.weighting import Insertion
@@ -176,7 +176,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     `packed` holds the vectors of all of them. The scores are of a thousand words among all.
     """
     from langscape.analyses._large_quality import large_quality
-    from langscape.metrics.figure import known_mean
+    from langscape.metrics.point_scores import known_mean
     from langscape.metrics.scores import applying
 
     scores = applying("inserted", computed=True)

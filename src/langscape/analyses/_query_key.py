@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._query_key_tables import ClassTables, class_tables
-from langscape.codec import read_noun
 from langscape.data import Capture, Map, Progress, Step
 from langscape.declarations import Input, Setting, analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
 from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
+from langscape.io.codec import read_noun
 
 if TYPE_CHECKING:
     from langscape.affinity import HeadVectors, Scales

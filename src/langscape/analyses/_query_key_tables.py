@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from langscape.codec import noun
 from langscape.data import Capture, Map, View
 from langscape.errors import SettingsError
+from langscape.io.codec import noun
 
 if TYPE_CHECKING:
     from langscape.affinity import HeadVectors, Scales
@@ -54,8 +54,8 @@ def class_tables(
     """
     from langscape.affinity import head_vectors, heads_of
     from langscape.metrics import class_attention
-    from langscape.models.classes import CLASSES
     from langscape.models.taggers import PARTS
+    from langscape.models.token_classes import CLASSES
 
     tables, order = {}, PARTS if column == "part of speech" else CLASSES
     for key in heads_of(capture) if heads is None else heads:

@@ -20,8 +20,8 @@ from langscape.declarations import Parameter, declaration_of
 from langscape.declarations.running import using
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError
-from langscape.run import Recipe, Store
 from langscape.sources import Vectors, match_words
+from langscape.store import Recipe, Store
 
 MOST = 2000
 """Words placed in one call."""

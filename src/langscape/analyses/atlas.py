@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import captured, induction_probe
-from langscape.codec import noun
 from langscape.data import Affinities, Capture, Items, Map, Progress, Step, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import opened
@@ -30,7 +29,8 @@ from langscape.declarations.settings import (
     Text,
 )
 from langscape.errors import DataError, SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.engine import Schedule

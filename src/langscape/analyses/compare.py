@@ -14,7 +14,6 @@ from langscape.analyses._maps import FORMATS, summary
 from langscape.analyses.head import head as head_analysis
 from langscape.analyses.hidden import hidden as hidden_analysis
 from langscape.analyses.words import words as words_analysis
-from langscape.codec import noun
 from langscape.data import Map, Progress, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import (
@@ -29,7 +28,8 @@ from langscape.declarations.settings import (
     Text,
 )
 from langscape.errors import DataError, SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 from langscape.sources.vectors import Vectors
 
 WORDS = 2000
@@ -70,17 +70,17 @@ class Comparison:
         color: str | None = "moved",
     ) -> Path:
         """Write both as a page (.html) or a table (.csv, .parquet), or one as a figure (.png, .svg, .pdf)."""
+        from langscape.io.atomic_write import atomic_write
         from langscape.io.parquet import write_parquet
         from langscape.views import write
         from langscape.views.table import write_columns
-        from langscape.whole import whole
 
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix == ".csv":
             return write_columns(self.columns(), path)
         if suffix == ".parquet":
-            with whole(path) as aside:
+            with atomic_write(path) as aside:
                 write_parquet(aside, self.columns())
             return path
         if suffix == ".html":

@@ -19,7 +19,7 @@ from langscape.analyses._kl_runs import RunLayers, RunSchedule, kl_runs
 from langscape.data import Progress
 from langscape.declarations import Input, Setting, analysis
 from langscape.declarations.settings import Cluster, Cut, Model, Perplexity, Special, Steps, Workers
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 
 SeveralTexts = Annotated[
     str | Path | Sequence[str | Path] | None,

@@ -24,12 +24,12 @@ from langscape.analyses.gaussians import (
     check_given,
 )
 from langscape.analyses.gaussians import gaussians as make_gaussians
-from langscape.codec import noun
 from langscape.data import Gaussians, Map, Progress, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
 from langscape.errors import SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 Distributions = Annotated[
     Gaussians | str | Path | None,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.codec import noun
 from langscape.data import Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Seed
 from langscape.errors import SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.engine import WordColours

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.codec import noun
 from langscape.data import Context, Gaussians, Items, Progress
 from langscape.declarations import Input, Setting, analysis
 from langscape.declarations.inputs import SAMPLES
 from langscape.declarations.running import each, opened
 from langscape.declarations.settings import Cluster, Model, Seed, Workers
 from langscape.errors import DataError, SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 from langscape.sources.wordlist import WordList
 
 PART = 25

@@ -11,7 +11,6 @@ import numpy as np
 
 from langscape.analyses._captures import array_of, text_capture
 from langscape.analyses.atlas import head_schedules, restarted
-from langscape.codec import noun
 from langscape.data import Affinities, Capture, Map, Progress, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (
@@ -28,7 +27,8 @@ from langscape.declarations.settings import (
     Text,
 )
 from langscape.errors import SettingsError
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 

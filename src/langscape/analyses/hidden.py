@@ -23,7 +23,7 @@ from langscape.declarations.settings import (
     Target,
     Text,
 )
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 
 HiddenSide = Annotated[
     Literal["encoder", "decoder"] | None,

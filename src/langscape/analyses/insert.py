@@ -27,13 +27,14 @@ from langscape.data import Map, Progress
 from langscape.declarations import Input, analysis
 from langscape.declarations.running import recipe_of, using
 from langscape.errors import DataError, SettingsError
-from langscape.run.current import current_store
-from langscape.run.recipe import Recipe
 from langscape.sources.vectors import Vectors
 from langscape.sources.wordlist import WordList
+from langscape.store.current import current_store
+from langscape.store.recipe import Recipe
 
 if TYPE_CHECKING:
-    from langscape.run import Store, Sweep
+    from langscape.execution import Sweep
+    from langscape.store import Store
 
 _NAMED = 50
 """Inserted words that the command names."""
@@ -59,7 +60,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
 
 def _notes(made: Map, inputs: Mapping[str, Any]) -> list[str]:
     """What the command says of the words: what they are near, and how well they lie."""
-    from langscape.mapfile import read_map
+    from langscape.io.map_file import read_map
     from langscape.metrics.scores import applying
 
     base = read_map(inputs["map"])
@@ -113,7 +114,7 @@ def insert(
     """
     from langscape import engine
     from langscape.sources import read_vectors
-    from langscape.sources.matching import some
+    from langscape.sources.word_lookup import some
 
     assert isinstance(map, Map)
     how = insertion_settings(weighting, p, theta, neighbours, method)
@@ -158,7 +159,7 @@ def insertion(
 
     if not isinstance(chunk, int) or chunk < 1:
         raise SettingsError(f"chunk is {chunk!r}; expected how many words a task places, 1 or more")
-    from langscape.run.sweep import Sweep
+    from langscape.execution.sweep import Sweep
 
     store = store or current_store()
     with using(store):
@@ -173,7 +174,7 @@ def insertion(
 
 
 def _read(path: str | Path) -> Map:
-    from langscape.mapfile import read_map
+    from langscape.io.map_file import read_map
 
     return read_map(Path(path))
 

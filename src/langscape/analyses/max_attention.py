@@ -11,11 +11,11 @@ import numpy as np
 
 from langscape.analyses._captures import array_of, text_capture
 from langscape.analyses.atlas import ShowAttention
-from langscape.codec import noun
 from langscape.data import Capture, Progress, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Cut, Layers, Model, Side, Target, Text
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 

@@ -44,11 +44,11 @@ from langscape.analyses._query_key_tables import (
     scale_lines,
     score_lines,
 )
-from langscape.codec import noun
 from langscape.data import Capture, Map, Progress, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Head, Layer, Model, Seed, Side, Special
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.affinity import Scales

@@ -26,11 +26,11 @@ from langscape.analyses._query_key import (
     settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
-from langscape.codec import noun
 from langscape.data import Capture, Map, Progress, View
 from langscape.declarations import Input, analysis, picture
 from langscape.declarations.settings import Cut, Head, Layer, Model, Seed, Special
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 

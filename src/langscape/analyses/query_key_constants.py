@@ -39,11 +39,11 @@ from langscape.analyses._query_key_tables import (
     score_lines,
     write_scores,
 )
-from langscape.codec import noun
 from langscape.data import Capture, Map, Progress, View
 from langscape.declarations import analysis, picture
 from langscape.declarations.settings import Cluster, Head, Layer, Model, Seed, Side, Special, Workers
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.affinity import Scales

@@ -20,11 +20,11 @@ from langscape.analyses._query_key import (
     query_key_classes,
 )
 from langscape.analyses._query_key_tables import ClassTables, scale_lines
-from langscape.codec import noun
 from langscape.data import Progress, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.settings import Model, Seed, Side, Special
-from langscape.models.titles import model_title
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.affinity import Scales

@@ -28,7 +28,7 @@ from langscape.declarations.settings import (
     Workers,
 )
 from langscape.errors import SettingsError
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 
 Repeats = Annotated[
     int,

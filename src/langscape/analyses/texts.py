@@ -13,7 +13,7 @@ from langscape.declarations import Input, Setting, analysis
 from langscape.declarations.inputs import word_list
 from langscape.declarations.running import opened
 from langscape.declarations.settings import HiddenLayer, Metric, Model, Perplexity, Restarts, Seed
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 from langscape.sources.wordlist import WordList
 
 Texts = Annotated[

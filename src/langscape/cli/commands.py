@@ -247,7 +247,7 @@ def _typed(one: InputParameter) -> inspect.Parameter:
 def _join_typed(declared: Analysis, given: dict[str, Any]) -> list[str]:
     """Put words that were typed in the place of a list, each once; says which were named again."""
     from langscape.errors import SettingsError
-    from langscape.sources.matching import some
+    from langscape.sources.word_lookup import some
 
     said: list[str] = []
     for one in declared.signature.inputs:

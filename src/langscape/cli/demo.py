@@ -8,7 +8,7 @@ import typer
 
 from langscape.cli.outputs import summary
 from langscape.cli.terminal import bar, say
-from langscape.whole import check_writable
+from langscape.io.atomic_write import check_writable
 
 INSERTED = ("money", "music", "king", "river", "winter")
 TITLE = "631 words in eleven groups, and five inserted later"

@@ -31,7 +31,7 @@ def measure(
 ) -> None:
     """Print how far to trust a map: neighbours kept, order of distances, KL."""
     from langscape import metrics
-    from langscape.mapfile import read_map
+    from langscape.io.map_file import read_map
     from langscape.sources import read_vectors
 
     made = read_map(map)

@@ -11,7 +11,7 @@ import typer
 from langscape.cli.choices import check_choice
 from langscape.cli.terminal import say
 from langscape.errors import SettingsError
-from langscape.whole import check_writable
+from langscape.io.atomic_write import check_writable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,11 +91,11 @@ def write_csv(made: Map, out: Path) -> None:
 
 def write_columns(columns: Mapping[str, Sequence[Any] | np.ndarray], out: Path) -> None:
     """Columns of one length as CSV, with their names above."""
+    from langscape.io.atomic_write import atomic_write
     from langscape.views.table import csv_text
-    from langscape.whole import whole
 
     text = csv_text({name: _as_column(values) for name, values in columns.items()})
-    with whole(out) as aside:
+    with atomic_write(out) as aside:
         aside.write_text(text, encoding="utf-8", newline="")
 
 

@@ -24,7 +24,7 @@ def list_(
     limit: int = typer.Option(50, min=0, help="How many, the last used first; 0 for all."),
 ) -> None:
     """List kept results, the last used first."""
-    from langscape.run.store import Store
+    from langscape.store.store import Store
 
     found = [
         entry for entry in Store().entries() if str(entry.recipe.get("step", entry.kind)).startswith(step)
@@ -45,7 +45,7 @@ def list_(
 @store.command("size")
 def size_() -> None:
     """Say where the store is and how much is in it."""
-    from langscape.run.store import Store
+    from langscape.store.store import Store
 
     opened = Store()
     count, total = opened.size()
@@ -60,7 +60,7 @@ def prune(
     ),
 ) -> None:
     """Remove results that were not used for long, or that are too many."""
-    from langscape.run.store import Store
+    from langscape.store.store import Store
 
     removed, freed = Store().prune(
         seconds(older_than) if older_than else None, bytes_(keep) if keep else None
@@ -71,7 +71,7 @@ def prune(
 @store.command()
 def check() -> None:
     """Hash every result anew; damaged ones are removed, to be computed again when needed."""
-    from langscape.run.store import Store
+    from langscape.store.store import Store
 
     with bar("checking results") as progress:
         checked = Store().check(progress)

@@ -35,7 +35,7 @@ def studio(
                 f"the studio needs {error.name}; run `pip install 'langscape[models,studio]'`"
             ) from None
         raise
-    from langscape.run import Store
+    from langscape.store import Store
 
     check_loopback(host)
     held = Store(store)

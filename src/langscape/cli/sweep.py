@@ -11,7 +11,7 @@ import typer
 from langscape.cli.terminal import bar, say
 
 if TYPE_CHECKING:
-    from langscape.run.running import Report
+    from langscape.execution.sweep_runner import Report
 
 sweep = typer.Typer(help="See, go on with, or stop long runs of many tasks.", no_args_is_help=True)
 
@@ -25,8 +25,8 @@ def register(app: typer.Typer) -> None:
 def status(id: str = typer.Argument("", help="A sweep's id, or its start; all sweeps if left out.")) -> None:
     """Show how far sweeps are; for one, also what failed."""
     from langscape.cli.store import age
-    from langscape.run.store import Store
-    from langscape.run.sweep import find_sweep, statuses
+    from langscape.execution.sweep import find_sweep, statuses
+    from langscape.store.store import Store
 
     store = Store()
     records = [find_sweep(store, id)] if id else statuses(store)
@@ -54,8 +54,8 @@ def resume(
     cluster: str = typer.Option(None, help="A Dask scheduler (tcp://…), or local. As before if left out."),
 ) -> None:
     """Go on with a sweep: only what is missing is computed."""
-    from langscape.run.store import Store
-    from langscape.run.sweep import Sweep, find_sweep
+    from langscape.execution.sweep import Sweep, find_sweep
+    from langscape.store.store import Store
 
     store = Store()
     before = json.loads(find_sweep(store, id)["way"])
@@ -72,8 +72,8 @@ def resume(
 @sweep.command()
 def cancel(id: str = typer.Argument(..., help="A sweep's id, or its start.")) -> None:
     """Ask a running sweep to stop, from any terminal; what it computed is kept."""
-    from langscape.run.store import Store
-    from langscape.run.sweep import find_sweep
+    from langscape.execution.sweep import find_sweep
+    from langscape.store.store import Store
 
     store = Store()
     record = find_sweep(store, id)

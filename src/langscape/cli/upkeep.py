@@ -14,8 +14,8 @@ def register(app: typer.Typer) -> None:
 
 def warm() -> None:
     """Compile every kernel now, so that no later command waits for it."""
+    from langscape.execution.warm import warm as compile_all
     from langscape.kernels.dispatch import PLAIN_BECAUSE
-    from langscape.run.warm import warm as compile_all
 
     with bar("compiling") as progress:
         compile_all(progress)

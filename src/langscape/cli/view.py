@@ -34,8 +34,8 @@ def view(
     import tempfile
     import webbrowser
 
-    from langscape.gaussianfile import read_gaussians
-    from langscape.mapfile import read_map
+    from langscape.io.gaussian_file import read_gaussians
+    from langscape.io.map_file import read_map
     from langscape.views import ellipses, scatter, write
 
     if out is not None:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from langscape.data import Gaussians, Map
 from langscape.errors import SettingsError
-from langscape.mapfile import read_map
-from langscape.run.recipe import Recipe
+from langscape.io.map_file import read_map
 from langscape.sources.vectors import Vectors
+from langscape.store.recipe import Recipe
 
 if TYPE_CHECKING:
-    from langscape.run.store import Store
     from langscape.sources.wordlist import WordList
+    from langscape.store.store import Store
 
 _SAMPLES = Path(__file__).parent.parent / "sources" / "samples"
 
@@ -208,7 +208,7 @@ def _read_map(path: Path, stamp: int) -> Map:
 
 
 def _open_gaussians(path: Path) -> Gaussians:
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     return read_gaussians(path)
 

@@ -15,12 +15,12 @@ from langscape.declarations.declaration import Analysis, analyses, declaration_o
 from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError, not_there
-from langscape.run.current import CURRENT, current_store
-from langscape.run.recipe import Recipe
-from langscape.run.registry import StepCode, add_finder
+from langscape.store.current import CURRENT, current_store
+from langscape.store.recipe import Recipe
+from langscape.store.registry import StepCode, add_finder
 
 if TYPE_CHECKING:
-    from langscape.run.store import Store
+    from langscape.store.store import Store
 
 R = TypeVar("R")
 
@@ -202,7 +202,7 @@ def each(
                 f"{title}: workers take models and files by name, not objects; open them by name"
             )
         recipes.append(named)
-    from langscape.run.sweep import Sweep
+    from langscape.execution.sweep import Sweep
 
     keys = [f"{at:06d}" for at in range(len(recipes))]
     sweep = Sweep(dict(zip(keys, recipes, strict=True)), store=store, title=title)

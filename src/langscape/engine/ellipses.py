@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Affinities, Gaussians, Map, Progress, Step
+from langscape.engine.context_ellipses import context_shapes, with_area
 from langscape.engine.embed import Shape, embed
 from langscape.engine.initial import start
 from langscape.engine.schedule import Schedule
-from langscape.engine.shapes import context_shapes, with_area
 from langscape.errors import DataError, SettingsError
 
 FLOOR = 0.001

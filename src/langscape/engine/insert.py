@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
-from langscape.engine.judge import judge
+from langscape.engine.insertion_quality import insertion_quality
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder
-from langscape.metrics.figure import known_mean
+from langscape.metrics.point_scores import known_mean
 
 CHUNK = 4096
 """New items placed at a time: memory stays bounded however many there are."""
@@ -143,7 +143,7 @@ def place(
     if not quality:
         return placed
     spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
-    return replace(placed, scores=judge(xy, spaces[0], placed.xy, spaces[1], k))
+    return replace(placed, scores=insertion_quality(xy, spaces[0], placed.xy, spaces[1], k))
 
 
 def own_k(base: Map) -> int | None:

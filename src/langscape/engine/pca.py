@@ -46,7 +46,7 @@ def pca(
     per_point: dict[str, np.ndarray] = {}
     vectors = given.means
     if quality:
-        from langscape.engine.shapes import with_area
+        from langscape.engine.context_ellipses import with_area
         from langscape.metrics import quality as measure
 
         if spread is not None:

@@ -1,1 +1,1 @@
-"""Files: Parquet without SQL, and the one door to DuckDB."""
+"""Files: whole or not at all, every size checked, nothing in them ever executed."""

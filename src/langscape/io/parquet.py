@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from langscape.errors import FileError
+from langscape.io.regular_file import open_regular
 from langscape.memory_limits import check_expansion, check_memory
-from langscape.regular_file import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa

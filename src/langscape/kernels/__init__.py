@@ -26,14 +26,14 @@ def _choose_cache() -> Path:
     if given := os.environ.get("NUMBA_CACHE_DIR"):
         # a process started by one with plain kernels is given their folder, and may make another choice
         return Path(given).parent if Path(given).name == _PLAIN else Path(given)
-    from langscape.home import home
+    from langscape.paths import home_folder
 
     # Numba looks only at a function's own file, so a change in maths.py would leave exact.py's
     # compiled code stale: the folder is named by the sources of all kernels.
     sources = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         sources.update(file.read_bytes())
-    folder = home() / "kernels" / sources.hexdigest()[:16]
+    folder = home_folder() / "kernels" / sources.hexdigest()[:16]
     # An unwritable cache makes Numba raise at import, so a private folder stands in.
     return folder if _writable(folder) else Path(tempfile.mkdtemp(prefix="langscape-kernels-"))
 

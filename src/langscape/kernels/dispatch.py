@@ -36,12 +36,12 @@ def _plain_because() -> str:
         answer = known.read_text()
         if answer.startswith((_WORKS, _FAILS)):
             return answer.removeprefix(_WORKS).removeprefix(_FAILS)
-    trouble, lasting = _try()
+    problem, lasting = _try()
     if lasting:
         with contextlib.suppress(OSError):
             known.parent.mkdir(parents=True, exist_ok=True)
-            known.write_text(_FAILS + trouble if trouble else _WORKS)
-    return trouble
+            known.write_text(_FAILS + problem if problem else _WORKS)
+    return problem
 
 
 def _tried_with() -> str:
@@ -62,9 +62,9 @@ def _try() -> tuple[str, bool]:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", env=switched, check=False
     )
-    _, answered, trouble = done.stdout.partition("probe:")
+    _, answered, problem = done.stdout.partition("probe:")
     if done.returncode == 0 and answered:
-        return (f"vectors do not compile here ({trouble.strip()})" if trouble.strip() else ""), True
+        return (f"vectors do not compile here ({problem.strip()})" if problem.strip() else ""), True
     if -done.returncode in _CRASHES:
         name = signal.Signals(-done.returncode).name
         return f"vectors do not compile here (the compiler ended with {name})", True

@@ -3,10 +3,8 @@
 Both spaces may be given by vectors or by distances, see `vectors` and `distances`.
 """
 
-from langscape.metrics.chains import Chain, stationary
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl, kl_points
-from langscape.metrics.figure import Correlation, Figure, Stability
 from langscape.metrics.flow import (
     Alarm,
     alarms,
@@ -27,9 +25,12 @@ from langscape.metrics.gaussians import (
     reconstruction,
     wasserstein2,
 )
+from langscape.metrics.head_similarity import head_distances, head_groups
 from langscape.metrics.heads import even_scores, head_scores, name_heads
-from langscape.metrics.likeness import head_distances, head_groups
+from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.point_scores import Correlation, PointScores, Stability
+from langscape.metrics.quality import quality
 from langscape.metrics.query_key import (
     aggregate_attention,
     attention_order,
@@ -39,17 +40,16 @@ from langscape.metrics.query_key import (
 )
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
-from langscape.metrics.spread import align, stability
-from langscape.metrics.summary import quality
-from langscape.metrics.surprise import surprises
+from langscape.metrics.stability import align, stability
+from langscape.metrics.surprisal import surprises
 
 __all__ = [
     "Alarm",
     "Chain",
     "ClassTable",
     "Correlation",
-    "Figure",
     "Pairing",
+    "PointScores",
     "Space",
     "Stability",
     "aggregate_attention",

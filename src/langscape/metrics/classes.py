@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from langscape.codec import noun
 from langscape.data import frozen
 from langscape.errors import DataError, SettingsError
+from langscape.io.codec import noun
 
 
 @noun

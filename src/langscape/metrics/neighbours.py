@@ -8,7 +8,7 @@ import numpy as np
 
 from langscape.errors import SettingsError
 from langscape.metrics.compare import compare
-from langscape.metrics.figure import Figure
+from langscape.metrics.point_scores import PointScores
 from langscape.metrics.space import chosen_rows, pair
 
 
@@ -21,7 +21,7 @@ def local(
     rows: Any = None,
     most_rows: int | None = None,
     seed: int = 0,
-) -> Figure:
+) -> PointScores:
     """The share of each point's k nearest neighbours that both spaces agree on, 0 to 1.
 
     high and low are vectors (n, dims) or a `Space`. Points are judged against all others;
@@ -35,9 +35,9 @@ def local(
     _check_k(k, high.n - 1 + count_self)
     rows = chosen_rows(high.n, rows, most_rows, seed)
     if count_self and k == 1:
-        return Figure("local", np.ones(len(rows)), rows, high.n, k)
+        return PointScores("local", np.ones(len(rows)), rows, high.n, k)
     ranks, _ = compare(high, low, rows, k - count_self)
-    return Figure("local", local_of(ranks, count_self=count_self), rows, high.n, k)
+    return PointScores("local", local_of(ranks, count_self=count_self), rows, high.n, k)
 
 
 def ndcg(
@@ -49,7 +49,7 @@ def ndcg(
     rows: Any = None,
     most_rows: int | None = None,
     seed: int = 0,
-) -> Figure:
+) -> PointScores:
     """How well the map's k nearest, in their order, repeat the original's, 0 to 1 (nDCG@k).
 
     A point's k nearest in the high space are worth k, k−1, … 1 and the rest nothing; with
@@ -59,7 +59,7 @@ def ndcg(
     _check_k(k, high.n - 1)
     rows = chosen_rows(high.n, rows, most_rows, seed)
     ranks, _ = compare(high, low, rows, k)
-    return Figure("ndcg", ndcg_of(ranks, high.n - 1 if full else k), rows, high.n, k)
+    return PointScores("ndcg", ndcg_of(ranks, high.n - 1 if full else k), rows, high.n, k)
 
 
 def trustworthiness(
@@ -70,7 +70,7 @@ def trustworthiness(
     rows: Any = None,
     most_rows: int | None = None,
     seed: int = 0,
-) -> Figure:
+) -> PointScores:
     """How few strangers the map puts among a point's k nearest, 0 to 1 (Venna and Kaski's).
 
     A stranger costs by how far down it stood in the high space. k must be below n/2.
@@ -84,7 +84,7 @@ def trustworthiness(
         )
     rows = chosen_rows(high.n, rows, most_rows, seed)
     ranks, _ = compare(high, low, rows, k)
-    return Figure("trustworthiness", trustworthiness_of(ranks, high.n), rows, high.n, k)
+    return PointScores("trustworthiness", trustworthiness_of(ranks, high.n), rows, high.n, k)
 
 
 def local_of(ranks: np.ndarray, *, count_self: bool = False) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
-from langscape.metrics.figure import Figure
+from langscape.metrics.point_scores import PointScores
 
 STRONGEST = 5
 """Keys looked at within a sentence."""
@@ -16,7 +16,7 @@ ANYWHERE = 10
 """Keys looked at among all sentences."""
 
 
-def attention_order(distance: Any, score: Any, query: Any, n: int | None = None) -> Figure:
+def attention_order(distance: Any, score: Any, query: Any, n: int | None = None) -> PointScores:
     """Per query, the rank correlation of nearness on the map with q·k, over the keys of its sentence.
 
     distance, score and query have one entry per pair, sorted by query; `query` names the row. 1: the
@@ -31,10 +31,12 @@ def attention_order(distance: Any, score: Any, query: Any, n: int | None = None)
     scale = np.sqrt(left * right)
     value = np.where(scale > 0, top / np.where(scale > 0, scale, 1.0), 0.0)
     judged = counts >= 3
-    return Figure("order", value[judged], query[starts][judged], _total(query, n))
+    return PointScores("order", value[judged], query[starts][judged], _total(query, n))
 
 
-def strongest_near(distance: Any, score: Any, query: Any, k: int = STRONGEST, n: int | None = None) -> Figure:
+def strongest_near(
+    distance: Any, score: Any, query: Any, k: int = STRONGEST, n: int | None = None
+) -> PointScores:
     """Per query, the share of its k strongest keys among its k nearest on the map, within its sentence.
 
     Queries that see fewer than 2k keys are not judged: chance alone would give them half.
@@ -45,12 +47,12 @@ def strongest_near(distance: Any, score: Any, query: Any, k: int = STRONGEST, n:
     strong = _places(-score, starts, counts) < k
     value = np.add.reduceat((near & strong).astype(np.float64), starts) / k
     judged = counts >= 2 * k
-    return Figure("strongest", value[judged], query[starts][judged], _total(query, n), k)
+    return PointScores("strongest", value[judged], query[starts][judged], _total(query, n), k)
 
 
 def strongest_anywhere(
     places: Any, key_places: Any, scores: Any, k: int = ANYWHERE, *, block: int = 256
-) -> Figure:
+) -> PointScores:
     """Per query, the share of its k strongest keys of all sentences among its k nearest keys of all.
 
     places (queries, dims) and key_places (keys, dims) are of the map; `scores(rows)` gives q·k of those
@@ -66,7 +68,7 @@ def strongest_anywhere(
         near = np.argpartition(squared_distances(Y[part], Z), k - 1, axis=1)[:, :k]
         strong = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
         value[part] = [len(np.intersect1d(a, b)) / k for a, b in zip(near, strong, strict=True)]
-    return Figure("anywhere", value, np.arange(n), n, k)
+    return PointScores("anywhere", value, np.arange(n), n, k)
 
 
 def map_distances(xy: Any, query: Any, key: Any) -> np.ndarray:

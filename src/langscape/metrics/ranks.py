@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from langscape.metrics.compare import compare
-from langscape.metrics.figure import Correlation, Figure
+from langscape.metrics.point_scores import Correlation, PointScores
 from langscape.metrics.space import chosen_rows, pair
 
 
-def global_(high: Any, low: Any, *, rows: Any = None, most_rows: int | None = None, seed: int = 0) -> Figure:
+def global_(
+    high: Any, low: Any, *, rows: Any = None, most_rows: int | None = None, seed: int = 0
+) -> PointScores:
     """Per point, the Spearman correlation of its distances to all others in both spaces, −1 to 1.
 
     A point with all others at one distance has no order to keep and gets 0.
@@ -22,7 +24,7 @@ def global_(high: Any, low: Any, *, rows: Any = None, most_rows: int | None = No
     high, low = pair(high, low, least=3)
     rows = chosen_rows(high.n, rows, most_rows, seed)
     _, correlations = compare(high, low, rows, 1)
-    return Figure("global", correlations, rows, high.n)
+    return PointScores("global", correlations, rows, high.n)
 
 
 def spearman(

@@ -22,7 +22,7 @@ map            a map of vectors; the function takes `TwoSpaces` and gives a valu
 inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
 head map       a map of tokens by the attention of a head
 atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
-query-key map  takes `QueryKeyPlaces` and gives a `Figure`, whose rows are queries
+query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
 ellipses       a map of distributions
 comparison     two maps of the same items
 affinity       a column of the items, known before there is a map

@@ -9,10 +9,10 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from langscape.models.classes import token_classes
-from langscape.models.extra import extra
+from langscape.models.optional_dependencies import needs_models
 from langscape.models.packaged import get_model, model_path, packaged_models
-from langscape.models.words import drop_special, merge_words, token_texts
+from langscape.models.token_classes import token_classes
+from langscape.models.token_merging import drop_special, merge_words, token_texts
 
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'langscape.models' has no attribute {name!r}")
     # waiting threads that spin take 10 times the wall time on shared cores; read when torch is loaded
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    with extra():
+    with needs_models():
         module = importlib.import_module(f"langscape.models.{_HEAVY[name]}")
     return getattr(module, name)
 

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from langscape.data import Capture
+from langscape.models.attention_hook import eagerly, listening
+from langscape.models.capture_spec import Plan, named
 from langscape.models.forward import forward
 from langscape.models.inputs import Row
-from langscape.models.interface import eagerly, listening
 from langscape.models.model import Model
-from langscape.models.plan import Plan, named
-from langscape.models.record import Recorder
+from langscape.models.recorder import Recorder
 from langscape.models.tokens import Tokens
 
 

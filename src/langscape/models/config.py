@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from langscape import strict_json
 from langscape.errors import FileError
-from langscape.strict_json import shown
+from langscape.io import strict_json
+from langscape.io.strict_json import shown
 
 LSTM = "langscape-lstm"
 """The type of the models that `LSTMModel.save` writes."""

@@ -10,8 +10,8 @@ import numpy as np
 from langscape.data import Context, Gaussians, Items, Progress, Step
 from langscape.errors import DataError, SettingsError, not_there
 from langscape.models.batch import run_batch
+from langscape.models.capture_spec import make_plan
 from langscape.models.inputs import Row
-from langscape.models.plan import make_plan
 from langscape.models.tokens import Tokens, split
 
 if TYPE_CHECKING:

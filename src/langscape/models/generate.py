@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from langscape.models.interface import eagerly
+from langscape.models.attention_hook import eagerly
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from langscape.errors import DataError
+from langscape.models.attention_hook import Call, NoEagerError, eagerly, listening
 from langscape.models.faults import first_line, is_fault
 from langscape.models.forward import forward, trunk
-from langscape.models.interface import Call, NoEagerError, eagerly, listening
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

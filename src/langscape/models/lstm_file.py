@@ -12,13 +12,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from langscape.errors import FileError, LangscapeError
+from langscape.io.atomic_write import atomic_write
+from langscape.io.strict_json import field, read_object, texts
+from langscape.io.tensor_file import read_header
 from langscape.memory_limits import check_memory
 from langscape.models.config import LSTM
 from langscape.models.lstm import LSTMModel, Network
 from langscape.models.vocabulary import Vocabulary
-from langscape.strict_json import field, read_object, texts
-from langscape.tensorfile import read_header
-from langscape.whole import whole
 
 LARGEST_CONFIG = 200_000_000
 """Bytes of config.json, which holds every word."""
@@ -37,10 +37,10 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
     told = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
-    with whole(folder / "model.safetensors") as aside:
+    with atomic_write(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
         aside.chmod(0o644)  # safetensors writes for its owner alone
-    with whole(folder / "config.json") as aside:
+    with atomic_write(folder / "config.json") as aside:
         text = json.dumps({**told, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
         aside.write_text(text, encoding="utf-8")
     return folder

@@ -23,12 +23,12 @@ from safetensors.torch import save_file
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.atomic_write import atomic_write
 from langscape.models.lines import encode_lines, split_lines
 from langscape.models.lstm import LSTMModel, Network
 from langscape.models.lstm_wrap import wrap_lstm
 from langscape.models.perplexity import baselines, perplexity
 from langscape.models.vocabulary import Level, Vocabulary, count_words
-from langscape.whole import whole
 
 CHECKPOINT = "checkpoint.safetensors"
 REPORT = "training.json"
@@ -155,7 +155,7 @@ def train_lstm(
     counted = {"training_words": len(stream), "held_out_words": len(test)}
     told = {**(about or {}), **figures, **counted}
     model.save(out, half=half, about=told)
-    with whole(out / REPORT) as aside:
+    with atomic_write(out / REPORT) as aside:
         report = {
             "run": run,
             "settings": asdict(settings),
@@ -223,7 +223,7 @@ class _State:
         assert self.carried is not None
         tensors |= {"carried.hidden": self.carried[0], "carried.cell": self.carried[1]}
         tensors["history"] = torch.tensor(self.history, dtype=torch.float64)
-        with whole(path) as aside:
+        with atomic_write(path) as aside:
             save_file({k: v.contiguous() for k, v in tensors.items()}, aside, {"run": run, "step": str(step)})
 
     def load(self, path: Path, run: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from langscape.errors import SettingsError
 from langscape.memory_limits import available_memory, size
-from langscape.models.plan import Plan, arrays, make_plan
+from langscape.models.capture_spec import Plan, arrays, make_plan
 
 if TYPE_CHECKING:
     from langscape.models.layout import Layout

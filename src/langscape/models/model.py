@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from langscape.errors import MissingError, SettingsError
-from langscape.models.extra import extra
+from langscape.models.optional_dependencies import needs_models
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -83,7 +83,7 @@ def wrap_model(
 
     The revision is a digest of its weights as they are now. Without a tokenizer, give token ids.
     """
-    with extra():
+    with needs_models():
         from transformers import PreTrainedModel
 
     if not isinstance(network, PreTrainedModel):

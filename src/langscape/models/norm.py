@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from langscape.errors import DataError
-from langscape.models.overhear import Event
+from langscape.models.module_hooks import Event
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langscape.errors import FileError, MissingError, SettingsError
 from langscape.models.config import is_lstm, read_config
-from langscape.models.extra import extra
+from langscape.models.optional_dependencies import needs_models
 from langscape.models.packaged import PACKAGED, SHIPPED, model_path, shipped_path
 from langscape.models.tokenizer_files import check_tokenizer_files
 from langscape.models.weight_files import Weights, check_fits, inside, read_weights
@@ -47,7 +47,7 @@ def open_model(
     called = os.fspath(name)
     folder, revision = _found(called)
     told, weights = _checked(folder, called, precision)
-    with extra():
+    with needs_models():
         from langscape.models.model import chosen_device
 
         place = chosen_device(device)
@@ -111,7 +111,7 @@ def _found(name: str) -> tuple[Path, str]:
 
 
 def _fetched(name: str) -> tuple[Path, str]:
-    with extra():
+    with needs_models():
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 

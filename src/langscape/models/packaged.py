@@ -24,8 +24,8 @@ from pathlib import Path, PurePosixPath
 
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
-from langscape.home import home
-from langscape.whole import part_name, remove_parts
+from langscape.io.atomic_write import part_name, remove_parts
+from langscape.paths import home_folder
 
 _MANIFEST = "langscape.json"
 
@@ -65,7 +65,7 @@ class Packaged:
     @property
     def path(self) -> Path:
         """The folder it is kept in, there or not."""
-        return home() / "models" / self.name
+        return home_folder() / "models" / self.name
 
 
 @dataclass(frozen=True)

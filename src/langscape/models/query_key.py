@@ -9,9 +9,9 @@ import numpy as np
 
 from langscape.data import Capture, Progress, Step
 from langscape.errors import DataError, SettingsError
+from langscape.models.capture_spec import make_plan, named
 from langscape.models.memory import LIMIT, refuse_above
 from langscape.models.model import Model
-from langscape.models.plan import make_plan, named
 from langscape.models.transformer import Numbers, capture_each
 
 Role = Literal["self", "encoder", "decoder", "cross"]

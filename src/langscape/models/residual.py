@@ -15,13 +15,13 @@ import torch
 
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
+from langscape.models.attention_hook import Call, listening
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
-from langscape.models.interface import Call, listening
 from langscape.models.memory import refuse_above
 from langscape.models.model import Model
+from langscape.models.module_hooks import Event, overhearing
 from langscape.models.norm import Norm, frozen_norm
-from langscape.models.overhear import Event, overhearing
 
 LIMIT = 2e9
 """Bytes above which a stream is refused: it holds a vector for every head and token."""

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from langscape.errors import DataError, MissingError, SettingsError
-from langscape.models.classes import KINDS, whole_words
+from langscape.models.token_classes import KINDS, whole_words
 
 Tagger = Callable[[list[str]], Sequence[str]]
 """Words of one sentence → a part of speech for each."""

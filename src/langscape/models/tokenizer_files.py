@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from langscape import strict_json
 from langscape.errors import FileError
+from langscape.io import strict_json
 from langscape.models.weight_files import inside
 
 FILES = (

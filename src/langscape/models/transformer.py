@@ -9,14 +9,14 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from langscape.data import Capture, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
+from langscape.models.capture_spec import Plan, arrays, make_plan
 from langscape.models.inputs import Reading, Row, is_one, rows
 from langscape.models.lstm import LSTMModel
 from langscape.models.lstm_capture import read, texts_of
 from langscape.models.memory import LIMIT, refuse_above, size, working
 from langscape.models.model import Model
-from langscape.models.plan import Plan, arrays, make_plan
+from langscape.models.token_merging import drop_special
 from langscape.models.tokens import Long
-from langscape.models.words import drop_special
 
 ALL = ("hidden", "attention", "q", "k", "v")
 _AT_ONCE = 2.5e8

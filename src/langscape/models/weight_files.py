@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from langscape import strict_json
 from langscape.errors import FileError, SettingsError
+from langscape.io import strict_json
+from langscape.io.tensor_file import BITS, Header, read_header
 from langscape.memory_limits import SHARE, available_memory, size
-from langscape.tensorfile import BITS, Header, read_header
 
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 _OTHERS = ("bin", "pt", "pth", "ckpt", "h5", "msgpack", "gguf")

@@ -14,9 +14,9 @@ samples          5,000 words with vectors, and texts, inside the package
 from langscape.sources import samples, tables
 from langscape.sources.corpora import corpus_path, get_corpus, packaged_corpora
 from langscape.sources.corpus import Corpus, corpus
-from langscape.sources.matching import Matches, match_words
 from langscape.sources.sentences import sentences
 from langscape.sources.vectors import Vectors, read_vectors
+from langscape.sources.word_lookup import Matches, match_words
 from langscape.sources.wordlist import WordList, read_word_list
 from langscape.sources.write import write_vectors
 

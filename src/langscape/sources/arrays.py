@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from langscape.errors import FileError
+from langscape.sources.formats import KNOWN
 from langscape.sources.gather import Gather
-from langscape.sources.kinds import KNOWN
 
 MATRIX_NAMES = ("vectors", "matrix", "embeddings", "embedding", "weight", "means")
 WORD_NAMES = ("words", "labels", "vocab", "tokens", "keys")

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from langscape.errors import FileError
+from langscape.sources.formats import header_of
 from langscape.sources.gather import Gather
-from langscape.sources.kinds import header_of
 from langscape.sources.stream import PIECE, Stream
 
 _LONGEST_WORD = 4096

@@ -27,8 +27,8 @@ from pathlib import Path
 
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
-from langscape.home import home
-from langscape.whole import work_folder
+from langscape.io.atomic_write import work_folder
+from langscape.paths import home_folder
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class PackagedCorpus:
     @property
     def path(self) -> Path:
         """The folder it is kept in, there or not."""
-        return home() / "corpora" / self.name
+        return home_folder() / "corpora" / self.name
 
     @property
     def here(self) -> bool:

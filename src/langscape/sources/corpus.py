@@ -13,11 +13,11 @@ import numpy as np
 
 from langscape.data import Context, Progress, Step
 from langscape.errors import FileError, SettingsError
+from langscape.io.regular_file import check_regular
 from langscape.memory_limits import check_memory
-from langscape.regular_file import check_regular
 from langscape.sources.corpora import no_corpus
-from langscape.sources.matching import counted, some
 from langscape.sources.textfile import check_text_file
+from langscape.sources.word_lookup import counted, some
 
 Unit = Literal["sentence", "paragraph"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError
 from langscape.memory_limits import check_memory
-from langscape.sources.matching import match_words, some, spellings
 from langscape.sources.vectors import Vectors
+from langscape.sources.word_lookup import match_words, some, spellings
 
 MOST_DIM = 1_000_000
 """Numbers that a vector may have: beyond the columns of any table of counts."""

@@ -17,8 +17,8 @@ from typing import IO
 import numpy as np
 
 from langscape.errors import FileError
+from langscape.io.regular_file import check_regular
 from langscape.memory_limits import check_expansion, check_memory
-from langscape.regular_file import check_regular
 from langscape.sources.arrays import BLOCK_BYTES, MATRIX_NAMES, WORD_NAMES, pick, send
 from langscape.sources.gather import Gather
 

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import IO
 
 from langscape.errors import FileError
+from langscape.io.regular_file import open_regular
 from langscape.memory_limits import check_expansion, most_expanded
-from langscape.regular_file import open_regular
 
 PIECE = 4 << 20
 LONGEST_LINE = 8 << 20

@@ -11,9 +11,9 @@ import numpy as np
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.io.csvtext import may_be_guarded, unguarded
+from langscape.io.regular_file import check_regular
 from langscape.io.sql import MEMORY, identifier, table_of
-from langscape.regular_file import check_regular
-from langscape.sources.matching import some
+from langscape.sources.word_lookup import some
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape import strict_json
 from langscape.errors import FileError
+from langscape.io import strict_json
+from langscape.io.tensor_file import LARGEST_HEADER, Tensor, read_header
 from langscape.sources.arrays import BLOCK_BYTES, MATRIX_NAMES, pick, send
 from langscape.sources.gather import Gather
-from langscape.tensorfile import LARGEST_HEADER, Tensor, read_header
 
 _TENSOR_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
 

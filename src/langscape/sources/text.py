@@ -16,8 +16,8 @@ import numpy as np
 
 from langscape.errors import FileError
 from langscape.sources.binary import check_header
+from langscape.sources.formats import KNOWN, header_of
 from langscape.sources.gather import MOST_DIM, Gather
-from langscape.sources.kinds import KNOWN, header_of
 from langscape.sources.stream import Stream, whole_lines
 
 # Loading the compiled parser takes as long as the plain one needs for about this many bytes.
@@ -123,7 +123,7 @@ class _Lines:
 
     def _take_compiled(self, piece: bytes) -> None:
         import langscape.kernels  # noqa: F401  chooses the folder for compiled code before numba loads
-        from langscape.sources.decimals import parse_lines
+        from langscape.sources.float_parser import parse_lines
 
         count = piece.count(b"\n")
         block = np.empty((count, self.dim), np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from langscape.errors import FileError
-from langscape.regular_file import open_regular
+from langscape.io.regular_file import open_regular
 
 _SEEN = 4096
 _KINDS = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.data import Items, Progress, frozen
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.sources.matching import match_words, some
+from langscape.sources.word_lookup import match_words, some
 
 if TYPE_CHECKING:
     from langscape.sources.gather import Gather
@@ -118,7 +118,7 @@ def read_vectors(
 
 def read_into(path: Path, gather: Gather) -> None:
     """Hand the rows of a file of vectors, one after the other, to `gather`."""
-    from langscape.sources.kinds import kind_of
+    from langscape.sources.formats import kind_of
 
     try:
         read = _reader(kind_of(path))

@@ -17,9 +17,9 @@ import numpy as np
 from langscape.data import Items
 from langscape.errors import DataError, FileError
 from langscape.io.csvtext import csv_rows, may_be_guarded, unguarded
+from langscape.io.regular_file import open_regular
 from langscape.memory_limits import check_memory
-from langscape.regular_file import open_regular
-from langscape.sources.matching import counted, some
+from langscape.sources.word_lookup import counted, some
 
 _WORD_HEADS = ("word", "words", "token", "term", "label", "name")
 _SURE_HEADS = ("word", "words")

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.io.atomic_write import work_folder
 from langscape.io.parquet import write_parquet
+from langscape.io.tensor_file import write_tensors
 from langscape.sources.vectors import Vectors
-from langscape.tensorfile import write_tensors
-from langscape.whole import work_folder
 
 
 def write_vectors(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from langscape.errors import LangscapeError, SettingsError
-from langscape.whole import whole
+from langscape.io.atomic_write import atomic_write
 
 LASTING = 7 * 86400.0
 """Seconds after which a session ends, however much it is used."""
@@ -162,7 +162,7 @@ def check_loopback(host: str) -> None:
 def write_private(path: Path, text: str) -> None:
     """Write a file that only this user can read, from its first byte on; its folder too where it is made."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with whole(path) as aside, open(aside, "x", opener=_private) as file:
+    with atomic_write(path) as aside, open(aside, "x", opener=_private) as file:
         file.write(text)
 
 

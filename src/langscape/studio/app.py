@@ -26,20 +26,20 @@ from starlette.types import Lifespan
 from langscape import __version__
 from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
-from langscape.run import Store, disk
+from langscape.store import Store, disk
 from langscape.studio import bodies
 from langscape.studio import inputs as given
-from langscape.studio.about import about
 from langscape.studio.access import Access
 from langscape.studio.asks import Given, find_ask
+from langscape.studio.capabilities import capabilities
 from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
-from langscape.studio.guard import Guard
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
 from langscape.studio.openapi import binary, document, refusals, takes_file, takes_json
 from langscape.studio.pictures import FORMATS, Pictures
-from langscape.studio.trouble import PathCleaner, Trouble, trouble_of
+from langscape.studio.problem import PathCleaner, Problem, trouble_of
+from langscape.studio.security import Guard
 
 STATIC = Path(__file__).parent.parent / "static" / "studio"
 """Where `make page` puts the studio's page."""
@@ -85,7 +85,7 @@ def studio(
 
 
 def application(
-    parts: dict[str, Any], clean: Callable[[Trouble], Trouble], life: Lifespan[FastAPI] | None = None
+    parts: dict[str, Any], clean: Callable[[Problem], Problem], life: Lifespan[FastAPI] | None = None
 ) -> FastAPI:
     """Every route. `parts` are looked up when they are asked for, so that routes can be told without them."""
     app = FastAPI(
@@ -107,7 +107,7 @@ def application(
     @app.get("/api/about", response_model=bodies.About)
     def _about() -> Response:
         """What this studio can do: models, samples, limits, and every ask with its settings."""
-        return Plain(about(parts["examples"], JSON))
+        return Plain(capabilities(parts["examples"], JSON))
 
     @app.post(
         "/api/insert",
@@ -230,12 +230,12 @@ def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > most:
-                        raise Trouble(
+                        raise Problem(
                             "too_large", f"{name or kind} is larger than {most:,} bytes, the most taken"
                         )
                     await run_in_threadpool(opened.write, chunk)
             if not size:
-                raise Trouble(
+                raise Problem(
                     "bad_input", f"{name or 'the ' + kind} is empty", "Give a file with something in it."
                 )
             return Plain(await run_in_threadpool(parts["inputs"].add, kind, name, file), 201)
@@ -270,7 +270,7 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     def _index() -> Response:
         if "index.html" not in files:
-            raise Trouble(
+            raise Problem(
                 "missing",
                 "the studio's page is not built",
                 "Run: make page (in the repository; needs Node 20.19 or later), or install a wheel.",
@@ -280,24 +280,24 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/{name:path}", include_in_schema=False)
     def _file(name: str) -> Response:
         if name not in files or name == "index.html":
-            raise Trouble("not_found", f"there is nothing at /{name[:80]}")
+            raise Problem("not_found", f"there is nothing at /{name[:80]}")
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         headers = _FOREVER if name.startswith("assets/") else {}
         return Response(files[name].read_bytes(), headers=headers, media_type=kind)
 
 
-def _answer_trouble(app: FastAPI, clean: Callable[[Trouble], Trouble]) -> None:
+def _answer_trouble(app: FastAPI, clean: Callable[[Problem], Problem]) -> None:
     """Every error in the one shape."""
 
-    def answer(trouble: Trouble) -> JSONResponse:
-        return Plain(clean(trouble).to_json(), trouble.status)
+    def answer(problem: Problem) -> JSONResponse:
+        return Plain(clean(problem).to_json(), problem.status)
 
     @app.exception_handler(ClientDisconnect)
     async def _left(request: Request, error: ClientDisconnect) -> Response:
         return Response(status_code=499)  # nobody reads it
 
-    @app.exception_handler(Trouble)
-    async def _trouble(request: Request, error: Trouble) -> JSONResponse:
+    @app.exception_handler(Problem)
+    async def _trouble(request: Request, error: Problem) -> JSONResponse:
         return answer(error)
 
     @app.exception_handler(LangscapeError)
@@ -306,16 +306,16 @@ def _answer_trouble(app: FastAPI, clean: Callable[[Trouble], Trouble]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(Trouble("bad_request", "the request is not understood"))
+        return answer(Problem("bad_request", "the request is not understood"))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "bad_request")
-        return answer(Trouble(code, f"{request.method} {request.url.path[:80]}: {str(error.detail).lower()}"))
+        return answer(Problem(code, f"{request.method} {request.url.path[:80]}: {str(error.detail).lower()}"))
 
     @app.exception_handler(Exception)
     async def _unknown(request: Request, error: Exception) -> JSONResponse:
-        return answer(Trouble("internal", f"{type(error).__name__}: {error}"))
+        return answer(Problem("internal", f"{type(error).__name__}: {error}"))
 
 
 async def _read(request: Request, model: type[bodies.Request]) -> bodies.Request:
@@ -327,7 +327,7 @@ async def _read(request: Request, model: type[bodies.Request]) -> bodies.Request
     async for chunk in request.stream():
         body += chunk
         if len(body) > JSON:
-            raise Trouble("too_large", f"the request has more than {JSON:,} bytes")
+            raise Problem("too_large", f"the request has more than {JSON:,} bytes")
 
     def refuse(word: str) -> float:
         raise ValueError(f"{word} is no number that JSON has")
@@ -335,9 +335,9 @@ async def _read(request: Request, model: type[bodies.Request]) -> bodies.Request
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise Trouble("bad_request", f"the request is no JSON: {str(error)[:120]}") from None
+        raise Problem("bad_request", f"the request is no JSON: {str(error)[:120]}") from None
     if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        raise Trouble("bad_request", "the request holds half a letter (a lone surrogate), which is no text")
+        raise Problem("bad_request", "the request holds half a letter (a lone surrogate), which is no text")
     return bodies.read_body(model, value)
 
 

@@ -14,7 +14,7 @@ from langscape.analyses._typed_words import MOST as MOST_WORDS
 from langscape.declarations.validation import shown
 from langscape.errors import SettingsError
 from langscape.studio.asks import find_ask
-from langscape.studio.trouble import STATUS, Trouble
+from langscape.studio.problem import STATUS, Problem
 
 InputKind = Literal["text", "words", "vectors", "corpus", "table", "gaussians", "map"]
 SettingType = Literal["integer", "number", "text", "choice", "flag", "numbers", "words", "vectors"]
@@ -320,7 +320,7 @@ class RequestBody(BaseModel):
     @classmethod
     def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
         """What is wrong with the value of that name."""
-        return Trouble("bad_request", f"{name} is {shown(given.get(name))}, which is not understood")
+        return Problem("bad_request", f"{name} is {shown(given.get(name))}, which is not understood")
 
 
 class JobRequest(RequestBody):
@@ -334,7 +334,7 @@ class JobRequest(RequestBody):
     def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
         """An ask that is not known is said before all else."""
         find_ask(given.get("ask"))
-        return Trouble("bad_request", "inputs are not an object of names with ids")
+        return Problem("bad_request", "inputs are not an object of names with ids")
 
 
 class InsertionRequest(RequestBody):
@@ -353,7 +353,7 @@ class InsertionRequest(RequestBody):
     def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
         """One sentence for each name."""
         if name == "job":
-            return Trouble("bad_request", "job is missing; expected the id of a map of words")
+            return Problem("bad_request", "job is missing; expected the id of a map of words")
         if name == "name":
             return SettingsError("name is not a text of 1 to 200 characters")
         words = given.get("words")
@@ -365,11 +365,11 @@ class InsertionRequest(RequestBody):
 def read_body(model: type[Request], given: Any) -> Request:
     """A body that was sent, as its model; what is wrong with it is said in our words, not pydantic's."""
     if not isinstance(given, dict):
-        raise Trouble("bad_request", f"the request is {type(given).__name__}; expected an object with names")
+        raise Problem("bad_request", f"the request is {type(given).__name__}; expected an object with names")
     for name in given:
         if name not in model.model_fields:
             listed = ", ".join(sorted(model.model_fields))
-            raise Trouble("bad_request", f"the request has {name[:60]!r}; it may have {listed}")
+            raise Problem("bad_request", f"the request has {name[:60]!r}; it may have {listed}")
     try:
         return model.model_validate(given)
     except ValidationError as error:

@@ -15,8 +15,8 @@ from http import HTTPStatus
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from langscape.studio.guard import HEADERS
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
+from langscape.studio.security import HEADERS
 
 HEAD_WAIT = 10.0
 """Seconds from a connection, or from the first byte of a further request, to the end of its head."""
@@ -83,7 +83,7 @@ class Connection(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()
             return
-        self._answer(Trouble("bad_request", "what was sent is no HTTP request that the studio reads"))
+        self._answer(Problem("bad_request", "what was sent is no HTTP request that the studio reads"))
 
     def pause_writing(self) -> None:
         """The client takes less than we have for it."""
@@ -115,11 +115,11 @@ class Connection(H11Protocol):
     def _no_head(self) -> None:
         begun = bool(self.conn.trailing_data[0])
         if begun and self.conn.our_state is h11.IDLE and not self.transport.is_closing():
-            self._answer(Trouble("too_slow", f"the request was not complete after {HEAD_WAIT:g} seconds"))
+            self._answer(Problem("too_slow", f"the request was not complete after {HEAD_WAIT:g} seconds"))
         else:
             self._end()
 
-    def _answer(self, said: Trouble) -> None:
+    def _answer(self, said: Problem) -> None:
         body = json.dumps(said.to_json()).encode()
         own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
         headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 
 HEARTBEAT = 10.0
 """Seconds after which silence is broken by a comment, so that a dead connection is noticed."""
@@ -49,7 +49,7 @@ class Events:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """One listener, until it goes."""
         if len(self._listeners) >= MOST:
-            raise Trouble("bad_request", f"{MOST} pages are listening already", "Close some of them.")
+            raise Problem("bad_request", f"{MOST} pages are listening already", "Close some of them.")
         listener = _Listener()
         self._listeners.add(listener)
         gone = asyncio.create_task(_gone(receive))
@@ -108,7 +108,7 @@ class _Listener:
 
 async def _gone(receive: Any) -> None:
     """Return when the listener has gone, or sends a body beyond what the guard takes."""
-    with contextlib.suppress(Trouble):
+    with contextlib.suppress(Problem):
         while (await receive())["type"] != "http.disconnect":
             pass
 

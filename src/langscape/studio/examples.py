@@ -7,11 +7,11 @@ from typing import Any
 from langscape.data import Progress
 from langscape.declarations import Analysis, analyses
 from langscape.errors import LangscapeError
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio.asks import find_ask
 from langscape.studio.inputs import Inputs, samples
 from langscape.studio.jobs import Jobs, do_now
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 
 
 def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
@@ -35,7 +35,7 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
         try:
             given = {key: inputs.get(id, samples()[id].kind) for key, id in wanted.items()}
             found[name] = jobs.ask(name, settings, given, first=False)[0]["id"]
-        except (LangscapeError, Trouble):
+        except (LangscapeError, Problem):
             continue  # a part that is not installed has no example
     return found
 

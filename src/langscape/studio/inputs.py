@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio.asks import Given
 from langscape.studio.looking import KINDS, Kind
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 from langscape.studio.upload_worker import UploadWorkers
 
 _SAMPLES = Path(__file__).parent.parent / "sources" / "samples"
@@ -55,17 +55,17 @@ class Inputs:
     def get(self, id: object, kind: str) -> Given:
         """The input of that id, if it is of that kind; samples have ids too."""
         if not isinstance(id, str):
-            raise Trouble("bad_input", f"an input is {str(id)[:60]!r}; expected the id of one")
+            raise Problem("bad_input", f"an input is {str(id)[:60]!r}; expected the id of one")
         found = self._find(id)
         if found.kind != kind:
-            raise Trouble("bad_input", f"{found.name} is given as {found.kind}, but {kind} is wanted here")
+            raise Problem("bad_input", f"{found.name} is given as {found.kind}, but {kind} is wanted here")
         return found
 
     def text(self, id: str) -> str:
         """The text of a text or a list."""
         found = self._find(id)
         if found.kind not in ("text", "words"):
-            raise Trouble("bad_input", f"{found.name} holds {found.kind}, which is not shown as text")
+            raise Problem("bad_input", f"{found.name} holds {found.kind}, which is not shown as text")
         assert found.path is not None
         return found.path.read_text(encoding="utf-8-sig")
 
@@ -75,7 +75,7 @@ class Inputs:
             return sample
         row = self._store.index.input(id)
         if row is None:
-            raise Trouble("not_found", f"there is no input {id[:60]!r}", "Give it again.")
+            raise Problem("not_found", f"there is no input {id[:60]!r}", "Give it again.")
         record = json.loads(row["record"])
         source = record["source"]
         return Given(id, record["kind"], record["name"], source, self._store.kept(source))
@@ -83,7 +83,7 @@ class Inputs:
     def forget(self, id: str) -> None:
         """Take it off the list. Results made from it stay, and so do its bytes until the store is pruned."""
         if self._store.index.input(id) is None:
-            raise Trouble("not_found", f"there is no input {id[:60]!r}")
+            raise Problem("not_found", f"there is no input {id[:60]!r}")
         self._store.index.forget_input(id)
 
 
@@ -117,7 +117,7 @@ def most_bytes(kind: str) -> int:
 
 def _kind(kind: str) -> Kind:
     if kind not in KINDS:
-        raise Trouble("bad_input", f"kind {kind[:40]!r} is not known; there are {', '.join(KINDS)}")
+        raise Problem("bad_input", f"kind {kind[:40]!r} is not known; there are {', '.join(KINDS)}")
     return KINDS[kind]
 
 

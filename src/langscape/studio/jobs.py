@@ -17,12 +17,12 @@ from typing import Any
 
 from langscape.data import Progress
 from langscape.errors import LangscapeError
-from langscape.run import Recipe, Store, locks
-from langscape.run.crew import Crew
-from langscape.run.label import Entry
+from langscape.execution.job_workers import Crew
+from langscape.store import Recipe, Store, locks
+from langscape.store.manifest import Entry
 from langscape.studio.asks import ASKS, Ask, Given, find_ask
+from langscape.studio.problem import Problem, trouble_named
 from langscape.studio.record import Clock, error_in_names, is_there, job_id, new_record, record_text
-from langscape.studio.trouble import Trouble, trouble_named
 
 LIVE = ("queued", "running")
 TRIES = 2
@@ -142,12 +142,12 @@ class Jobs:
         with self._mutex:
             record = self._find(id)
         if record["state"] != "done":
-            raise Trouble(
+            raise Problem(
                 "not_ready", f"{record['title']} is {record['state']}, not done", "Wait, or ask again."
             )
         entry = self.store.entry(record["digest"])
         if entry is None:
-            raise Trouble(
+            raise Problem(
                 "gone", f"the result of {record['title']} is not in the store any more", "Ask again."
             )
         return record, entry
@@ -246,11 +246,11 @@ class Jobs:
                 )
         self._wake.set()
 
-    def _finish(self, record: dict[str, Any], state: str, trouble: Trouble | None = None) -> None:
+    def _finish(self, record: dict[str, Any], state: str, problem: Problem | None = None) -> None:
         done = record["total"] if state == "done" else record["done"]
         record |= {"state": state, "done": done, "left": None, "doing": "", "error": None}
-        if trouble is not None:
-            record["error"] = trouble.to_json()["error"]
+        if problem is not None:
+            record["error"] = problem.to_json()["error"]
         self._save(record)
         self._say(record)
 
@@ -324,7 +324,7 @@ class Jobs:
 
     def _find(self, id: str) -> dict[str, Any]:
         if id not in self._records:
-            raise Trouble("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
+            raise Problem("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
         return self._records[id]
 
     def _first_place(self) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from langscape.errors import DataError
-from langscape.regular_file import open_regular
-from langscape.studio.trouble import Trouble
+from langscape.io.regular_file import open_regular
+from langscape.studio.problem import Problem
 
 TEXT = 200_000
 """Characters of a text."""
@@ -28,7 +28,7 @@ def _text(file: Path, name: str) -> dict[str, Any]:
     if not text.strip():
         raise DataError(f"{name} is empty; give a text of a few sentences")
     if len(text) > TEXT:
-        raise Trouble("too_large", f"{name} has {len(text):,} characters; at most {TEXT:,} are taken")
+        raise Problem("too_large", f"{name} has {len(text):,} characters; at most {TEXT:,} are taken")
     if "\x00" in text:
         raise DataError(f"{name} holds zero bytes and is no text; save it as UTF-8 text")
     # kept as the command line and Python keep it: one text has one digest
@@ -56,7 +56,7 @@ def _vectors(file: Path, name: str) -> dict[str, Any]:
 
 def _promised(file: Path) -> int | None:
     """How many vectors the file says it has, where it says so without being read."""
-    from langscape.sources.kinds import header_of, kind_of
+    from langscape.sources.formats import header_of, kind_of
 
     if kind_of(file) in ("text", "word2vec binary"):
         with open_regular(file) as opened:
@@ -84,14 +84,14 @@ def _table(file: Path, name: str) -> dict[str, Any]:
 
 
 def _gaussians(file: Path, name: str) -> dict[str, Any]:
-    from langscape.gaussianfile import read_gaussians
+    from langscape.io.gaussian_file import read_gaussians
 
     found = read_gaussians(file)
     return {"items": len(found), "dim": int(found.means.shape[1])}
 
 
 def _map(file: Path, name: str) -> dict[str, Any]:
-    from langscape.mapfile import read_map
+    from langscape.io.map_file import read_map
 
     found = read_map(file)
     return {"items": len(found), "columns": list(found.items.columns), "vectors": found.vectors is not None}

@@ -21,7 +21,7 @@ from langscape.declarations.validation import model_of, settings_model
 from langscape.studio import bodies
 from langscape.studio.asks import ASKS, Ask, Setting
 from langscape.studio.pictures import FORMATS
-from langscape.studio.trouble import STATUS
+from langscape.studio.problem import STATUS
 
 _REF = "#/components/schemas/{model}"
 _LISTED = {"numbers": "0,5,11", "words": "tea,oslo", "vectors": "name:0.5,-1.2;other:1,2"}

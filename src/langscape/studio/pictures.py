@@ -14,10 +14,10 @@ import numpy as np
 
 from langscape.data import View
 from langscape.errors import SettingsError
-from langscape.run import Recipe
+from langscape.store import Recipe
 from langscape.studio.asks import Ask, Later, Made, Picture, find_ask
 from langscape.studio.jobs import Jobs
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 from langscape.views.plain import plain
 
 FORMATS = {
@@ -59,7 +59,7 @@ class Pictures:
             arrays[key] = {"dtype": one.dtype, "shape": list(one.shape)}
         for key, one in arrays.items():
             if one["dtype"] not in _DTYPES:
-                raise Trouble("internal", f"array {key!r} of view {name} is {one['dtype']}")
+                raise Problem("internal", f"array {key!r} of view {name} is {one['dtype']}")
             one["url"] = f"/api/jobs/{id}/views/{name}/{key}?{again}"
         return {"kind": view.kind, "properties": plain(view.properties), "arrays": arrays}
 
@@ -68,7 +68,7 @@ class Pictures:
         given = {word: value for word, value in query.items() if word != "v"}
         made, picture, asked, digest = self._find(id, name, given)
         if query.get("v", digest[:16]) != digest[:16]:
-            raise Trouble("gone", "this view has changed since it was asked for", "Ask for the view again.")
+            raise Problem("gone", "this view has changed since it was asked for", "Ask for the view again.")
         later = self._later(made, picture, asked)
         if key in later:
             array = later[key].make()
@@ -76,7 +76,7 @@ class Pictures:
             view = self._drawn(made, picture, asked, digest)
             if key not in view.arrays:
                 known = ", ".join([*view.arrays, *later][:20])
-                raise Trouble("not_found", f"view {name} has no array {key[:60]!r}; it has {known}")
+                raise Problem("not_found", f"view {name} has no array {key[:60]!r}; it has {known}")
             array = view.arrays[key]
         return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 

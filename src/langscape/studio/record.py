@@ -11,9 +11,9 @@ from typing import Any
 
 from langscape.analyses.flow import PROMPTS
 from langscape.errors import LangscapeError
-from langscape.run import Recipe, Store
-from langscape.run.recipe import canonical
-from langscape.run.registry import find_step
+from langscape.store import Recipe, Store
+from langscape.store.recipe import canonical
+from langscape.store.registry import find_step
 from langscape.studio.asks import Ask, Given
 
 _LASTING = (None, "default", "decoder", *PROMPTS)

@@ -11,11 +11,11 @@ from contextlib import suppress
 import uvicorn
 
 from langscape.errors import SettingsError
-from langscape.run import Store
+from langscape.store import Store
 from langscape.studio.access import Access, check_loopback
 from langscape.studio.app import studio
 from langscape.studio.connection import Connection
-from langscape.studio.guard import Guard
+from langscape.studio.security import Guard
 
 PORTS = 20
 """Ports tried after the one that was asked for, where that is taken."""

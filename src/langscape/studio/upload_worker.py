@@ -19,9 +19,9 @@ from typing import Any
 
 from langscape import errors
 from langscape.errors import FileError, LangscapeError
+from langscape.execution.worker import send_answer, start_worker, take_over_pipes
 from langscape.memory_limits import size
-from langscape.run.worker import send_answer, start_worker, take_over_pipes
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 
 MEMORY, MEMORY_PER_BYTE = 1_000_000_000, 4
 """Bytes that looking at a file may take beside what is loaded, and further ones for each byte of the file."""
@@ -69,14 +69,14 @@ class UploadWorkers:
         for _ in range(PROCESSES):
             with suppress(_Gone):
                 return self._look(kind, file, name)
-        raise Trouble("lost", f"{name} cannot be looked at: processes that read files end before they begin")
+        raise Problem("lost", f"{name} cannot be looked at: processes that read files end before they begin")
 
     def _look(self, kind: str, file: Path, name: str) -> dict[str, Any]:
         with self._changed:
             while not self._closed and not self._idle and len(self._all) >= PROCESSES:
                 self._changed.wait()
             if self._closed:
-                raise Trouble("not_ready", "the studio is about to end")
+                raise Problem("not_ready", "the studio is about to end")
             worker = self._idle.pop() if self._idle else self._started()
         good = False
         try:
@@ -195,8 +195,8 @@ def _looked(task: dict[str, Any]) -> dict[str, Any]:
     try:
         with _limits(memory, task["seconds"]):
             return {"summary": KINDS[task["kind"]].look(Path(file), name)}
-    except Trouble as trouble:
-        return {"trouble": [trouble.code, trouble.message, trouble.hint]}
+    except Problem as problem:
+        return {"problem": [problem.code, problem.message, problem.hint]}
     except LangscapeError as error:
         return {"kind": type(error).__name__, "error": str(error).replace(file, name)}
     except MemoryError:
@@ -208,8 +208,8 @@ def _looked(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result(found: dict[str, Any]) -> dict[str, Any]:
-    if "trouble" in found:
-        raise Trouble(*found["trouble"])
+    if "problem" in found:
+        raise Problem(*found["problem"])
     if "error" in found:
         raise getattr(errors, found["kind"])(found["error"])
     return found["summary"]
@@ -258,9 +258,9 @@ def _load_readers() -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    import langscape.gaussianfile
+    import langscape.io.gaussian_file
+    import langscape.io.map_file
     import langscape.io.sql
-    import langscape.mapfile
     import langscape.sources.gather
     import langscape.sources.npz
     import langscape.sources.parquet

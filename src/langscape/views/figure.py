@@ -10,8 +10,8 @@ from typing import Any
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.io.atomic_write import atomic_write
 from langscape.views.kinds import drawer
-from langscape.whole import whole
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -33,7 +33,7 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with matplotlib.rc_context(_SETTINGS), whole(path) as temporary:
+        with matplotlib.rc_context(_SETTINGS), atomic_write(path) as temporary:
             figure = draw(view)
             rimmed = suffix == ".svg" and _take_rims(figure)
             # Drawn in memory: on a full disk the writer of PDF files fails with an error of zlib's.

@@ -10,7 +10,7 @@ import numpy as np
 from langscape.data import Capture, View
 from langscape.errors import DataError
 from langscape.metrics import alarms, change, nearest_words, predicted_vectors, surprises, twins
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 from langscape.views.flow import (
     Book,
     Colours,

@@ -8,8 +8,8 @@ import numpy as np
 
 from langscape.data import View
 from langscape.metrics import change
-from langscape.metrics.surprise import in_digits
-from langscape.models.titles import model_title
+from langscape.metrics.surprisal import in_digits
+from langscape.models.display_names import model_title
 from langscape.views.flow import Book, Colours, colour_quality, halves, refuse_long, sums, word_colours
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from langscape.data import Capture
 from langscape.errors import DataError, not_there
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 
 AXES = ("layer", "head", "query", "key")
 

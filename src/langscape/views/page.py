@@ -16,9 +16,9 @@ import numpy as np
 
 from langscape.data import View
 from langscape.errors import DataError, MissingError, SettingsError
+from langscape.io.atomic_write import atomic_write
 from langscape.views.kinds import check_kind
 from langscape.views.plain import plain
-from langscape.whole import whole
 
 STATIC = Path(__file__).parent.parent / "static"
 """Where `make page` puts the built page."""
@@ -33,7 +33,7 @@ _ICON = (
 def write_page(views: View | Sequence[View], path: str | Path) -> Path:
     """Write the views as one page; several become tabs. The file is there whole or not at all."""
     text = page_html(views)
-    with whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)
 

@@ -12,7 +12,7 @@ from langscape.data import Capture, Items, Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import aggregate_attention
 from langscape.metrics.scores import applying
-from langscape.models.titles import model_title
+from langscape.models.display_names import model_title
 from langscape.views.columns import columns_of, said_of
 from langscape.views.plain import plain
 from langscape.views.trust import notes_of, trust

@@ -11,9 +11,9 @@ import numpy as np
 
 from langscape.data import View
 from langscape.errors import SettingsError
+from langscape.io.atomic_write import atomic_write
 from langscape.io.csvtext import csv_rows
 from langscape.io.parquet import write_parquet
-from langscape.whole import whole
 
 SUFFIXES = (".csv", ".parquet")
 Columns = dict[str, np.ndarray]
@@ -36,7 +36,7 @@ def table(view: View) -> Columns:
 def write_table(view: View, path: str | Path) -> Path:
     """Write the view's table as .csv or .parquet. The file is there whole or not at all."""
     path, columns = Path(path), table(view)
-    with whole(path) as aside:
+    with atomic_write(path) as aside:
         if path.suffix.lower() == ".csv":
             aside.write_text(csv_text(columns), encoding="utf-8", newline="")
         else:
@@ -47,7 +47,7 @@ def write_table(view: View, path: str | Path) -> Path:
 def write_columns(columns: Mapping[str, Any], path: Path) -> Path:
     """Columns of one length as CSV, with their names above; there whole or not at all."""
     text = csv_text({name: _as_column(values) for name, values in columns.items()})
-    with whole(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_text(text, encoding="utf-8", newline="")
     return path
 

@@ -5,14 +5,14 @@ export interface Memory {
   get(name: string): string | null
   set(name: string, value: string | null): void
   /** Tells the reader that a value stands there which means nothing here. */
-  astray?(name: string, value: string): void
+  failAddress?(name: string, value: string): void
 }
 
 /** What is remembered, where it is one of the known; the reader is told of anything else. */
 export function oneOf(memory: Memory | undefined, name: string, known: readonly string[]): string | null {
   const value = memory?.get(name) ?? null
   if (value === null || known.includes(value)) return value
-  memory?.astray?.(name, value)
+  memory?.failAddress?.(name, value)
   return null
 }
 

@@ -56,27 +56,27 @@ describe('a view from the server', () => {
 })
 
 describe('what the server refuses', () => {
-  const trouble = async (answer: Promise<unknown>) => {
+  const problem = async (answer: Promise<unknown>) => {
     try {
       await answer
     } catch (error) {
-      return (error as ApiError).trouble
+      return (error as ApiError).problem
     }
     return null
   }
 
   it('comes with its code, message and hint', async () => {
-    expect(await trouble(server({}).api.job('x'))).toEqual({ code: 'not_found', message: 'no such thing', hint: 'look again' })
+    expect(await problem(server({}).api.job('x'))).toEqual({ code: 'not_found', message: 'no such thing', hint: 'look again' })
   })
 
   it('is readable even when it is no JSON', async () => {
     const { api } = server({ '/api/about': () => new Response('<h1>oops</h1>', { status: 502, statusText: 'Bad Gateway' }) })
-    expect((await trouble(api.about()))?.message).toBe('The studio’s server answered 502 Bad Gateway.')
+    expect((await problem(api.about()))?.message).toBe('The studio’s server answered 502 Bad Gateway.')
   })
 
   it('and a server that is gone says where to look', async () => {
     const api = new Api(() => Promise.reject(new TypeError('network')))
-    expect((await trouble(api.jobs()))?.hint).toContain('langscape studio')
+    expect((await problem(api.jobs()))?.hint).toContain('langscape studio')
   })
 })
 

@@ -7,11 +7,11 @@ type Schemas = components['schemas']
 export type Trouble = Omit<Schemas['ErrorDetail'], 'code'> & { code: string }
 
 export class ApiError extends Error {
-  readonly trouble: Trouble
+  readonly problem: Trouble
 
-  constructor(trouble: Trouble) {
-    super(trouble.message)
-    this.trouble = trouble
+  constructor(problem: Trouble) {
+    super(problem.message)
+    this.problem = problem
   }
 }
 
@@ -161,7 +161,7 @@ export class Api {
   }
 }
 
-/** The trouble in a refused answer; an answer that is not in the shape still says its status. */
+/** The problem in a refused answer; an answer that is not in the shape still says its status. */
 export async function troubleOf(answer: Response): Promise<Trouble> {
   try {
     const { error } = (await answer.json()) as { error?: Partial<Schemas['ErrorDetail']> }

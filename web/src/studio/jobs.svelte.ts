@@ -63,7 +63,7 @@ export class Jobs {
       try {
         await this.#listenOnce(api, closed)
       } catch (error) {
-        if (error instanceof ApiError && error.trouble.code === 'no_session' && !told) {
+        if (error instanceof ApiError && error.problem.code === 'no_session' && !told) {
           told = true
           refused(error)
         }

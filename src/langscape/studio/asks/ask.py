@@ -10,10 +10,10 @@ from typing import Any
 from langscape.data import View
 from langscape.declarations import Later
 from langscape.errors import SettingsError
-from langscape.run import Recipe, Store
-from langscape.run.label import Entry
+from langscape.store import Recipe, Store
+from langscape.store.manifest import Entry
 from langscape.studio.asks.setting import Setting, read_settings
-from langscape.studio.trouble import Trouble
+from langscape.studio.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Made:
             found = found["needs"].get(name) or {"needs": {}, "digest": ""}
         entry = self.store.entry(found["digest"]) if found.get("digest") else None
         if entry is None:
-            raise Trouble(
+            raise Problem(
                 "gone", f"what {self.title} was made from is not in the store any more", "Ask again."
             )
         return entry

@@ -9,7 +9,7 @@ from langscape.data import View
 from langscape.declarations import Analysis, Parameter
 from langscape.declarations import Picture as DeclaredPicture
 from langscape.declarations.running import name_call
-from langscape.run import Recipe, Store
+from langscape.store import Recipe, Store
 from langscape.studio.asks.ask import Ask, Given, Later, Made, Picture, Wanted
 from langscape.studio.asks.setting import Setting
 

@@ -1,0 +1,27 @@
+"""The nouns: Items, Capture, Gaussians, Affinities, Map, View. All frozen, all arrays read-only.
+
+`Recipe`, the sixth, lives in `store/`, which its digest names results in.
+"""
+
+from langscape.data.affinities import Affinities
+from langscape.data.capture import Capture
+from langscape.data.gaussians import Context, Gaussians
+from langscape.data.items import Items
+from langscape.data.map import Map
+from langscape.data.noun import Noun, frozen
+from langscape.data.step import Progress, Step
+from langscape.data.view import View
+
+__all__ = [
+    "Affinities",
+    "Capture",
+    "Context",
+    "Gaussians",
+    "Items",
+    "Map",
+    "Noun",
+    "Progress",
+    "Step",
+    "View",
+    "frozen",
+]

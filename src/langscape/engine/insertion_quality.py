@@ -1,0 +1,59 @@
+"""How well inserted points lie: the scores of each, against the map's items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from langscape.kernels.linear import blocks, side_by_side, squared_distances
+from langscape.kernels.neighbours import Finder
+from langscape.metrics.scores import InsertedPoints, applying, neighbours
+
+MANY = 5000
+"""Above so many points, distances are ranked among 500 items of the map instead of a thousand."""
+
+_AGAINST, _AGAINST_MANY = 1000, 500
+_CHUNK = 1024
+
+
+def insertion_quality(
+    xy: np.ndarray, known: np.ndarray, placed: np.ndarray, new: np.ndarray, k: int | None = None
+) -> dict[str, np.ndarray]:
+    """Every score that the registry has for inserted points (document 002, section 4.3), each of shape (m,).
+
+    local: the share of its k nearest items that are nearest on the map too, k being the map's own, or what a
+    map of so many items has; where there are very many points, these are looked for in nearby cells and
+    95 % of them found. global: the rank correlation of its distances to at most a thousand items, spread
+    evenly over the map's rows.
+    """
+    from scipy.spatial import KDTree
+
+    m, n = len(new), len(xy)
+    scores = applying("inserted", computed=True)
+    values = {score.name: np.full(m, np.nan) for score in scores}
+    if n < 2 or not m:
+        return values
+    k = min(neighbours(n) if k is None else k, n)
+    high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
+    low = KDTree(xy)
+    against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
+    # float32 distances lose digits far from the origin
+    centre, middle = known[against].mean(0), xy[against].mean(0)
+    items, points = _float32(known[against] - centre), _float32(xy[against] - middle)
+    near = high(new, k)[1]
+
+    def work(part: slice) -> None:
+        seen = InsertedPoints(
+            near[part],
+            np.reshape(low.query(placed[part], k)[1], (-1, k)),
+            squared_distances(_float32(new[part] - centre), items),
+            squared_distances(_float32(placed[part] - middle), points),
+        )
+        for score in scores:
+            values[score.name][part] = score.computed["inserted"](seen)  # type: ignore[misc]
+
+    side_by_side(work, blocks(m, _CHUNK))
+    return values
+
+
+def _float32(X: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(X, np.float32)

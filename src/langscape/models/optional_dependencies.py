@@ -1,0 +1,22 @@
+"""What is said where a package of the extra `models` is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from langscape.errors import MissingError
+
+_PACKAGES = ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers")
+
+
+@contextmanager
+def needs_models() -> Iterator[None]:
+    """Within, an import that fails for want of such a package says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in _PACKAGES:
+            raise MissingError(f"models need {missing}; run `pip install 'langscape[models]'`") from None
+        raise

@@ -1,0 +1,282 @@
+import { untrack } from 'svelte'
+
+import { download } from '../lib/download'
+import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
+import type { Shared } from '../lib/shared'
+import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
+import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
+import { Jobs } from './jobs.svelte'
+import { askOf, roomOf, ROOMS, type AskName } from './rooms'
+
+/** The code of problem that came with the address. */
+const ASTRAY = 'address'
+
+/** A picture on screen, by which it can be exported. */
+export interface Shown {
+  job: string
+  view: string
+  parameters: Parameters
+  label: string
+}
+
+export interface Begin {
+  settings: Record<string, unknown>
+  inputs: Record<string, { id: string; name: string }>
+}
+
+/** What all rooms share: the server, the jobs, the address, the one selection, and what went wrong last. */
+export class AppState {
+  readonly api: Api
+  readonly jobs = new Jobs()
+  readonly link = new Link()
+  readonly address: Address
+  about = $state.raw<About | null>(null)
+  inputs = $state.raw<Input[]>([])
+  problem = $state.raw<Trouble | null>(null)
+  /** Pictures of the room, in their order on screen. */
+  shown = $state.raw<Shown[]>([])
+  /** What the pictures of the room hold, by the names the address has for them. */
+  held = $state.raw<Readonly<Record<string, Rows>>>({})
+  /** Jobs that a room was asked for while the page is open, by ask: rooms of one ask share them. */
+  #chosen = $state.raw<Record<string, string>>({})
+
+  constructor(api: Api) {
+    this.api = api
+    this.address = new Address(ROOMS[0].name)
+  }
+
+  async open(): Promise<() => void> {
+    const close = this.jobs.listen(this.api, (error) => this.fail(error))
+    await this.attempt(async () => {
+      const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
+      this.inputs = inputs
+      this.about = about
+    })
+    return close
+  }
+
+  /** Runs something that may be refused; what is refused is shown in the banner, and null comes back. */
+  async attempt<T>(does: () => Promise<T>): Promise<T | null> {
+    try {
+      return await does()
+    } catch (error) {
+      this.fail(error)
+      return null
+    }
+  }
+
+  fail(error: unknown): void {
+    if (error instanceof ApiError) this.problem = error.problem
+    else
+      this.problem = {
+        code: 'page',
+        message: `This cannot be shown: ${error instanceof Error ? error.message : String(error)}.`,
+        hint: 'Reload the page; if it comes again, run the job again.',
+      }
+  }
+
+  /**
+   * What the address asks for and is not there: said in the banner, sentence by sentence, while the address is set
+   * right. Every wrong link ends here.
+   */
+  failAddress(sentence: string, instead: Record<string, string | number | null> = {}): void {
+    untrack(() => {
+      this.address.set(instead)
+      const before = this.problem?.code === ASTRAY ? `${this.problem.message} ` : ''
+      this.problem = { code: ASTRAY, message: before + sentence, hint: 'The address now says what is shown.' }
+    })
+  }
+
+  /** Another address is shown: what was wrong with the one before is of no more interest. */
+  settle(): void {
+    if (this.problem?.code === ASTRAY) this.problem = null
+  }
+
+  /** Whether the address can be what it says, as far as that can be seen before anything is fetched. */
+  check(): void {
+    const { room } = this
+    if (!room?.asks.length) return
+    const job = this.address.get('job')
+    if (job && !room.asks.some(({ ask }) => ask === askOf(job))) {
+      const owner = roomOf(askOf(job))
+      this.failAddress(
+        `“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.asks[0])}`,
+        { job: null },
+      )
+    }
+    const ask = this.address.get('ask')
+    if (ask && !room.asks.some((one) => one.ask === ask)) this.failAddress(`${room.title} does not compute “${ask}”.`, { ask: null })
+    const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
+    if (said.some((name) => this.address.number(name) === null)) {
+      this.failAddress(
+        `There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
+        { layer: null, head: null },
+      )
+    }
+  }
+
+  /** Looks for a job that the server did not tell of; one that is not there gives way to the example. */
+  async seek(id: string): Promise<void> {
+    try {
+      this.jobs.take(await this.api.job(id))
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.problem.code !== 'not_found') return this.fail(error)
+      this.#chosen = without(this.#chosen, id)
+      if (this.about) this.about = { ...this.about, examples: without(this.about.examples, id) }
+      const ask = this.here?.ask === askOf(id) ? this.here : null
+      this.failAddress(`There is no result “${id}”; it may have been deleted. ${ask ? this.#instead(ask) : ''}`.trim(), { job: null })
+    }
+  }
+
+  #instead({ ask, change }: AskName): string {
+    return (this.#chosen[ask] ?? this.about?.examples[ask])
+      ? `Shown is ${this.#chosen[ask] ? 'the last one' : 'the example'}; “${change}” makes another.`
+      : 'Fill in the form to make one.'
+  }
+
+  get room() {
+    return ROOMS.find(({ name }) => name === this.address.room) ?? null
+  }
+
+  /** What the room computes now, where it can compute several things. */
+  get here(): AskName | null {
+    const asks = this.room?.asks ?? []
+    const job = this.address.get('job')
+    const wanted = job ? askOf(job) : this.address.get('ask')
+    return asks.find(({ ask }) => ask === wanted) ?? asks[0] ?? null
+  }
+
+  /** The job of an ask that is shown: the address's, the last one asked for, or the example. */
+  jobOf(ask: string): string | null {
+    const held = this.address.get('job')
+    return held && askOf(held) === ask ? held : (this.#chosen[ask] ?? this.about?.examples[ask] ?? null)
+  }
+
+  /** Turn to another thing that the room computes. */
+  turn(ask: string): void {
+    const job = this.#chosen[ask] ?? this.about?.examples[ask] ?? null
+    this.address.set({ job, ask: job ? null : ask }, true)
+  }
+
+  /** What a form begins with where nothing was asked yet: the text, model and head of the atlas. */
+  get begin(): Begin {
+    const atlas = this.jobs.get(this.#chosen['atlas'] ?? this.about?.examples['atlas'] ?? null)
+    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
+    const settings = { ...(atlas && { model: atlas.settings['model'] }), ...(layer !== null && { layer }), ...(head !== null && { head }) }
+    return { settings, inputs: { ...(atlas?.inputs['text'] && { text: atlas.inputs['text'] }) } }
+  }
+
+  show(job: Job): void {
+    this.jobs.take(job)
+    this.#chosen = { ...this.#chosen, [job.ask]: job.id }
+    const isHere = this.room?.asks.some(({ ask }) => ask === job.ask)
+    this.address.enter(isHere ? this.address.room : (roomOf(job.ask)?.name ?? this.address.room), { job: job.id, ask: null })
+  }
+
+  async ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
+    const job = await this.attempt(() => this.api.ask(ask, settings, inputs))
+    if (job) {
+      this.problem = null
+      this.show(job)
+    }
+    return job
+  }
+
+  async addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input | null> {
+    const made = await this.attempt(() => this.api.addInput(kind, name, content))
+    if (made) this.inputs = [made, ...this.inputs.filter(({ id }) => id !== made.id)]
+    return made
+  }
+
+  /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
+  enter(name: string, values: Record<string, string | number | null> = {}): void {
+    const first = ROOMS.find((one) => one.name === name)?.asks[0]?.ask
+    const held = this.address.get('job', name)
+    // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
+    const ask = held ? askOf(held) : first
+    const job = (ask && this.#chosen[ask]) ?? held ?? (first && this.about?.examples[first])
+    this.address.enter(name, { ...(job && { job }), ...values })
+  }
+
+  shared(view: string): Shared {
+    const memory = this.address.memory(view)
+    memory.failAddress = (name, value) => {
+      if (!this.address.isOpened(`${view}.${name}`, value)) return
+      memory.set(name, null)
+      this.failAddress(`There is no ${name} “${value}” in this picture.`)
+    }
+    return { link: this.link, memory, go: (room, values) => this.enter(room, values), head: () => this.#head }
+  }
+
+  get #head(): { layer: number; head: number } | null {
+    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
+    return layer === null || head === null ? null : { layer, head }
+  }
+
+  /** A picture is on screen: what it holds can be followed, and a long selection in the address is found in it. */
+  hold(name: string, rows: Rows): void {
+    this.held = { ...this.held, [name]: rows }
+    const long = rowsOf(this.address.get('sel'))
+    if (long?.place !== this.#place(name) || this.link.items.length) return
+    const finder = new Finder(rows)
+    const known = long.rows.filter((row) => row < rows.labels.length)
+    this.link.set(
+      known.map((row) => finder.item(row)),
+      null,
+    )
+  }
+
+  release(name: string): void {
+    const { [name]: _, ...rest } = this.held
+    this.held = rest
+  }
+
+  /** Whether some picture of the room holds the item; null where the room shows no tokens or words. */
+  has(item: Item): boolean | null {
+    return this.#finders.length ? this.#finders.some(([, finder]) => finder.find(item).length > 0) : null
+  }
+
+  /** Tokens and words of the room whose letters hold these, the shortest first. */
+  alike(text: string, most: number): string[] {
+    const wanted = folded(text)
+    const all = Object.values(this.held).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
+    return [...new Set(all.map(folded))].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, most)
+  }
+
+  readonly #finders = $derived(Object.entries(this.held).map(([name, rows]) => [name, new Finder(rows)] as const))
+
+  #place(name: string): string {
+    return `${this.address.room}/${name}`
+  }
+
+  /** The selection as the address says it; a long one is found when its picture is there. */
+  recall(): void {
+    if (rowsOf(this.address.get('sel'))) return
+    const { items, focus } = itemsOf(this.address.get('sel'))
+    const same = keptItems(this.link.items, this.link.focus) === keptItems(items, focus)
+    if (!same) this.link.set(items, focus)
+  }
+
+  remember(): void {
+    const { items, focus } = this.link
+    const kept = keptItems(items, focus)
+    if (kept !== null || !items.length) return this.address.set({ sel: kept })
+    // A long selection is kept as rows of a picture that holds all of it.
+    for (const [name, finder] of this.#finders) {
+      const found = items.map((item) => finder.find(item))
+      if (found.every((one) => one.length === 1)) return this.address.set({ sel: keptRows(this.#place(name), found.flat()) })
+    }
+    this.address.set({ sel: null })
+  }
+
+  async save({ job, view, parameters }: Shown, format: string): Promise<void> {
+    await this.attempt(async () => {
+      const { name, content } = await this.api.export(job, view, parameters, format)
+      download(name, content)
+    })
+  }
+}
+
+function without(jobs: Record<string, string>, id: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(jobs).filter(([, one]) => one !== id))
+}

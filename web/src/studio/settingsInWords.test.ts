@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+
+import type { About, Ask, Job, Setting } from './api'
+import { differences, modelName, settingsInWords } from './settingsInWords'
+
+const setting = (name: string, label: string, usual: Setting['default'], choices: Setting['choices'] = null): Setting => ({
+  name,
+  label,
+  type: choices ? 'choice' : 'number',
+  default: usual,
+  low: null,
+  high: null,
+  choices,
+  required: false,
+  help: '',
+  source: '',
+})
+const atlas: Ask = {
+  title: 'Atlas',
+  room: 'atlas',
+  inputs: [{ name: 'text', kind: 'text', label: 'Text', required: true, help: '', default: null }],
+  settings: [
+    setting('model', 'Model', 'default'),
+    setting('restarts', 'Restarts', 8),
+    setting('special', 'Special tokens', 'drop', [
+      { value: 'drop', label: 'left out' },
+      { value: 'keep', label: 'kept' },
+    ]),
+  ],
+  views: [],
+}
+const about = { models: [{ name: 'default', short: 'MiniLM-L6' }], asks: { atlas } } as unknown as About
+const job = (settings: Record<string, unknown>) =>
+  ({
+    ask: 'atlas',
+    title: 'Heads of MiniLM-L6 over harbour',
+    settings,
+    inputs: { text: { id: 'in-1', name: 'harbour' } },
+  }) as unknown as Job
+
+it('says settings as people do', () => {
+  const said = settingsInWords(about, job({ model: 'default', special: 'drop', restarts: null }), ['model', 'restarts', 'special'])
+  expect(said.map(({ label, value }) => `${label}: ${value}`)).toEqual(['Model: MiniLM-L6', 'Special tokens: left out'])
+})
+
+it('tells jobs of one title apart by what is not usual', () => {
+  expect(differences(about, job({ model: 'default', restarts: 8, special: 'drop' }))).toBe('')
+  expect(differences(about, job({ model: 'default', restarts: 3, special: 'keep' }))).toBe('restarts 3 · special tokens kept')
+})
+
+it('names a folder by its last part and a Hub id in full', () => {
+  expect([modelName(about, 'default'), modelName(about, '/data/mine/'), modelName(about, 'someone/model')]).toEqual([
+    'MiniLM-L6',
+    'mine',
+    'someone/model',
+  ])
+})
