@@ -37,17 +37,21 @@ def main(arguments: list[str] | None = None) -> int:
         options.error(f"no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
     if asked.write and asked.only:
         options.error("--write needs all campaigns: leave --only out")
-    budget, rows, began = BUDGETS[asked.budget], [], time.monotonic()
+    budget, rows, began, busy = BUDGETS[asked.budget], [], time.monotonic(), os.getloadavg()[2]
     for name in only:
         campaign = importlib.import_module(f"tests.attack.{name}")
         for row in campaign.run(budget):
             rows.append(row)
             print("\n  ".join([_line(row), *row.findings[:12]]), flush=True)
-    minutes = (time.monotonic() - began) / 60
+    minutes, cores = (time.monotonic() - began) / 60, os.cpu_count()
     print("\n" + report.told(rows), flush=True)
     if asked.write:
         report.write(
-            rows, f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {os.cpu_count()} cores."
+            rows,
+            f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {cores} cores. Seconds are of the "
+            "clock and depend on what else the machine does: on average so many processes were at work or "
+            f"waiting for their turn in the quarter of an hour before it began: {busy:.1f}; before it ended: "
+            f"{os.getloadavg()[2]:.1f}.",
         )
     return 0 if all(row.kept for row in rows) else 1
 
