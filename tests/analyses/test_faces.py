@@ -20,7 +20,7 @@ from langscape.declarations.declaration import _ANALYSES
 from langscape.declarations.running import name_call
 from langscape.declarations.validation import model_of
 from langscape.store import Store
-from langscape.studio.asks import ASKS
+from langscape.studio.forms import OFFERED, GivenInput, form_of, recipe_of
 
 PUBLIC = {name: one for name, one in analyses().items() if not one.hidden}
 
@@ -32,30 +32,31 @@ def test_function_command_form_and_schema_say_the_same(name):
     made = inspect.signature(command_of(declared)).parameters
     options = {key: one.default for key, one in made.items()}
     assert {one.name for one in command.params} >= set(options) - {"help"}
-    form = {one.name: one for one in ASKS[name].settings}
+    form = {one["name"]: one for one in form_of(OFFERED[name])["settings"]}
     schema = model_of(declared).model_json_schema()["properties"]
     plain = inspect.signature(declared.function).parameters
     for one in declared.signature.settings:
         option, shown = options[one.name], form[one.name]
-        assert option.help == shown.help == one.said.help
+        assert option.help == shown["help"] == one.said.help
         assert (
-            shown.default
+            shown["default"]
             == one.default
             == (None if one.required else _as_float(one, plain[one.name].default))
         )
-        assert (option.default is ...) == shown.required == one.required
-        assert (shown.low, shown.high) == (one.said.ge, one.said.le)
+        assert (option.default is ...) == shown["required"] == one.required
+        assert (shown["low"], shown["high"]) == (one.said.ge, one.said.le)
         if one.type in ("integer", "number") and not one.said.argument and not one.choices:
             assert (option.min, option.max) == (one.said.ge, one.said.le)
             assert one.required or option.default == one.default
         if one.type == "choice":
             assert list(get_args(made[one.name].annotation)) == [str(value) for value in one.choices]
-            assert [value for value, _ in shown.choices] == list(one.choices)
+            assert [each["value"] for each in shown["choices"]] == list(one.choices)
         assert schema[one.name]["title"] == one.said.label
         assert schema[one.name].get("default") == one.default
+    kinds = {one["name"]: one["kind"] for one in form_of(OFFERED[name])["inputs"]}
     for one in declared.signature.inputs:
         assert options[one.name].help == one.said.help
-        assert {wanted.name: wanted.kind for wanted in ASKS[name].inputs}[one.name] == one.said.kind
+        assert kinds[one.name] == one.said.kind
     assert declared.help
     assert command.help == declared.help
 
@@ -111,13 +112,13 @@ def test_a_made_up_analysis_is_a_function_a_command_a_form_and_an_endpoint_witho
         from typer.testing import CliRunner
         from langscape.cli.app import app
         from langscape.studio.capabilities import capabilities
-        from langscape.studio.asks import find_ask
+        from langscape.studio.forms import form_of, offered
         counted = made_up.word_counts("to be or not to be", times=2)
         print(counted.labels, counted.xy[:, 1].tolist())
         done = CliRunner().invoke(app, ["word-counts", "--text", "text.txt", "-o", "counts.csv"])
         print(done.exit_code, done.stdout.strip())
-        asks = about({}, 1)["asks"]
-        print(find_ask("word_counts").to_json()["settings"][0]["high"], asks["word_counts"]["title"])
+        told = capabilities({}, 1)["analyses"]
+        print(form_of(offered("word_counts"))["settings"][0]["high"], told["word_counts"]["title"])
         print(CliRunner().invoke(app, ["word-counts", "--times", "12"]).exit_code)
         """
     )
@@ -146,8 +147,6 @@ ASKED = {
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_text_as_string_path_or_upload_is_one_question_and_computed_once(folder, name):
-    from langscape.studio.asks.ask import Given
-
     store = Store()
     model = str(folder / "tiny")
     function = getattr(langscape, name.replace(".", "_"))
@@ -157,9 +156,8 @@ def test_a_text_as_string_path_or_upload_is_one_question_and_computed_once(folde
     run(name.replace("_", "-").replace(".", "-"), "./tiny", "--text", "text.txt", *words)
     if name != "max_attention":
         function(model, Path("text.txt"), seed=0, **ASKED[name])
-    given = Given("in-1", "text", "text.txt", store.keep(TEXT.encode()))
-    ask = ASKS[name]
-    recipe = ask.recipe(ask.read({"model": model, **ASKED[name]}), {"text": given}, store)
+    given = GivenInput("in-1", "text", "text.txt", store.keep(TEXT.encode()))
+    recipe = recipe_of(OFFERED[name], {"model": model, **ASKED[name]}, {"text": given}, store)
     assert store.get(recipe) is not None
     assert sum(one.kind != "bytes" for one in store.entries()) == count
     assert set(recipe.settings) == {one.name for one in PUBLIC[name].signature.settings}

@@ -214,8 +214,7 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
     import langscape
     from langscape.declarations.inputs import word_list_bytes
     from langscape.sources.wordlist import WordList
-    from langscape.studio.asks import ASKS
-    from langscape.studio.asks.ask import Given
+    from langscape.studio.forms import OFFERED, GivenInput, recipe_of
 
     at_home_in(tmp_path, monkeypatch)
     chosen = list(read_vectors(vectors).words[100:140])
@@ -224,12 +223,11 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
     store = Store()
     count = sum(one.kind != "bytes" for one in store.entries())
     run("words", vectors, "--words", "list.txt", "--perplexity", "5", "--steps", "60", "--no-local")
-    ask = ASKS["words"]
     given = {
-        "vectors": Given("in-1", "vectors", "words.bin", store.keep(vectors.read_bytes())),
-        "words": Given("in-2", "words", "list.txt", store.keep(word_list_bytes(WordList(chosen)))),
+        "vectors": GivenInput("in-1", "vectors", "words.bin", store.keep(vectors.read_bytes())),
+        "words": GivenInput("in-2", "words", "list.txt", store.keep(word_list_bytes(WordList(chosen)))),
     }
-    recipe = ask.recipe(ask.read({"perplexity": 5, "steps": 60}), given, store)
+    recipe = recipe_of(OFFERED["words"], {"perplexity": 5, "steps": 60}, given, store)
     np.testing.assert_array_equal(store.get(recipe).xy, made.xy)
     assert sum(one.kind != "bytes" for one in store.entries()) == count
     assert langscape.words(read_vectors(vectors), chosen, perplexity=5, steps=60).kl == made.kl

@@ -48,10 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.write:
         report.write(
             rows,
-            f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {cores} cores. Seconds are of the "
-            "clock and depend on what else the machine does: on average so many processes were at work or "
-            f"waiting for their turn in the quarter of an hour before it began: {busy:.1f}; before it ended: "
-            f"{os.getloadavg()[2]:.1f}.",
+            f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {cores} cores. What clients "
+            "waited for is of the clock and depends on what else the machine does: its average load was "
+            f"{busy:.1f} when this began and {os.getloadavg()[2]:.1f} when it ended.",
         )
     return 0 if all(row.kept for row in rows) else 1
 

@@ -89,7 +89,11 @@ def studios(kills: int) -> Row:
                     break
                 kept.add(got.json["id"])
                 taken["inputs"] += 1
-                asked = {"ask": "words", "settings": {"steps": 20}, "inputs": {"vectors": got.json["id"]}}
+                asked = {
+                    "analysis": "words",
+                    "settings": {"steps": 20},
+                    "inputs": {"vectors": got.json["id"]},
+                }
                 taken["jobs"] += studio.client.post("/api/jobs", asked).status == 201
             studio.kill()
             findings += [f"kill {turn}: a traceback: {studio.errors()[-200:]}"] * (

@@ -123,7 +123,7 @@ def watchers(root: Path, budget: Budget) -> Row:
                 answer.status >= 500 or b"are listening already" not in said
             )
         job = studio.client.post(
-            "/api/jobs", {"ask": "words", "settings": MAP, "inputs": {"vectors": given}}
+            "/api/jobs", {"analysis": "words", "settings": MAP, "inputs": {"vectors": given}}
         ).json["id"]
         with ThreadPoolExecutor(len(served)) as pool:
             told = sum(pool.map(lambda one: _told_of(one[1], job), served))
@@ -218,7 +218,7 @@ def _user(studio: Studio, number: int, answers: Answers, done: threading.Event) 
             if got is not None and got.status == 201:
                 given.append(got.json["id"])
         elif what < 0.15:
-            body = {"ask": "words", "settings": MAP, "inputs": {"vectors": rng.choice(given)}}
+            body = {"analysis": "words", "settings": MAP, "inputs": {"vectors": rng.choice(given)}}
             got = answers.ask("ask", lambda body=body: client.post("/api/jobs", body))
             if got is not None and got.status in (200, 201):
                 jobs.append(got.json["id"])

@@ -41,10 +41,10 @@ def bodies(studio: Studio, budget: Budget) -> Row:
         ("/api/insert", {"job": "x", "words": ["tea"], "settings": {"neighbours": 3}}),
         ("/api/insert", {"job": "x", "name": "new", "vector": [1.0, 2.0, 3.0]}),
     ]
-    for name, ask in studio.client.get("/api/about").json["asks"].items():
+    for name, ask in studio.client.get("/api/about").json["analyses"].items():
         settings = {one["name"]: one["default"] for one in ask["settings"]}
         inputs = {one["name"]: given for one in ask["inputs"] if one["kind"] == "vectors"}
-        good.append(("/api/jobs", {"ask": name, "settings": settings, "inputs": inputs}))
+        good.append(("/api/jobs", {"analysis": name, "settings": settings, "inputs": inputs}))
     rng, statuses, findings, slowest = random.Random("bodies"), Counter[int](), [], 0.0
     for number in range(budget.bodies):
         path, body = rng.choice(good)

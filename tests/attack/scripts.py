@@ -337,7 +337,7 @@ class Rooms:
         jobs = self.studio.app.parts["jobs"]
         begun = []
         for ask, room, settings, wanted in self.ASKS:
-            record, _ = jobs.ask(ask, settings, {name: given[kind] for name, kind in wanted.items()})
+            record, _ = jobs.request(ask, settings, {name: given[kind] for name, kind in wanted.items()})
             begun.append((ask, room, record["id"]))
         until = time.monotonic() + 600
         for ask, room, id in list(begun):
@@ -358,9 +358,9 @@ class Rooms:
 
     def _views(self) -> list[tuple[str, str, str]]:
         """(ask, view, job) of every view of every job."""
-        from langscape.studio.asks import find_ask
+        from langscape.studio.forms import offered
 
-        return [(ask, one.name, id) for ask, _, id in self.jobs for one in find_ask(ask).pictures]
+        return [(ask, one.name, id) for ask, _, id in self.jobs for one in offered(ask).pictures]
 
     def _query(self, ask: str, view: str) -> dict[str, str]:
         return (

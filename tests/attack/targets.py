@@ -353,20 +353,20 @@ def _good_recipe(found: Any) -> None:
 
 
 def _ask(path: Path, rng: random.Random) -> Any:
-    """As the studio takes it: settings of an ask."""
-    from langscape.studio.asks import find_ask
-    from langscape.studio.asks.setting import read_settings
+    """As the studio takes it: settings of an analysis."""
+    from langscape.declarations.validation import check_settings
+    from langscape.studio.forms import offered
 
     try:
         value = json.loads(path.read_bytes())
-        ask, settings = value["ask"], value["settings"]
+        name, settings = value["analysis"], value["settings"]
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    found = find_ask(ask)
-    return read_settings(found.settings, settings, found.name)
+    found = offered(name)
+    return check_settings(found.signature.settings, settings, found.name)
 
 
-_ASKED = json.dumps({"ask": "words", "settings": {"perplexity": 30.0, "steps": 100, "seed": 1}}).encode()
+_ASKED = json.dumps({"analysis": "words", "settings": {"perplexity": 30.0, "steps": 100, "seed": 1}}).encode()
 
 TARGETS: tuple[Target, ...] = (
     _vector_target("vectors: word2vec text", "v.txt", lambda: specimens.vectors(".txt"), _text),

@@ -174,7 +174,7 @@ class Studio:
             assert record["state"] in ("queued", "running"), record
             assert time.monotonic() < until, record
             time.sleep(0.05)
-        return self.app.parts["pictures"].made(id).result
+        return self.app.parts["pictures"].finished(id).result
 
     def stop(self):
         self._server.should_exit = True

@@ -31,7 +31,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
     id = job_of(page, "head")
     dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
     expect(dots).to_be_visible(timeout=120_000)
-    made = studio.app.parts["pictures"].made(id).result
+    made = studio.app.parts["pictures"].finished(id).result
     kls = np.asarray(made.map.kls)
     assert len(kls) == 20
     expect(dots).to_have_attribute(
@@ -49,7 +49,7 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     page = open_studio("queries").page
     expect(page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6"))).to_be_visible()
     first = job_of(page, "query_key")
-    made = studio.app.parts["pictures"].made(first).result
+    made = studio.app.parts["pictures"].finished(first).result
     expect(page.locator("main header p").first).to_contain_text(f"KL {made.map.kl:.3f}")
     page.get_by_role("button", name="near: distance").click()
     second = next_job(page, "query_key", first)

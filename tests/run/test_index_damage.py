@@ -32,8 +32,8 @@ def fill(store: Store) -> dict[str, str]:
     """A store with a sweep, jobs, inputs and many remembered hashes; paths by what they hash to."""
     Sweep(drive.tasks(12, 0.0), store=store).run(workers=0)
     for n in range(5):
-        assert store.index.claim_job(f"words-{n}", "me", json.dumps({"ask": "words", "n": n}))
-        assert store.index.change_job(f"words-{n}", "me", "done", json.dumps({"ask": "words", "n": n}))
+        assert store.index.claim_job(f"words-{n}", "me", json.dumps({"analysis": "words", "n": n}))
+        assert store.index.change_job(f"words-{n}", "me", "done", json.dumps({"analysis": "words", "n": n}))
         store.index.add_input(f"in-{n}", json.dumps({"name": f"list {n}"}))
     paths = {f"/somewhere/a file of some length, number {n}": f"{n:064x}" for n in range(FILES)}
     for path, sha256 in paths.items():

@@ -102,7 +102,7 @@ class Client:
         return self.send("POST", path, body, **more)
 
     def ask(self, ask: str, settings: dict[str, Any], **inputs: str) -> dict[str, Any]:
-        got = self.post("/api/jobs", {"ask": ask, "settings": settings, "inputs": inputs})
+        got = self.post("/api/jobs", {"analysis": ask, "settings": settings, "inputs": inputs})
         assert got.status in (200, 201), got.body
         return got.json
 

@@ -8,7 +8,7 @@ import pytest
 from map_settings import SHORT
 
 from langscape.data import Items, Map
-from langscape.studio.asks import ASKS
+from langscape.studio.forms import OFFERED
 from langscape.studio.inputs import KINDS, clean_name
 from langscape.views.kinds import KINDS as VIEWS
 
@@ -75,7 +75,7 @@ def test_nothing_of_a_refused_input_stays(client, held):
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_before_anything_runs(client, settings, said):
-    got = client.post("/api/jobs", {"ask": "words", "settings": settings})
+    got = client.post("/api/jobs", {"analysis": "words", "settings": settings})
     assert got.status == 422
     assert said in got.error["message"]
 
@@ -83,14 +83,15 @@ def test_settings_out_of_range_are_refused_before_anything_runs(client, settings
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"ask": "nothing"}, 422), ({"ask": 3}, 422), ({}, 422), ({"ask": "words", "inputs": []}, 400),
-        ({"ask": "words", "inputs": {"more": "x"}}, 422),
-        ({"ask": "words", "inputs": {"vectors": "in-0"}}, 404),
-        ({"ask": "words", "inputs": {"vectors": "../../etc/passwd"}}, 404),
-        ({"ask": "words", "inputs": {"vectors": "sample-harbour"}}, 422),
-        ({"ask": "words", "inputs": {"vectors": {"a": 1}}}, 422),
-        ({"ask": "words", "settings": {"perplexity": 10**400}}, 422),
-        ({"ask": "words", "settings": {"seed": 10**400}}, 422),
+        ({"analysis": "nothing"}, 422), ({"analysis": 3}, 422), ({}, 422),
+        ({"analysis": "words", "inputs": []}, 400),
+        ({"analysis": "words", "inputs": {"more": "x"}}, 422),
+        ({"analysis": "words", "inputs": {"vectors": "in-0"}}, 404),
+        ({"analysis": "words", "inputs": {"vectors": "../../etc/passwd"}}, 404),
+        ({"analysis": "words", "inputs": {"vectors": "sample-harbour"}}, 422),
+        ({"analysis": "words", "inputs": {"vectors": {"a": 1}}}, 422),
+        ({"analysis": "words", "settings": {"perplexity": 10**400}}, 422),
+        ({"analysis": "words", "settings": {"seed": 10**400}}, 422),
     ],
 )  # fmt: skip
 def test_asks_that_make_no_sense_are_refused(client, body, status):
@@ -105,7 +106,7 @@ def test_asks_that_make_no_sense_are_refused(client, body, status):
 )
 def test_a_pipeline_is_named_and_never_a_path_or_a_module(client, pipeline):
     asked = {"tagger": "spacy", "pipeline": pipeline, "layer": 0, "head": 0}
-    got = client.post("/api/jobs", {"ask": "query_key", "settings": asked})
+    got = client.post("/api/jobs", {"analysis": "query_key", "settings": asked})
     assert got.status == 422
     assert "expected a name like de_core_news_sm" in got.error["message"]
 
@@ -122,11 +123,11 @@ def test_landmarks_carry_the_map_and_the_rest_is_inserted(client, vectors):
 
 def test_the_page_is_told_everything_it_needs(client):
     about = client.get("/api/about").json
-    assert set(about["asks"]) == set(ASKS)
+    assert set(about["analyses"]) == set(OFFERED)
     assert {"default", "decoder"} <= {model["name"] for model in about["models"]}
     assert {text["id"] for text in about["texts"]} >= {"sample-harbour", "sample-pattern"}
     assert set(about["limits"]["bytes"]) == set(KINDS)
-    for ask in about["asks"].values():
+    for ask in about["analyses"].values():
         for setting in ask["settings"]:
             assert setting["help"], setting["name"]
             assert setting["label"]
@@ -144,7 +145,7 @@ def test_names_lose_folders_and_what_cannot_be_seen():
 
 def test_every_ask_has_its_paragraph_in_the_documentation(pytestconfig):
     text = (pytestconfig.rootpath / "docs" / "studio.md").read_text(encoding="utf-8")
-    for name, ask in ASKS.items():
+    for name, ask in OFFERED.items():
         assert f"`{name}`" in text
         for picture in ask.pictures:
             assert f"`{picture.name}`" in text, picture.name

@@ -192,15 +192,17 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(client):
 
 
 def test_a_request_of_json_has_its_own_limit(client):
-    got = client.post("/api/jobs", b'{"ask": "' + b"a" * 2_100_000 + b'"}')
+    got = client.post("/api/jobs", b'{"analysis": "' + b"a" * 2_100_000 + b'"}')
     assert (got.status, got.error["code"]) == (413, "too_large")
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[1]", b"nonsense", b"\xff\xfe", b'{"ask": NaN}', b'{"ask": Infinity}', b"[" * 100_000,
-        b'{"ask": "words", "more": 1}', b'{"ask": "\\ud800"}', b'{"ask": ' + b"9" * 5000 + b"}",
+        b"", b"{", b"[1]", b"nonsense", b"\xff\xfe", b'{"analysis": NaN}', b'{"analysis": Infinity}',
+        b"[" * 100_000,
+        b'{"analysis": "words", "more": 1}',
+        b'{"analysis": "\\ud800"}', b'{"analysis": ' + b"9" * 5000 + b"}",
     ],
 )  # fmt: skip
 def test_what_is_no_request_is_refused_in_one_shape(client, body):

@@ -16,7 +16,7 @@ from langscape.engine import Schedule
 from langscape.sources import read_vectors
 from langscape.store import Store, locks
 from langscape.studio import examples
-from langscape.studio.asks import Given
+from langscape.studio.forms import GivenInput
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
 
@@ -55,7 +55,7 @@ def test_the_same_ask_is_the_same_job_and_answers_at_once_when_done(client, vect
     assert again["id"] == first["id"]
     done = client.wait(first["id"])
     third = client.post(
-        "/api/jobs", {"ask": "words", "settings": {**SHORT, "seed": 4}, "inputs": {"vectors": vectors}}
+        "/api/jobs", {"analysis": "words", "settings": {**SHORT, "seed": 4}, "inputs": {"vectors": vectors}}
     )
     assert (third.status, third.json["state"]) == (200, "done")
     assert third.json["digest"] == done["digest"]
@@ -114,7 +114,7 @@ def test_a_cancelled_job_that_is_asked_for_again_runs_again(client):
     slow = {**ENDLESS, "seed": 2}
     first = client.ask("words", slow, vectors="sample-words")
     client.post(f"/api/jobs/{first['id']}/cancel")
-    again = client.post("/api/jobs", {"ask": "words", "settings": slow, "inputs": {}})
+    again = client.post("/api/jobs", {"analysis": "words", "settings": slow, "inputs": {}})
     assert again.json["state"] in ("queued", "running")
     client.wait(first["id"], "running")
     assert client.send("DELETE", f"/api/jobs/{first['id']}").status == 204
@@ -226,10 +226,13 @@ def test_a_lock_says_whether_an_owner_is_there(tmp_path):
     assert locks.is_free(lock)
 
 
-def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sample: dict[str, Given]):
+def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sample: dict[str, GivenInput]):
     jobs = Jobs(Store(tmp_path / "store"), lambda record: None, workers=1)
     try:
-        ask = lambda seed, first: jobs.ask("words", {**ENDLESS, "seed": seed}, sample, first=first)[0]["id"]  # noqa: E731
+
+        def ask(seed, first):
+            return jobs.request("words", {**ENDLESS, "seed": seed}, sample, first=first)[0]["id"]
+
         running = ask(0, True)
         while jobs.get(running)["state"] != "running":
             time.sleep(0.01)

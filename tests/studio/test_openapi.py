@@ -12,10 +12,10 @@ from starlette.routing import Route
 from langscape.declarations import analyses
 from langscape.studio import bodies
 from langscape.studio.app import application
-from langscape.studio.asks import ASKS
 from langscape.studio.events import Events
+from langscape.studio.forms import OFFERED, form_of
 from langscape.studio.inputs import KINDS
-from langscape.studio.openapi import ask_model
+from langscape.studio.openapi import request_model
 from langscape.studio.pictures import FORMATS
 from langscape.studio.problem import STATUS
 
@@ -63,24 +63,25 @@ def test_every_reference_leads_to_a_schema():
     assert not {"HTTPValidationError", "ValidationError"} & set(SCHEMAS)
 
 
-@pytest.mark.parametrize("name", ASKS)
+@pytest.mark.parametrize("name", OFFERED)
 def test_every_ask_has_a_body_with_its_settings_and_inputs(name):
     reference = SCHEMAS["JobRequest"]["discriminator"]["mapping"][name]
     assert {"$ref": reference} in SCHEMAS["JobRequest"]["oneOf"]
     body = SCHEMAS[reference.rpartition("/")[2]]
-    assert body["properties"]["ask"]["const"] == name
-    for part, known in [("settings", ASKS[name].settings), ("inputs", ASKS[name].inputs)]:
+    assert body["properties"]["analysis"]["const"] == name
+    form = form_of(OFFERED[name])
+    for part in ("settings", "inputs"):
         held = SCHEMAS[body["properties"][part]["$ref"].rpartition("/")[2]]
-        assert list(held.get("properties", {})) == [one.name for one in known]
+        assert list(held.get("properties", {})) == [one["name"] for one in form[part]]
         assert held["additionalProperties"] is False
-        for one in known:
-            assert (one.name in held.get("required", [])) == one.required
+        for one in form[part]:
+            assert (one["name"] in held.get("required", [])) == one["required"]
 
 
 def test_a_declared_analysis_brings_the_limits_of_its_settings():
     for name, declared in analyses().items():
-        for one in declared.signature.settings if name in ASKS else ():
-            held = ask_model(ASKS[name]).model_json_schema()["$defs"]
+        for one in declared.signature.settings if name in OFFERED else ():
+            held = request_model(OFFERED[name]).model_json_schema()["$defs"]
             (settings,) = [value for key, value in held.items() if key.endswith("Settings")]
             said = settings["properties"][one.name]
             of = next((part for part in said.get("anyOf", []) if part.get("type") != "null"), said)
@@ -91,7 +92,7 @@ def test_a_declared_analysis_brings_the_limits_of_its_settings():
 
 
 def test_every_parameter_of_a_view_is_one_of_the_address():
-    wanted = {one.name for ask in ASKS.values() for picture in ask.pictures for one in picture.parameters}
+    wanted = {one.name for ask in OFFERED.values() for picture in ask.pictures for one in picture.parameters}
     for path in ("views/{view}", "views/{view}/{array}", "export"):
         held = SAID["paths"][f"/api/jobs/{{id}}/{path}"]["get"]["parameters"]
         queries = {one["name"] for one in held if one["in"] == "query"}
@@ -109,9 +110,9 @@ def test_the_kinds_of_inputs_are_those_that_are_taken():
     ("model", "body", "code"),
     [
         (bodies.JobRequest, [1], "the request is list; expected an object with names"),
-        (bodies.JobRequest, {"ask": "head", "more": 1}, "'more'; it may have ask, inputs, settings"),
-        (bodies.JobRequest, {"ask": 3}, "there is no ask '3'"),
-        (bodies.JobRequest, {"ask": "head", "inputs": []}, "inputs are not an object of names with ids"),
+        (bodies.JobRequest, {"analysis": "head", "more": 1}, "'more'; it may have ask, inputs, settings"),
+        (bodies.JobRequest, {"analysis": 3}, "there is no ask '3'"),
+        (bodies.JobRequest, {"analysis": "head", "inputs": []}, "inputs are not an object of names with ids"),
         (bodies.InsertionRequest, {"words": ["a"]}, "job is missing; expected the id of a map of words"),
         (bodies.InsertionRequest, {"job": "x", "words": []}, "words are no list of 1 to 2,000"),
         (

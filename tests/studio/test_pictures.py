@@ -15,7 +15,7 @@ from PIL import Image
 from langscape import affinity, embed, read_vectors
 from langscape.engine import Schedule, insert
 from langscape.sources import samples
-from langscape.studio.asks import ASKS
+from langscape.studio.forms import OFFERED
 from langscape.views.page import STATIC
 
 TEXT = b"The old harbour lay quiet. Marta carried bread to the boats, and the boats lay still."
@@ -240,7 +240,11 @@ def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
         client.ask("atlas", {**ATLAS, "cut": False}, text=text)["id"], "failed", "done", seconds=300
     )
     assert failed["error"]["code"] == "bad_input"
-    lost = {"ask": "atlas", "settings": {**ATLAS, "model": "./nowhere"}, "inputs": {"text": "sample-harbour"}}
+    lost = {
+        "analysis": "atlas",
+        "settings": {**ATLAS, "model": "./nowhere"},
+        "inputs": {"text": "sample-harbour"},
+    }
     refused = client.post("/api/jobs", lost)
     assert refused.status == 422
     assert "nowhere" in refused.error["message"]
@@ -267,21 +271,21 @@ ASKED = {
 
 
 def test_every_ask_with_a_model_is_asked_here():
-    assert set(ASKED) == set(ASKS) - {"atlas", "insert", "words"}
+    assert set(ASKED) == set(OFFERED) - {"atlas", "insert", "words"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_every_view_of_every_ask_is_drawn_sent_and_saved(client, name):
     text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
-    inputs = {"text": text} if any(one.name == "text" for one in ASKS[name].inputs) else {}
+    inputs = {"text": text} if any(one.name == "text" for one in OFFERED[name].signature.inputs) else {}
     record = client.wait(client.ask(name, ASKED[name], **inputs)["id"], seconds=300)
-    for picture in ASKS[name].pictures:
+    for picture in OFFERED[name].pictures:
         view = view_of(client, record["id"], picture.name)
         assert view["kind"] == picture.kind
         for key, array in client.arrays(view).items():
             assert list(array.shape) == view["arrays"][key]["shape"]
-        for format in ("svg", "csv") if picture is ASKS[name].pictures[0] else ("csv",):
+        for format in ("svg", "csv") if picture is OFFERED[name].pictures[0] else ("csv",):
             got = client.get(f"/api/jobs/{record['id']}/export?view={picture.name}&format={format}")
             assert got.status == 200, got.body
             assert len(got.body) > 200
@@ -308,7 +312,7 @@ def test_a_table_becomes_distributions(client):
     client.wait(record["id"])
     view = view_of(client, record["id"], "map")
     assert sorted(view["properties"]["labels"]) == sorted(f"p{i}" for i in range(12))
-    refused = client.post("/api/jobs", {"ask": "ellipses", "inputs": {"table": table["id"]}})
+    refused = client.post("/api/jobs", {"analysis": "ellipses", "inputs": {"table": table["id"]}})
     assert "by" in refused.error["message"]
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,42 +16,17 @@ from langscape.analyses._packed_vectors import packed_rows, packed_vectors, read
 from langscape.analyses._placement import insertion_settings
 from langscape.analyses.insert import insert as insert_analysis
 from langscape.data import Map
-from langscape.declarations import Parameter, declaration_of
+from langscape.declarations import Finished, Parameter, declaration_of
 from langscape.declarations.running import using
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError
 from langscape.sources import Vectors, match_words
-from langscape.store import Recipe, Store
 
 MOST = 2000
 """Words placed in one call."""
 
 # compiled loops share one team of threads, and only one caller may use it
 _ONE_AT_A_TIME = threading.Lock()
-
-
-class Finished(Protocol):
-    """A finished map of words: what the studio holds of it."""
-
-    @property
-    def result(self) -> Any:
-        """The map."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def recipe(self) -> Recipe:
-        """What it was made by."""
-        ...
-
-    @property
-    def store(self) -> Store:
-        """Where it lies."""
-        ...
 
 
 def insertion_parameters() -> tuple[Parameter, ...]:

@@ -3,7 +3,9 @@
 from langscape.declarations.declaration import (
     Analysis,
     Execution,
+    Finished,
     Input,
+    InputParameter,
     Later,
     Parameter,
     Picture,
@@ -19,7 +21,9 @@ from langscape.declarations.declaration import (
 __all__ = [
     "Analysis",
     "Execution",
+    "Finished",
     "Input",
+    "InputParameter",
     "Later",
     "Parameter",
     "Picture",

@@ -19,9 +19,12 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from langscape.errors import SettingsError
+
+if TYPE_CHECKING:
+    from langscape.store import Recipe, Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -149,6 +152,17 @@ class Later:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """A finished run, as pictures see it: its result, what it is called, its settings, recipe and store."""
+
+    result: Any
+    title: str
+    settings: Mapping[str, Any]
+    recipe: Recipe
+    store: Store
+
+
+@dataclass(frozen=True)
 class Picture:
     """A view of a result: a function of the result and its own annotated parameters.
 
@@ -163,7 +177,7 @@ class Picture:
 
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the picture, without the result and the context."""
+        """The parameters of the picture, without the result and the run."""
         return read_signature(self.draw, skip=2).settings
 
 
@@ -174,7 +188,7 @@ def picture(
     whole: Callable[..., Any] | None = None,
     later: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Picture]:
-    """Declare a picture: `draw(result, context, *, settings…) -> View`."""
+    """Declare a picture: `draw(result, finished, *, settings…) -> View`."""
 
     def declare(draw: Callable[..., Any]) -> Picture:
         return Picture(name or draw.__name__.strip("_"), kind, draw, whole, later)

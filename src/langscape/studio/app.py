@@ -30,15 +30,15 @@ from langscape.store import Store, disk
 from langscape.studio import bodies
 from langscape.studio import inputs as given
 from langscape.studio.access import Access
-from langscape.studio.asks import Given, find_ask
 from langscape.studio.capabilities import capabilities
 from langscape.studio.events import Events
 from langscape.studio.examples import begin_examples
+from langscape.studio.forms import GivenInput, default_input, offered
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
 from langscape.studio.openapi import binary, document, refusals, takes_file, takes_json
 from langscape.studio.pictures import FORMATS, Pictures
-from langscape.studio.problem import PathCleaner, Problem, trouble_of
+from langscape.studio.problem import PathCleaner, Problem, problem_of
 from langscape.studio.security import Guard
 
 STATIC = Path(__file__).parent.parent / "static" / "studio"
@@ -100,13 +100,13 @@ def application(
     )
     app.openapi = lambda: document(app)
     app.router.routes.append(Route("/api/events", parts["events"], methods=["GET"]))
-    _answer_trouble(app, clean)
+    _answer_problems(app, clean)
     _add_inputs(app, parts)
     _add_jobs(app, parts)
 
     @app.get("/api/about", response_model=bodies.About)
     def _about() -> Response:
-        """What this studio can do: models, samples, limits, and every ask with its settings."""
+        """What this studio can do: models, samples, limits, and every analysis with its form."""
         return Plain(capabilities(parts["examples"], JSON))
 
     @app.post(
@@ -143,13 +143,13 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
         },
         openapi_extra=takes_json("JobRequest"),
     )
-    async def _ask(request: Request) -> Response:
-        """Ask for something; the same ask is the same job."""
+    async def _request_job(request: Request) -> Response:
+        """Run an analysis; the same question is the same job."""
         body = await _read(request, bodies.JobRequest)
 
         def begin() -> tuple[dict[str, Any], bool]:
-            found = _inputs(body.ask, body.inputs, parts["inputs"])
-            return parts["jobs"].ask(body.ask, body.settings, found)
+            found = _inputs(body.analysis, body.inputs, parts["inputs"])
+            return parts["jobs"].request(body.analysis, body.settings, found)
 
         record, new = await run_in_threadpool(begin)
         return Plain(record, 201 if new else 200)
@@ -286,7 +286,7 @@ def _add_page(app: FastAPI) -> None:
         return Response(files[name].read_bytes(), headers=headers, media_type=kind)
 
 
-def _answer_trouble(app: FastAPI, clean: Callable[[Problem], Problem]) -> None:
+def _answer_problems(app: FastAPI, clean: Callable[[Problem], Problem]) -> None:
     """Every error in the one shape."""
 
     def answer(problem: Problem) -> JSONResponse:
@@ -297,12 +297,12 @@ def _answer_trouble(app: FastAPI, clean: Callable[[Problem], Problem]) -> None:
         return Response(status_code=499)  # nobody reads it
 
     @app.exception_handler(Problem)
-    async def _trouble(request: Request, error: Problem) -> JSONResponse:
+    async def _problem(request: Request, error: Problem) -> JSONResponse:
         return answer(error)
 
     @app.exception_handler(LangscapeError)
     async def _ours(request: Request, error: LangscapeError) -> JSONResponse:
-        return answer(trouble_of(error))
+        return answer(problem_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -345,26 +345,28 @@ def _query(request: Request) -> dict[str, str]:
     return dict(request.query_params)
 
 
-def _inputs(ask: str, named: Mapping[str, Any], held: Inputs) -> dict[str, Given]:
-    """The inputs of an ask, by name; samples where none is given and there is one."""
-    wanted = {one.name: one for one in find_ask(ask).inputs}
+def _inputs(analysis: str, named: Mapping[str, Any], held: Inputs) -> dict[str, GivenInput]:
+    """The inputs of an analysis, by name; samples where none is given and there is one."""
+    wanted = {one.name: one for one in offered(analysis).signature.inputs}
     for name in named:
         if name not in wanted:
-            raise SettingsError(f"{ask} takes no input {name[:60]!r}; it takes {', '.join(wanted) or 'none'}")
+            raise SettingsError(
+                f"{analysis} takes no input {name[:60]!r}; it takes {', '.join(wanted) or 'none'}"
+            )
     found = {}
     for name, one in wanted.items():
-        id = named.get(name) or one.default
+        id = named.get(name) or default_input(one)
         if id is not None:
-            found[name] = held.get(id, one.kind)
+            found[name] = held.get(id, one.said.kind)
         elif one.required:
-            raise SettingsError(f"{ask} needs {name}; give the id of an input")
+            raise SettingsError(f"{analysis} needs {name}; give the id of an input")
     return found
 
 
 def _inserted(pictures: Pictures, body: bodies.InsertionRequest) -> dict[str, Any]:
-    made = pictures.made(body.job)
+    finished = pictures.finished(body.job)
     if "vector" in body.model_fields_set:
-        return insert_vector(made, body.name, body.vector, body.settings)
+        return insert_vector(finished, body.name, body.vector, body.settings)
     if body.words is None:
         raise body.refusal("words", {})
-    return insert_words(made, body.words, body.settings)
+    return insert_words(finished, body.words, body.settings)

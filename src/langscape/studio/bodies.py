@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationErr
 from langscape.analyses._typed_words import MOST as MOST_WORDS
 from langscape.declarations.validation import shown
 from langscape.errors import SettingsError
-from langscape.studio.asks import find_ask
+from langscape.studio.forms import offered
 from langscape.studio.problem import STATUS, Problem
 
 InputKind = Literal["text", "words", "vectors", "corpus", "table", "gaussians", "map"]
@@ -54,7 +54,7 @@ class Choice(Answer):
 
 
 class SettingInfo(Answer):
-    """A setting of an ask, or a parameter of a view, as a form shows it."""
+    """A setting of an analysis, or a parameter of a view, as a form shows it."""
 
     name: str
     label: str
@@ -71,7 +71,7 @@ class SettingInfo(Answer):
 
 
 class InputInfo(Answer):
-    """An input that an ask takes."""
+    """An input that an analysis takes."""
 
     name: str
     kind: InputKind
@@ -83,15 +83,15 @@ class InputInfo(Answer):
 
 
 class ViewInfo(Answer):
-    """A view that the result of an ask has."""
+    """A view that the result of an analysis has."""
 
     name: str
     kind: str
     parameters: list[SettingInfo]
 
 
-class AskInfo(Answer):
-    """Something that can be asked."""
+class AnalysisInfo(Answer):
+    """An analysis that can be run: its form, and the views of its result."""
 
     title: str
     room: str
@@ -172,9 +172,9 @@ class About(Answer):
     lists: list[SampleList]
     corpora: list[SampleCorpus]
     examples: dict[str, str]
-    """The job of each finished example, by its ask."""
+    """The job of each finished example, by its analysis."""
     limits: Limits
-    asks: dict[str, AskInfo]
+    analyses: dict[str, AnalysisInfo]
     insertion: list[SettingInfo]
 
 
@@ -212,7 +212,7 @@ class Job(Answer):
     """How a job stands."""
 
     id: str
-    ask: str
+    analysis: str
     title: str
     state: JobState
     doing: str
@@ -324,16 +324,16 @@ class RequestBody(BaseModel):
 
 
 class JobRequest(RequestBody):
-    """An ask; its own model (`openapi.ask_model`) says which inputs and settings it takes."""
+    """An analysis to run; its own model (`openapi.request_model`) says which inputs and settings it takes."""
 
-    ask: str
+    analysis: str
     inputs: dict[str, SkipValidation[str]] = {}
     settings: SkipValidation[dict[str, Any]] = {}
 
     @classmethod
     def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
-        """An ask that is not known is said before all else."""
-        find_ask(given.get("ask"))
+        """An analysis that is not known is said before all else."""
+        offered(given.get("analysis"))
         return Problem("bad_request", "inputs are not an object of names with ids")
 
 

@@ -1,4 +1,4 @@
-"""What a studio says of itself: models, samples, limits, and everything that can be asked."""
+"""What a studio says of itself: models, samples, limits, and every analysis with its form."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from langscape import __version__
 from langscape.analyses._typed_words import MOST, insertion_parameters
-from langscape.studio.asks import ASKS
-from langscape.studio.asks.declared import setting_of
+from langscape.studio.forms import OFFERED, form_of, setting_field
 from langscape.studio.inputs import limits
 from langscape.studio.looking import TEXT
 
@@ -30,8 +29,8 @@ def capabilities(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]
         "corpora": [{"id": "sample-corpus", "name": "the sample texts"}],
         "examples": dict(examples),
         "limits": {"text": TEXT, "bytes": limits(), "words": MOST, "json": json_bytes},
-        "asks": {name: ask.to_json() for name, ask in ASKS.items()},
-        "insertion": [setting_of(one).to_json() for one in insertion_parameters()],
+        "analyses": {name: form_of(one) for name, one in OFFERED.items()},
+        "insertion": [setting_field(one) for one in insertion_parameters()],
     }
 
 

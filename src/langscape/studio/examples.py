@@ -8,7 +8,6 @@ from langscape.data import Progress
 from langscape.declarations import Analysis, analyses
 from langscape.errors import LangscapeError
 from langscape.store import Store
-from langscape.studio.asks import find_ask
 from langscape.studio.inputs import Inputs, samples
 from langscape.studio.jobs import Jobs, do_now
 from langscape.studio.problem import Problem
@@ -25,7 +24,7 @@ def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     **{name: _example(one) for name, one in analyses().items() if one.example is not None},
 }
-"""Ask: settings and inputs of its example."""
+"""Analysis: settings and inputs of its example."""
 
 
 def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
@@ -34,7 +33,7 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
     for name, (settings, wanted) in EXAMPLES.items():
         try:
             given = {key: inputs.get(id, samples()[id].kind) for key, id in wanted.items()}
-            found[name] = jobs.ask(name, settings, given, first=False)[0]["id"]
+            found[name] = jobs.request(name, settings, given, first=False)[0]["id"]
         except (LangscapeError, Problem):
             continue  # a part that is not installed has no example
     return found
@@ -44,4 +43,4 @@ def prepare(store: Store, progress: Progress) -> None:
     """Compute every example now, so that the first page opens on a finished one."""
     for name, (settings, wanted) in EXAMPLES.items():
         given = {key: samples()[id] for key, id in wanted.items()}
-        do_now(store, find_ask(name), settings, given, progress)
+        do_now(store, analyses()[name], settings, given, progress)

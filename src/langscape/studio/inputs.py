@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from langscape.store import Store
-from langscape.studio.asks import Given
+from langscape.studio.forms import GivenInput
 from langscape.studio.looking import KINDS, Kind
 from langscape.studio.problem import Problem
 from langscape.studio.upload_worker import UploadWorkers
@@ -52,7 +52,7 @@ class Inputs:
         """Everything given and not forgotten, the latest first."""
         return [_public(json.loads(row["record"])) for row in self._store.index.inputs()]
 
-    def get(self, id: object, kind: str) -> Given:
+    def get(self, id: object, kind: str) -> GivenInput:
         """The input of that id, if it is of that kind; samples have ids too."""
         if not isinstance(id, str):
             raise Problem("bad_input", f"an input is {str(id)[:60]!r}; expected the id of one")
@@ -69,7 +69,7 @@ class Inputs:
         assert found.path is not None
         return found.path.read_text(encoding="utf-8-sig")
 
-    def _find(self, id: str) -> Given:
+    def _find(self, id: str) -> GivenInput:
         sample = samples().get(id)
         if sample is not None:
             return sample
@@ -78,7 +78,7 @@ class Inputs:
             raise Problem("not_found", f"there is no input {id[:60]!r}", "Give it again.")
         record = json.loads(row["record"])
         source = record["source"]
-        return Given(id, record["kind"], record["name"], source, self._store.kept(source))
+        return GivenInput(id, record["kind"], record["name"], source, self._store.kept(source))
 
     def forget(self, id: str) -> None:
         """Take it off the list. Results made from it stay, and so do its bytes until the store is pruned."""
@@ -87,7 +87,7 @@ class Inputs:
         self._store.index.forget_input(id)
 
 
-def samples() -> dict[str, Given]:
+def samples() -> dict[str, GivenInput]:
     """What comes inside the package, by id."""
     texts = sorted((_SAMPLES / "texts").glob("*.txt"))
     listed = [(f"sample-{path.stem}", "text", path.stem, path) for path in texts]
@@ -96,7 +96,7 @@ def samples() -> dict[str, Given]:
         ("sample-groups", "words", "eleven groups", _SAMPLES / "groups.csv"),
         ("sample-corpus", "corpus", "the sample texts", _SAMPLES / "texts"),
     ]
-    return {id: Given(id, kind, name, str(path), path) for id, kind, name, path in listed}
+    return {id: GivenInput(id, kind, name, str(path), path) for id, kind, name, path in listed}
 
 
 def clean_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Asks as jobs: each a recipe, done once, told as it goes, and there again after any restart.
+"""Questions as jobs: each a recipe, done once, told as it goes, and there again after any restart.
 
 The list of jobs is in the store's index, so that several studios may share a store: each job has an
 owner, who computes it; the others show it. The jobs of an owner who is gone are taken over. An owner is
@@ -16,12 +16,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langscape.data import Progress
+from langscape.declarations import Analysis
+from langscape.declarations.validation import check_settings
 from langscape.errors import LangscapeError
 from langscape.execution.job_workers import Crew
 from langscape.store import Recipe, Store, locks
 from langscape.store.manifest import Entry
-from langscape.studio.asks import ASKS, Ask, Given, find_ask
-from langscape.studio.problem import Problem, trouble_named
+from langscape.studio.forms import OFFERED, GivenInput, offered, recipe_of, title_of
+from langscape.studio.problem import Problem, problem_named
 from langscape.studio.record import Clock, error_in_names, is_there, job_id, new_record, record_text
 
 LIVE = ("queued", "running")
@@ -64,25 +66,24 @@ class Jobs:
         self._thread = threading.Thread(target=self._run, name="studio jobs", daemon=True)
         self._thread.start()
 
-    def ask(
-        self, name: object, settings: Any, inputs: Mapping[str, Given], *, first: bool = True
+    def request(
+        self, name: object, settings: Any, inputs: Mapping[str, GivenInput], *, first: bool = True
     ) -> tuple[dict[str, Any], bool]:
-        """The job of this ask, and whether it is new: begun if nobody has, or if it ended without a result.
+        """The job of this question, and whether it is new: begun if nobody has, or if it failed.
 
         Jobs that somebody waits for go `first`, before those that nobody asked for yet.
         """
-        ask = find_ask(name)
-        complete = ask.read(settings)
-        recipe = ask.recipe(complete, inputs, self.store)
-        id = job_id(ask, recipe)
+        analysis = offered(name)
+        complete = check_settings(analysis.signature.settings, settings, analysis.name)
+        recipe = recipe_of(analysis, complete, inputs, self.store)
+        id = job_id(analysis, recipe)
         with self._mutex:
             if id not in self._records:
                 self._look()
             held = self._records.get(id)
             if held is not None and (held["state"] in LIVE or is_there(self.store, held)):
-                held["title"] = ask.called(
-                    complete, inputs
-                )  # models and inputs may be called otherwise by now
+                # models and inputs may be called otherwise by now
+                held["title"] = title_of(analysis, complete, inputs)
                 if first and held["background"] and id in self._queue:
                     # now somebody waits for it
                     held["background"] = False
@@ -90,7 +91,7 @@ class Jobs:
                     self._queue.insert(self._first_place(), id)
                     self._wake.set()
                 return self._shown(held), False
-            record = new_record(ask, complete, recipe, inputs, self.owner, background=not first)
+            record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
             if held is not None:
                 record["made"] = held["made"]
             if not self.store.index.claim_job(id, self.owner, record_text(record)):
@@ -203,7 +204,7 @@ class Jobs:
                 self._say(record)
             if self._queue and self.crew.refused:
                 record = self._records[self._queue.pop(0)]
-                self._finish(record, "failed", trouble_named("Exception", self.crew.refused))
+                self._finish(record, "failed", problem_named("Exception", self.crew.refused))
 
     def _next(self) -> str | None:
         """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
@@ -237,12 +238,12 @@ class Jobs:
                     self._say(record)
                 else:
                     self._tries.pop(key)
-                    self._finish(record, "failed", trouble_named("Lost", message["error"]))
+                    self._finish(record, "failed", problem_named("Lost", message["error"]))
             else:
                 self._finish(
                     record,
                     "failed",
-                    trouble_named(message["kind"], error_in_names(self.store, record, message)),
+                    problem_named(message["kind"], error_in_names(self.store, record, message)),
                 )
         self._wake.set()
 
@@ -282,8 +283,8 @@ class Jobs:
                     continue
                 record = {**_BLANK, **json.loads(row["record"])}
                 record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
-                if record["ask"] not in ASKS:
-                    continue  # of a newer langscape
+                if record.get("analysis") not in OFFERED:
+                    continue  # of another langscape
                 if self._records.get(row["id"]) != record:
                     self._records[row["id"]] = record
                     self._say(record, changed=False)
@@ -345,20 +346,22 @@ class Jobs:
         """A record as the page gets it."""
         out = {name: value for name, value in record.items() if name not in _PRIVATE}
         out["here"] = record["owner"] == self.owner
-        out["views"] = [picture.name for picture in ASKS[record["ask"]].pictures]
+        out["views"] = [picture.name for picture in OFFERED[record["analysis"]].pictures]
         return out
 
     def _lock(self, owner: str) -> Any:
         return self.store.root / "locks" / f"studio-{owner}"
 
 
-def do_now(store: Store, ask: Ask, settings: Any, inputs: Mapping[str, Given], progress: Progress) -> None:
+def do_now(
+    store: Store, analysis: Analysis, settings: Any, inputs: Mapping[str, GivenInput], progress: Progress
+) -> None:
     """Do a job in this process and write it down as done, so that a studio has it from its first moment."""
-    complete = ask.read(settings)
-    recipe = ask.recipe(complete, inputs, store)
+    complete = check_settings(analysis.signature.settings, settings, analysis.name)
+    recipe = recipe_of(analysis, complete, inputs, store)
     named = store.name(recipe)
     entry = store.make(named, progress)
-    record = new_record(ask, complete, recipe, inputs, "", background=True)
+    record = new_record(analysis, complete, recipe, inputs, "", background=True)
     record |= {"state": "done", "digest": named.digest, "needs": named.digests(), "seconds": entry.seconds}
     if store.index.claim_job(record["id"], "", record_text(record)):
         store.index.change_job(record["id"], "", "done", record_text(record))

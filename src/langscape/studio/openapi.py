@@ -1,7 +1,7 @@
 """The OpenAPI document of the studio: what FastAPI reads off the routes, and what it cannot know.
 
-It cannot know the bodies, which are read with limits of ours; the settings of each ask; the parameters of
-views; and the stream of events.
+It cannot know the bodies, which are read with limits of ours; the settings of each analysis; the parameters
+of views; and the stream of events.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
 
 from langscape.analyses._typed_words import insertion_parameters
-from langscape.declarations import find_analysis
+from langscape.declarations import Analysis, Parameter
 from langscape.declarations.validation import model_of, settings_model
 from langscape.studio import bodies
-from langscape.studio.asks import ASKS, Ask, Setting
+from langscape.studio.forms import OFFERED, default_input
 from langscape.studio.pictures import FORMATS
 from langscape.studio.problem import STATUS
 
@@ -42,14 +42,19 @@ def document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         separate_input_output_schemas=False,
     )
-    asks = {name: ask_model(ask) for name, ask in ASKS.items()}
+    requests = {name: request_model(one) for name, one in OFFERED.items()}
     events = [bodies.Job, bodies.DeletedJob]
-    made = [*asks.values(), insert_model(), *events]
+    made = [*requests.values(), insert_model(), *events]
     _, schemas = models_json_schema([(one, "validation") for one in made], ref_template=_REF)
     said["components"]["schemas"] |= schemas["$defs"]
     said["components"]["schemas"] |= {
-        "JobRequest": _one_of("What is asked, by the name of the ask.", asks.values())
-        | {"discriminator": {"propertyName": "ask", "mapping": {k: _name(v) for k, v in asks.items()}}},
+        "JobRequest": _one_of("An analysis with its inputs and settings.", requests.values())
+        | {
+            "discriminator": {
+                "propertyName": "analysis",
+                "mapping": {name: _name(one) for name, one in requests.items()},
+            }
+        },
         "JobEvent": _one_of("What each `data:` of the stream of events holds.", events),
     }
     said["components"]["schemas"] = dict(sorted(said["components"]["schemas"].items()))
@@ -71,23 +76,29 @@ def document(app: FastAPI) -> dict[str, Any]:
     return said
 
 
-def ask_model(ask: Ask) -> type[BaseModel]:
-    """The body that asks for it: its name, its inputs, and its settings by their declaration."""
-    name = re.sub("[._]", "", ask.name.title())
-    settings = model_of(find_analysis(ask.name))
+def request_model(analysis: Analysis) -> type[BaseModel]:
+    """The body that runs it: its name, its inputs, and its settings by their declaration."""
+    name = re.sub("[._]", "", analysis.name.title())
+    settings = model_of(analysis)
     config = ConfigDict(extra="forbid")
     inputs: Any = {
-        one.name: (str if one.required else str | None,
-                   Field(... if one.required else one.default, description=one.help or one.label))
-        for one in ask.inputs
-    }  # fmt: skip
+        one.name: (
+            str if one.required and default_input(one) is None else str | None,
+            Field(
+                ... if one.required and default_input(one) is None else default_input(one),
+                description=one.said.help or one.said.label,
+            ),
+        )
+        for one in analysis.signature.inputs
+    }
+    needed = any(one.required and default_input(one) is None for one in analysis.signature.inputs)
     taken = create_model(f"{name}Inputs", __config__=config, __doc__="Ids of inputs.", **inputs)
     body: Any = {
-        "ask": (Literal[ask.name], ...),
-        "inputs": (taken, ... if any(one.required for one in ask.inputs) else {}),
-        "settings": (settings, ... if any(one.required for one in ask.settings) else {}),
+        "analysis": (Literal[analysis.name], ...),
+        "inputs": (taken, ... if needed else {}),
+        "settings": (settings, ... if any(one.required for one in analysis.signature.settings) else {}),
     }
-    return create_model(f"{name}Request", __config__=config, __doc__=f"{ask.title}.", **body)
+    return create_model(f"{name}Request", __config__=config, __doc__=f"{analysis.title}.", **body)
 
 
 def insert_model() -> type[BaseModel]:
@@ -154,33 +165,33 @@ def _export_parameters() -> list[dict[str, Any]]:
 
 def _view_parameters() -> list[dict[str, Any]]:
     """Every parameter that some view takes; a view refuses those of others."""
-    found: dict[str, dict[str, Setting]] = {}
-    for ask in ASKS.values():
-        for picture in ask.pictures:
+    found: dict[str, dict[str, Parameter]] = {}
+    for analysis in OFFERED.values():
+        for picture in analysis.pictures:
             for one in picture.parameters:
-                found.setdefault(one.name, {})[f"{ask.name} {picture.name}"] = one
+                found.setdefault(one.name, {})[f"{analysis.name} {picture.name}"] = one
     return [_view_parameter(name, taken) for name, taken in sorted(found.items())]
 
 
-def _view_parameter(name: str, taken: dict[str, Setting]) -> dict[str, Any]:
+def _view_parameter(name: str, taken: dict[str, Parameter]) -> dict[str, Any]:
     schemas: list[dict[str, Any]] = []
     helps: dict[str, list[str]] = {}
     for where, one in taken.items():
         schema = _query_schema(one)
         if schema not in schemas:
             schemas.append(schema)
-        helps.setdefault(one.help, []).append(where)
+        helps.setdefault(one.said.help, []).append(where)
     said = " ".join(f"{help} (Of {', '.join(places)}.)" for help, places in helps.items())
     return _query(name, schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, said)
 
 
-def _query_schema(one: Setting) -> dict[str, Any]:
+def _query_schema(one: Parameter) -> dict[str, Any]:
     """How a parameter stands in an address; lists are written with commas."""
     if one.type == "choice":
-        return {"enum": [value for value, _ in one.choices]}
+        return {"enum": list(one.choices)}
     if one.type in _LISTED:
         return {"type": "string", "example": _LISTED[one.type]}
-    limits = {"minimum": one.low, "maximum": one.high}
+    limits = {"minimum": one.said.ge, "maximum": one.said.le}
     types = {"integer": "integer", "number": "number", "flag": "boolean", "text": "string"}
     return {"type": types[one.type]} | {key: value for key, value in limits.items() if value is not None}
 

@@ -13,9 +13,11 @@ from urllib.parse import urlencode
 import numpy as np
 
 from langscape.data import View
+from langscape.declarations import Analysis, Finished, Later, Picture
+from langscape.declarations.validation import check_settings, parse_setting
 from langscape.errors import SettingsError
 from langscape.store import Recipe
-from langscape.studio.asks import Ask, Later, Made, Picture, find_ask
+from langscape.studio.forms import offered
 from langscape.studio.jobs import Jobs
 from langscape.studio.problem import Problem
 from langscape.views.plain import plain
@@ -42,20 +44,20 @@ class Pictures:
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._results: _Kept[Made] = _Kept(MOST // 2)
+        self._results: _Kept[Finished] = _Kept(MOST // 2)
         self._views: _Kept[View] = _Kept(MOST // 2)
         # matplotlib's settings and its fonts are one for the whole process
         self._drawing = threading.Lock()
 
     def view(self, id: str, name: str, query: Mapping[str, str]) -> dict[str, Any]:
         """A view as JSON: properties, and where its arrays are to be had."""
-        made, picture, asked, digest = self._find(id, name, query)
-        view = self._drawn(made, picture, asked, digest)
+        finished, picture, asked, digest = self._find(id, name, query)
+        view = self._drawn(finished, picture, asked, digest)
         again = urlencode({**{key: value for key, value in query.items()}, "v": digest[:16]})
         arrays = {
             key: {"dtype": one.dtype.name, "shape": list(one.shape)} for key, one in view.arrays.items()
         }
-        for key, one in self._later(made, picture, asked).items():
+        for key, one in self._later(finished, picture, asked).items():
             arrays[key] = {"dtype": one.dtype, "shape": list(one.shape)}
         for key, one in arrays.items():
             if one["dtype"] not in _DTYPES:
@@ -66,14 +68,14 @@ class Pictures:
     def array(self, id: str, name: str, key: str, query: Mapping[str, str]) -> bytes:
         """One array of a view: little-endian bytes, rows one after the other."""
         given = {word: value for word, value in query.items() if word != "v"}
-        made, picture, asked, digest = self._find(id, name, given)
+        finished, picture, asked, digest = self._find(id, name, given)
         if query.get("v", digest[:16]) != digest[:16]:
             raise Problem("gone", "this view has changed since it was asked for", "Ask for the view again.")
-        later = self._later(made, picture, asked)
+        later = self._later(finished, picture, asked)
         if key in later:
             array = later[key].make()
         else:
-            view = self._drawn(made, picture, asked, digest)
+            view = self._drawn(finished, picture, asked, digest)
             if key not in view.arrays:
                 known = ", ".join([*view.arrays, *later][:20])
                 raise Problem("not_found", f"view {name} has no array {key[:60]!r}; it has {known}")
@@ -88,51 +90,50 @@ class Pictures:
             raise SettingsError(
                 f"format {format[:40]!r} is not known; a view is saved as {', '.join(FORMATS)}"
             )
-        made, picture, asked, digest = self._find(id, name, query)
+        finished, picture, asked, digest = self._find(id, name, query)
         if picture.whole is not None and format == "html":
-            view = picture.whole(made, asked)
+            view = picture.whole(finished.result, finished, **asked)
         else:
-            view = self._drawn(made, picture, asked, digest)
-        path = folder / f"{_file_name(str(view.properties.get('title') or made.title))}.{format}"
+            view = self._drawn(finished, picture, asked, digest)
+        path = folder / f"{_file_name(str(view.properties.get('title') or finished.title))}.{format}"
         with self._drawing:
             return write(view, path)
 
-    def made(self, id: str) -> Made:
-        """A finished job's result."""
-        return self._made(id)[0]
+    def finished(self, id: str) -> Finished:
+        """A finished job."""
+        return self._finished(id)[0]
 
     def _find(
         self, id: str, name: str, query: Mapping[str, str]
-    ) -> tuple[Made, Picture, dict[str, Any], str]:
-        made, ask, digest = self._made(id)
-        picture = ask.picture(name)
+    ) -> tuple[Finished, Picture, dict[str, Any], str]:
+        finished, analysis, digest = self._finished(id)
+        picture = analysis.picture(name)
         known = {one.name: one for one in picture.parameters}
         for key in query:
             if key not in known:
                 held = ", ".join(known) or "none"
                 raise SettingsError(f"view {name} takes no {key[:60]!r}; it takes {held}")
-        asked = {key: one.parse(query[key]) if key in query else one.read(None) for key, one in known.items()}
-        return made, picture, asked, digest
+        given = {key: parse_setting(known[key], text) for key, text in query.items()}
+        asked = check_settings(picture.parameters, given, f"view {name}")
+        return finished, picture, asked, digest
 
-    def _made(self, id: str) -> tuple[Made, Ask, str]:
+    def _finished(self, id: str) -> tuple[Finished, Analysis, str]:
         record, entry = self._jobs.entry(id)
-        ask = find_ask(record["ask"])
+        analysis = offered(record["analysis"])
 
-        def read() -> Made:
-            result = ask.open(self._jobs.store.load(entry))
+        def read() -> Finished:
+            store = self._jobs.store
             recipe = Recipe.from_json(record["recipe"])
-            return Made(
-                result, record["settings"], recipe, self._jobs.store, record["title"], record["needs"]
-            )
+            return Finished(store.load(entry), record["title"], record["settings"], recipe, store)
 
-        return self._results.get((id, entry.digest), read, entry.bytes), ask, entry.digest
+        return self._results.get((id, entry.digest), read, entry.bytes), analysis, entry.digest
 
-    def _drawn(self, made: Made, picture: Picture, asked: dict[str, Any], digest: str) -> View:
-        key = (digest, made.title, picture.name, repr(sorted(asked.items())))
-        return self._views.get(key, lambda: picture.draw(made, asked), None)
+    def _drawn(self, finished: Finished, picture: Picture, asked: dict[str, Any], digest: str) -> View:
+        key = (digest, finished.title, picture.name, repr(sorted(asked.items())))
+        return self._views.get(key, lambda: picture.draw(finished.result, finished, **asked), None)
 
-    def _later(self, made: Made, picture: Picture, asked: dict[str, Any]) -> Mapping[str, Later]:
-        return {} if picture.later is None else picture.later(made, asked)
+    def _later(self, finished: Finished, picture: Picture, asked: dict[str, Any]) -> Mapping[str, Later]:
+        return {} if picture.later is None else picture.later(finished.result, finished, **asked)
 
 
 class _Kept(Generic[T]):

@@ -100,13 +100,13 @@ class PathCleaner:
         return self._temporary.sub("a temporary file", self._store.sub("the store", said))
 
 
-def trouble_of(error: LangscapeError) -> Problem:
+def problem_of(error: LangscapeError) -> Problem:
     """An error of the library as problem."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), "internal")
     return Problem(code, str(error), _hint(code, str(error)))
 
 
-def trouble_named(kind: str, message: str) -> Problem:
+def problem_named(kind: str, message: str) -> Problem:
     """The same for an error that a worker process reported by its name."""
     code = _KINDS.get(kind, "internal")
     return Problem(code, message, _hint(code, message))

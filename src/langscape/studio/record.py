@@ -10,31 +10,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from langscape.analyses.flow import PROMPTS
+from langscape.declarations import Analysis
 from langscape.errors import LangscapeError
 from langscape.store import Recipe, Store
 from langscape.store.recipe import canonical
 from langscape.store.registry import find_step
-from langscape.studio.asks import Ask, Given
+from langscape.studio.forms import GivenInput, title_of
 
 _LASTING = (None, "default", "decoder", *PROMPTS)
 """Models that cannot change under their name."""
 
 
-def job_id(ask: Ask, recipe: Recipe) -> str:
-    """The same ask has the same name, forever; a corrected step makes it another one."""
+def job_id(analysis: Analysis, recipe: Recipe) -> str:
+    """The same question has the same name, forever; a corrected step makes it another one."""
 
     def versions(one: Recipe) -> list[Any]:
         return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
 
-    said = canonical([ask.name, recipe.to_json(), versions(recipe)])
-    return f"{ask.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
+    said = canonical([analysis.name, recipe.to_json(), versions(recipe)])
+    return f"{analysis.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
 
 
 def new_record(
-    ask: Ask,
+    analysis: Analysis,
     settings: Mapping[str, Any],
     recipe: Recipe,
-    inputs: Mapping[str, Given],
+    inputs: Mapping[str, GivenInput],
     owner: str,
     *,
     background: bool = False,
@@ -42,9 +43,9 @@ def new_record(
     """A job that has just been asked for."""
     now = time.time()
     return {
-        "id": job_id(ask, recipe),
-        "ask": ask.name,
-        "title": ask.called(settings, inputs),
+        "id": job_id(analysis, recipe),
+        "analysis": analysis.name,
+        "title": title_of(analysis, settings, inputs),
         "state": "queued",
         "doing": "",
         "done": 0,

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from langscape.errors import LangscapeError
 from langscape.studio.access import Access
-from langscape.studio.problem import Problem, trouble_of
+from langscape.studio.problem import Problem, problem_of
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -128,7 +128,7 @@ class Guard:
         except (Problem, LangscapeError) as error:
             if begun:
                 raise
-            said = self.clean(error if isinstance(error, Problem) else trouble_of(error))
+            said = self.clean(error if isinstance(error, Problem) else problem_of(error))
             await _say(guarded_send, said.status, json.dumps(said.to_json()), "application/json", {})
 
     def _answer(self, scope: dict[str, Any]) -> Answer | None:

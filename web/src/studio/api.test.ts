@@ -88,7 +88,7 @@ it('every request carries the key that the way in left in storage, beside its ow
   }) as typeof fetch
   const api = new Api(using, { getItem: (name: string) => (name === 'langscape-key' ? 'secret' : null) })
   await api.about()
-  await api.ask('atlas', {}, {})
+  await api.run('atlas', {}, {})
   await api.events(new AbortController().signal)
   expect(sent.map(({ headers }) => (headers as Record<string, string>)['langscape-key'])).toEqual(['secret', 'secret', 'secret'])
   expect((sent[1].headers as Record<string, string>)['content-type']).toBe('application/json')

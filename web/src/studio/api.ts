@@ -22,7 +22,7 @@ export type Job = Omit<Schemas['Job'], 'state'> & { state: State }
 export type Setting = Schemas['SettingInfo']
 export type Value = Setting['default']
 export type Wanted = Schemas['InputInfo']
-export type Ask = Schemas['AskInfo']
+export type Analysis = Schemas['AnalysisInfo']
 export type Input = Schemas['Input']
 export type InputKind = Input['kind']
 export type Model = Schemas['ModelInfo']
@@ -79,8 +79,8 @@ export class Api {
     return this.#json(`/api/jobs/${encodeURIComponent(id)}`)
   }
 
-  ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job> {
-    return this.#json('/api/jobs', this.#body({ ask, settings, inputs }))
+  run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job> {
+    return this.#json('/api/jobs', this.#body({ analysis, settings, inputs }))
   }
 
   cancel(id: string): Promise<Job> {

@@ -6,7 +6,7 @@ import type { Shared } from '../lib/shared'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
 import { Jobs } from './jobs.svelte'
-import { askOf, roomOf, ROOMS, type AskName } from './rooms'
+import { analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
 
 /** The code of problem that came with the address. */
 const ASTRAY = 'address'
@@ -37,7 +37,7 @@ export class AppState {
   shown = $state.raw<Shown[]>([])
   /** What the pictures of the room hold, by the names the address has for them. */
   held = $state.raw<Readonly<Record<string, Rows>>>({})
-  /** Jobs that a room was asked for while the page is open, by ask: rooms of one ask share them. */
+  /** Jobs that a room was asked for while the page is open, by analysis: rooms of one analysis share them. */
   #chosen = $state.raw<Record<string, string>>({})
 
   constructor(api: Api) {
@@ -95,17 +95,17 @@ export class AppState {
   /** Whether the address can be what it says, as far as that can be seen before anything is fetched. */
   check(): void {
     const { room } = this
-    if (!room?.asks.length) return
+    if (!room?.analyses.length) return
     const job = this.address.get('job')
-    if (job && !room.asks.some(({ ask }) => ask === askOf(job))) {
-      const owner = roomOf(askOf(job))
+    if (job && !room.analyses.some(({ analysis }) => analysis === analysisOf(job))) {
+      const owner = roomOf(analysisOf(job))
       this.failAddress(
-        `“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.asks[0])}`,
+        `“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.analyses[0])}`,
         { job: null },
       )
     }
-    const ask = this.address.get('ask')
-    if (ask && !room.asks.some((one) => one.ask === ask)) this.failAddress(`${room.title} does not compute “${ask}”.`, { ask: null })
+    const analysis = this.address.get('analysis')
+    if (analysis && !room.analyses.some((one) => one.analysis === analysis)) this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })
     const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
     if (said.some((name) => this.address.number(name) === null)) {
       this.failAddress(
@@ -123,14 +123,14 @@ export class AppState {
       if (!(error instanceof ApiError) || error.problem.code !== 'not_found') return this.fail(error)
       this.#chosen = without(this.#chosen, id)
       if (this.about) this.about = { ...this.about, examples: without(this.about.examples, id) }
-      const ask = this.here?.ask === askOf(id) ? this.here : null
-      this.failAddress(`There is no result “${id}”; it may have been deleted. ${ask ? this.#instead(ask) : ''}`.trim(), { job: null })
+      const analysis = this.here?.analysis === analysisOf(id) ? this.here : null
+      this.failAddress(`There is no result “${id}”; it may have been deleted. ${analysis ? this.#instead(analysis) : ''}`.trim(), { job: null })
     }
   }
 
-  #instead({ ask, change }: AskName): string {
-    return (this.#chosen[ask] ?? this.about?.examples[ask])
-      ? `Shown is ${this.#chosen[ask] ? 'the last one' : 'the example'}; “${change}” makes another.`
+  #instead({ analysis, change }: RoomAnalysis): string {
+    return (this.#chosen[analysis] ?? this.about?.examples[analysis])
+      ? `Shown is ${this.#chosen[analysis] ? 'the last one' : 'the example'}; “${change}” makes another.`
       : 'Fill in the form to make one.'
   }
 
@@ -139,23 +139,23 @@ export class AppState {
   }
 
   /** What the room computes now, where it can compute several things. */
-  get here(): AskName | null {
-    const asks = this.room?.asks ?? []
+  get here(): RoomAnalysis | null {
+    const analyses = this.room?.analyses ?? []
     const job = this.address.get('job')
-    const wanted = job ? askOf(job) : this.address.get('ask')
-    return asks.find(({ ask }) => ask === wanted) ?? asks[0] ?? null
+    const wanted = job ? analysisOf(job) : this.address.get('analysis')
+    return analyses.find(({ analysis }) => analysis === wanted) ?? analyses[0] ?? null
   }
 
-  /** The job of an ask that is shown: the address's, the last one asked for, or the example. */
-  jobOf(ask: string): string | null {
+  /** The job of an analysis that is shown: the address's, the last one asked for, or the example. */
+  jobOf(analysis: string): string | null {
     const held = this.address.get('job')
-    return held && askOf(held) === ask ? held : (this.#chosen[ask] ?? this.about?.examples[ask] ?? null)
+    return held && analysisOf(held) === analysis ? held : (this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null)
   }
 
   /** Turn to another thing that the room computes. */
-  turn(ask: string): void {
-    const job = this.#chosen[ask] ?? this.about?.examples[ask] ?? null
-    this.address.set({ job, ask: job ? null : ask }, true)
+  turn(analysis: string): void {
+    const job = this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
+    this.address.set({ job, analysis: job ? null : analysis }, true)
   }
 
   /** What a form begins with where nothing was asked yet: the text, model and head of the atlas. */
@@ -168,13 +168,13 @@ export class AppState {
 
   show(job: Job): void {
     this.jobs.take(job)
-    this.#chosen = { ...this.#chosen, [job.ask]: job.id }
-    const isHere = this.room?.asks.some(({ ask }) => ask === job.ask)
-    this.address.enter(isHere ? this.address.room : (roomOf(job.ask)?.name ?? this.address.room), { job: job.id, ask: null })
+    this.#chosen = { ...this.#chosen, [job.analysis]: job.id }
+    const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
+    this.address.enter(isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room), { job: job.id, analysis: null })
   }
 
-  async ask(ask: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
-    const job = await this.attempt(() => this.api.ask(ask, settings, inputs))
+  async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
+    const job = await this.attempt(() => this.api.run(analysis, settings, inputs))
     if (job) {
       this.problem = null
       this.show(job)
@@ -190,11 +190,11 @@ export class AppState {
 
   /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
   enter(name: string, values: Record<string, string | number | null> = {}): void {
-    const first = ROOMS.find((one) => one.name === name)?.asks[0]?.ask
+    const first = ROOMS.find((one) => one.name === name)?.analyses[0]?.analysis
     const held = this.address.get('job', name)
     // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
-    const ask = held ? askOf(held) : first
-    const job = (ask && this.#chosen[ask]) ?? held ?? (first && this.about?.examples[first])
+    const analysis = held ? analysisOf(held) : first
+    const job = (analysis && this.#chosen[analysis]) ?? held ?? (first && this.about?.examples[first])
     this.address.enter(name, { ...(job && { job }), ...values })
   }
 

@@ -23,7 +23,7 @@ export class Jobs {
   readonly listed = $derived([...this.all.values()].sort((a, b) => b.made - a.made || (a.id < b.id ? 1 : -1)))
   readonly live = $derived(this.listed.filter(({ state }) => LIVE.has(state)))
 
-  /** Takes in what was told. The answer to an ask may come after the news of its end: the later word counts. */
+  /** Takes in what was told. The answer to a request may come after the news of its end: the later word counts. */
   take(...jobs: Job[]): void {
     const after = new Map(this.all)
     for (const job of jobs) {

@@ -7,7 +7,7 @@ const job = (id: string, state: Job['state'], made = 0): Job => ({
   id,
   state,
   made,
-  ask: 'atlas',
+  analysis: 'atlas',
   title: id,
   doing: '',
   done: 0,

@@ -1,6 +1,6 @@
 /** One thing that a room can compute: its name at the server, and what the page calls it. */
-export interface AskName {
-  ask: string
+export interface RoomAnalysis {
+  analysis: string
   /** What the switch between several of a room says. */
   title: string
   /** What the button that opens the form says, and the one that runs it. */
@@ -18,17 +18,17 @@ const HEADS = ['head', 'other_head']
 const noTarget = (values: Record<string, unknown>) => (values.side ? [] : ['target'])
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 
-/** The rooms in their order. The first ask of a room is the one it opens on. */
+/** The rooms in their order. The first analysis of a room is the one it opens on. */
 export interface RoomName {
   name: string
   title: string
-  asks: AskName[]
+  analyses: RoomAnalysis[]
   /** What the room is for, in one line. */
   about: string
 }
 
-const ATLAS: AskName = {
-  ask: 'atlas',
+const ATLAS: RoomAnalysis = {
+  analysis: 'atlas',
   title: 'From the atlas',
   change: 'Your text',
   verb: 'Map every head',
@@ -37,14 +37,14 @@ const ATLAS: AskName = {
 }
 
 export const ROOMS: RoomName[] = [
-  { name: 'atlas', title: 'Atlas', asks: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
+  { name: 'atlas', title: 'Atlas', analyses: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
   {
     name: 'head',
     title: 'Head',
-    asks: [
+    analyses: [
       ATLAS,
       {
-        ask: 'head',
+        analysis: 'head',
         title: 'Many restarts',
         change: 'Another head',
         verb: 'Map this head',
@@ -52,7 +52,7 @@ export const ROOMS: RoomName[] = [
         hides: noTarget,
       },
       {
-        ask: 'hidden',
+        analysis: 'hidden',
         title: 'Hidden states',
         change: 'Another layer',
         verb: 'Map hidden states',
@@ -65,26 +65,26 @@ export const ROOMS: RoomName[] = [
   {
     name: 'queries',
     title: 'Queries & keys',
-    asks: [
+    analyses: [
       {
-        ask: 'query_key',
+        analysis: 'query_key',
         title: 'One head',
         change: 'Your text',
         verb: 'Map queries and keys',
         main: ['model', 'layer', 'head', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
-      { ask: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
+      { analysis: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
       {
-        ask: 'query_key.constants',
+        analysis: 'query_key.constants',
         title: 'Six constants',
         change: 'Your text',
         verb: 'Map under six constants',
         main: ['model', 'layer', 'head', 'choose', 'tokens'],
       },
-      { ask: 'query_key.beside', title: 'Two ways', change: 'Your text', verb: 'Map both ways', main: ['model', 'layer', 'head', 'by'] },
+      { analysis: 'query_key.beside', title: 'Two ways', change: 'Your text', verb: 'Map both ways', main: ['model', 'layer', 'head', 'by'] },
       {
-        ask: 'query_key.scale',
+        analysis: 'query_key.scale',
         title: 'The constant c',
         change: 'Your text',
         verb: 'Measure every head',
@@ -96,17 +96,17 @@ export const ROOMS: RoomName[] = [
   {
     name: 'words',
     title: 'Words',
-    asks: [
-      { ask: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] },
+    analyses: [
+      { analysis: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] },
     ],
     about: 'Word vectors as a map, with new words placed live.',
   },
   {
     name: 'distributions',
     title: 'Distributions',
-    asks: [
+    analyses: [
       {
-        ask: 'ellipses',
+        analysis: 'ellipses',
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
@@ -118,15 +118,15 @@ export const ROOMS: RoomName[] = [
   {
     name: 'flow',
     title: 'Flow',
-    asks: [{ ask: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }],
+    analyses: [{ analysis: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }],
     about: 'What flows through a network as it reads, step by step.',
   },
   {
     name: 'compare',
     title: 'Compare',
-    asks: [
+    analyses: [
       {
-        ask: 'compare',
+        analysis: 'compare',
         title: 'Compare',
         change: 'Compare others',
         verb: 'Compare',
@@ -137,15 +137,15 @@ export const ROOMS: RoomName[] = [
     ],
     about: 'Two texts or two models side by side, aligned; what moved most.',
   },
-  { name: 'jobs', title: 'Jobs', asks: [], about: 'Everything that is or was computed.' },
+  { name: 'jobs', title: 'Jobs', analyses: [], about: 'Everything that is or was computed.' },
 ]
 
-/** The room that shows what an ask computes; an ask of several rooms belongs to the first. */
-export function roomOf(ask: string): RoomName | undefined {
-  return ROOMS.find((room) => room.asks.some((one) => one.ask === ask))
+/** The room that shows what an analysis computes; an analysis of several rooms belongs to the first. */
+export function roomOf(analysis: string): RoomName | undefined {
+  return ROOMS.find((room) => room.analyses.some((one) => one.analysis === analysis))
 }
 
-/** The ask that a job's id begins with. */
-export function askOf(job: string): string {
+/** The analysis that a job's id begins with. */
+export function analysisOf(job: string): string {
   return job.slice(0, job.lastIndexOf('-'))
 }

@@ -82,10 +82,10 @@ export interface paths {
         get: operations["jobs"];
         put?: never;
         /**
-         * Ask
-         * @description Ask for something; the same ask is the same job.
+         * Request Job
+         * @description Run an analysis; the same question is the same job.
          */
-        post: operations["ask"];
+        post: operations["request_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -205,7 +205,7 @@ export interface paths {
         };
         /**
          * About
-         * @description What this studio can do: models, samples, limits, and every ask with its settings.
+         * @description What this studio can do: models, samples, limits, and every analysis with its form.
          */
         get: operations["about"];
         put?: never;
@@ -279,18 +279,34 @@ export interface components {
             corpora: components["schemas"]["SampleCorpus"][];
             /**
              * Examples
-             * @description The job of each finished example, by its ask.
+             * @description The job of each finished example, by its analysis.
              */
             examples: {
                 [key: string]: string;
             };
             limits: components["schemas"]["Limits"];
-            /** Asks */
-            asks: {
-                [key: string]: components["schemas"]["AskInfo"];
+            /** Analyses */
+            analyses: {
+                [key: string]: components["schemas"]["AnalysisInfo"];
             };
             /** Insertion */
             insertion: components["schemas"]["SettingInfo"][];
+        };
+        /**
+         * AnalysisInfo
+         * @description An analysis that can be run: its form, and the views of its result.
+         */
+        AnalysisInfo: {
+            /** Title */
+            title: string;
+            /** Room */
+            room: string;
+            /** Inputs */
+            inputs: components["schemas"]["InputInfo"][];
+            /** Settings */
+            settings: components["schemas"]["SettingInfo"][];
+            /** Views */
+            views: components["schemas"]["ViewInfo"][];
         };
         /**
          * ArrayInfo
@@ -306,22 +322,6 @@ export interface components {
             shape: number[];
             /** Url */
             url: string;
-        };
-        /**
-         * AskInfo
-         * @description Something that can be asked.
-         */
-        AskInfo: {
-            /** Title */
-            title: string;
-            /** Room */
-            room: string;
-            /** Inputs */
-            inputs: components["schemas"]["InputInfo"][];
-            /** Settings */
-            settings: components["schemas"]["SettingInfo"][];
-            /** Views */
-            views: components["schemas"]["ViewInfo"][];
         };
         /**
          * AtlasInputs
@@ -350,7 +350,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "atlas";
+            analysis: "atlas";
             /** @default {} */
             inputs?: components["schemas"]["AtlasInputs"];
             /** @default {} */
@@ -475,7 +475,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "compare_kl";
+            analysis: "compare_kl";
             /** @default {} */
             inputs?: components["schemas"]["CompareKlInputs"];
             /** @default {} */
@@ -549,7 +549,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "compare";
+            analysis: "compare";
             /** @default {} */
             inputs?: components["schemas"]["CompareInputs"];
             /** @default {} */
@@ -690,7 +690,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "ellipses";
+            analysis: "ellipses";
             /** @default {} */
             inputs?: components["schemas"]["EllipsesInputs"];
             /** @default {} */
@@ -868,7 +868,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "flow";
+            analysis: "flow";
             /** @default {} */
             inputs?: components["schemas"]["FlowInputs"];
             /** @default {} */
@@ -948,7 +948,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "gaussians";
+            analysis: "gaussians";
             /** @default {} */
             inputs?: components["schemas"]["GaussiansInputs"];
             /** @default {} */
@@ -1057,7 +1057,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "head";
+            analysis: "head";
             /** @default {} */
             inputs?: components["schemas"]["HeadInputs"];
             settings: components["schemas"]["HeadSettings"];
@@ -1145,7 +1145,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "hidden";
+            analysis: "hidden";
             /** @default {} */
             inputs?: components["schemas"]["HiddenInputs"];
             /** @default {} */
@@ -1242,7 +1242,7 @@ export interface components {
         };
         /**
          * InputInfo
-         * @description An input that an ask takes.
+         * @description An input that an analysis takes.
          */
         InputInfo: {
             /** Name */
@@ -1311,7 +1311,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "insert";
+            analysis: "insert";
             inputs: components["schemas"]["InsertInputs"];
             /** @default {} */
             settings?: components["schemas"]["InsertSettings"];
@@ -1454,8 +1454,8 @@ export interface components {
         Job: {
             /** Id */
             id: string;
-            /** Ask */
-            ask: string;
+            /** Analysis */
+            analysis: string;
             /** Title */
             title: string;
             /**
@@ -1528,7 +1528,7 @@ export interface components {
             /** Jobs */
             jobs: components["schemas"]["Job"][];
         };
-        /** @description What is asked, by the name of the ask. */
+        /** @description An analysis with its inputs and settings. */
         JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
         /**
          * KnownWord
@@ -1599,7 +1599,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "max_attention";
+            analysis: "max_attention";
             /** @default {} */
             inputs?: components["schemas"]["MaxAttentionInputs"];
             /** @default {} */
@@ -1721,7 +1721,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "query_key.beside";
+            analysis: "query_key.beside";
             /** @default {} */
             inputs?: components["schemas"]["QueryKeyBesideInputs"];
             settings: components["schemas"]["QueryKeyBesideSettings"];
@@ -1849,7 +1849,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "query_key.constants";
+            analysis: "query_key.constants";
             /** @default {} */
             inputs?: components["schemas"]["QueryKeyConstantsInputs"];
             settings: components["schemas"]["QueryKeyConstantsSettings"];
@@ -1996,7 +1996,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "query_key.grid";
+            analysis: "query_key.grid";
             /** @default {} */
             inputs?: components["schemas"]["QueryKeyGridInputs"];
             /** @default {} */
@@ -2159,7 +2159,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "query_key";
+            analysis: "query_key";
             /** @default {} */
             inputs?: components["schemas"]["QueryKeyInputs"];
             settings: components["schemas"]["QueryKeySettings"];
@@ -2185,7 +2185,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "query_key.scale";
+            analysis: "query_key.scale";
             /** @default {} */
             inputs?: components["schemas"]["QueryKeyScaleInputs"];
             /** @default {} */
@@ -2423,7 +2423,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "robustness";
+            analysis: "robustness";
             /** @default {} */
             inputs?: components["schemas"]["RobustnessInputs"];
             /** @default {} */
@@ -2544,7 +2544,7 @@ export interface components {
         };
         /**
          * SettingInfo
-         * @description A setting of an ask, or a parameter of a view, as a form shows it.
+         * @description A setting of an analysis, or a parameter of a view, as a form shows it.
          */
         SettingInfo: {
             /** Name */
@@ -2598,7 +2598,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "texts";
+            analysis: "texts";
             /** @default {} */
             inputs?: components["schemas"]["TextsInputs"];
             /** @default {} */
@@ -2669,7 +2669,7 @@ export interface components {
         };
         /**
          * ViewInfo
-         * @description A view that the result of an ask has.
+         * @description A view that the result of an analysis has.
          */
         ViewInfo: {
             /** Name */
@@ -2712,7 +2712,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            ask: "words";
+            analysis: "words";
             /** @default {} */
             inputs?: components["schemas"]["WordsInputs"];
             /** @default {} */
@@ -3036,7 +3036,7 @@ export interface operations {
             };
         };
     };
-    ask: {
+    request_job: {
         parameters: {
             query?: never;
             header?: never;

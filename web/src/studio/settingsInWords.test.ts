@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import type { About, Ask, Job, Setting } from './api'
+import type { About, Analysis, Job, Setting } from './api'
 import { differences, modelName, settingsInWords } from './settingsInWords'
 
 const setting = (name: string, label: string, usual: Setting['default'], choices: Setting['choices'] = null): Setting => ({
@@ -15,7 +15,7 @@ const setting = (name: string, label: string, usual: Setting['default'], choices
   help: '',
   source: '',
 })
-const atlas: Ask = {
+const atlas: Analysis = {
   title: 'Atlas',
   room: 'atlas',
   inputs: [{ name: 'text', kind: 'text', label: 'Text', required: true, help: '', default: null }],
@@ -29,10 +29,10 @@ const atlas: Ask = {
   ],
   views: [],
 }
-const about = { models: [{ name: 'default', short: 'MiniLM-L6' }], asks: { atlas } } as unknown as About
+const about = { models: [{ name: 'default', short: 'MiniLM-L6' }], analyses: { atlas } } as unknown as About
 const job = (settings: Record<string, unknown>) =>
   ({
-    ask: 'atlas',
+    analysis: 'atlas',
     title: 'Heads of MiniLM-L6 over harbour',
     settings,
     inputs: { text: { id: 'in-1', name: 'harbour' } },

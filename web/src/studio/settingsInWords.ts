@@ -10,7 +10,7 @@ export interface Said {
 
 /** The settings of a job of these names, in their order, in words; those without a value are left out. */
 export function settingsInWords(about: About, job: Job, names: string[]): Said[] {
-  const known = about.asks[job.ask]?.settings ?? []
+  const known = about.analyses[job.analysis]?.settings ?? []
   return names.flatMap((name) => {
     const value = job.settings[name]
     if (value === null || value === undefined || value === '') return []
@@ -23,7 +23,7 @@ export function settingsInWords(about: About, job: Job, names: string[]): Said[]
 
 /** What a job was asked for beyond its name: its inputs, its model and every setting that is not the usual one. */
 export function differences(about: About, job: Job): string {
-  const { settings = [], inputs = [] } = about.asks[job.ask] ?? {}
+  const { settings = [], inputs = [] } = about.analyses[job.analysis] ?? {}
   const other = settings
     .filter(({ name, default: usual }) => !isModel(name) && JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
     .map(({ name }) => name)
