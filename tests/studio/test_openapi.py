@@ -111,7 +111,7 @@ def test_the_kinds_of_inputs_are_those_that_are_taken():
     [
         (bodies.JobRequest, [1], "the request is list; expected an object with names"),
         (bodies.JobRequest, {"analysis": "head", "more": 1}, "'more'; it may have analysis, inputs, settings"),
-        (bodies.JobRequest, {"analysis": 3}, "there is no ask '3'"),
+        (bodies.JobRequest, {"analysis": 3}, "there is no analysis '3'"),
         (bodies.JobRequest, {"analysis": "head", "inputs": []}, "inputs are not an object of names with ids"),
         (bodies.InsertionRequest, {"words": ["a"]}, "job is missing; expected the id of a map of words"),
         (bodies.InsertionRequest, {"job": "x", "words": []}, "words are no list of 1 to 2,000"),
