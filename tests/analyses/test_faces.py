@@ -10,11 +10,9 @@ from typing import get_args
 import pytest
 from tests.commands import at_home_in, run
 from tests.models.folders import TEXT, bert_folder
-from typer.main import get_command
 
 import langscape
-from langscape.cli.app import app
-from langscape.cli.commands import command_of, option_name
+from langscape.cli.commands import analysis_command, command_name, command_of, option_name
 from langscape.declarations import analyses, analysis
 from langscape.declarations.declaration import _ANALYSES
 from langscape.declarations.running import name_call
@@ -28,7 +26,7 @@ PUBLIC = {name: one for name, one in analyses().items() if not one.hidden}
 @pytest.mark.parametrize("name", PUBLIC)
 def test_function_command_form_and_schema_say_the_same(name):
     declared = PUBLIC[name]
-    command = get_command(app).commands[name.replace("_", "-").replace(".", "-")]
+    command = analysis_command(command_name(name))
     made = inspect.signature(command_of(declared)).parameters
     options = {key: one.default for key, one in made.items()}
     assert {one.name for one in command.params} >= set(options) - {"help"}

@@ -15,7 +15,7 @@ run = CliRunner()
 def own_store(tmp_path, monkeypatch):
     from langscape.store import store
 
-    monkeypatch.setattr(store, "home", lambda: tmp_path / "home")
+    monkeypatch.setattr(store, "home_folder", lambda: tmp_path / "home")
 
 
 def test_a_prompt_becomes_a_figure_and_figures_of_trust_are_said(tmp_path):

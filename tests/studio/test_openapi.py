@@ -110,7 +110,11 @@ def test_the_kinds_of_inputs_are_those_that_are_taken():
     ("model", "body", "code"),
     [
         (bodies.JobRequest, [1], "the request is list; expected an object with names"),
-        (bodies.JobRequest, {"analysis": "head", "more": 1}, "'more'; it may have analysis, inputs, settings"),
+        (
+            bodies.JobRequest,
+            {"analysis": "head", "more": 1},
+            "it may have analysis, inputs, settings",
+        ),
         (bodies.JobRequest, {"analysis": 3}, "there is no analysis '3'"),
         (bodies.JobRequest, {"analysis": "head", "inputs": []}, "inputs are not an object of names with ids"),
         (bodies.InsertionRequest, {"words": ["a"]}, "job is missing; expected the id of a map of words"),

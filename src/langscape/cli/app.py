@@ -17,9 +17,10 @@ from langscape.cli import (
     upkeep,
     view,
 )
-from langscape.cli.commands import add_commands
+from langscape.cli.commands import CommandTree
 
 app = typer.Typer(
+    cls=CommandTree,
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -57,4 +58,3 @@ for part in (
     upkeep,
 ):
     part.register(app)
-add_commands(app)

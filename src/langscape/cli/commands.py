@@ -3,33 +3,97 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+import click
 import typer
+from typer.core import TyperGroup
 
-from langscape.data import Map
 from langscape.declarations.declaration import (
     Analysis,
     ExecutionParameter,
     InputParameter,
     Parameter,
     analyses,
+    find_analysis,
+    modules,
+    of_module,
     read_signature,
+    registered,
 )
 from langscape.errors import Cancelled, SettingsError
 
 Out = list[Path]
 
 
-def add_commands(app: typer.Typer, known: Sequence[str] = ()) -> None:
-    """Every declared analysis as a command of the application."""
-    for name, declared in analyses().items():
-        if not declared.hidden and name not in known:
-            app.command(name.replace("_", "-").replace(".", "-"), help=declared.help)(command_of(declared))
-            for alias in declared.aliases:
-                app.command(alias, help=declared.help, hidden=True)(command_of(declared))
+class CommandTree(TyperGroup):
+    """The commands written in this package, and one for every analysis.
+
+    An analysis is imported when its command is called: the list of commands is read off their sources.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command by name, those of analyses after the others."""
+        return [*super().list_commands(ctx), *_modules()]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of that name."""
+        found = super().get_command(ctx, name)
+        return found if found is not None else analysis_command(name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        written = [
+            (name, super(CommandTree, self).get_command(ctx, name)) for name in super().list_commands(ctx)
+        ]
+        rows = [
+            (name, one.get_short_help_str(200)) for name, one in written if one is not None and not one.hidden
+        ]
+        rows += [(name, _first_sentence(module)) for name, module in _modules().items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def analysis_command(name: str) -> click.Command | None:
+    """The command of an analysis, by its name or an alias; None where there is none."""
+    module = _modules().get(name)
+    known = [of_module(module)] if module in modules() else analyses().values()
+    for declared in known:
+        if not declared.hidden and name in (command_name(declared.name), *declared.aliases):
+            one = typer.Typer(
+                rich_markup_mode=None, add_completion=False, context_settings={"max_content_width": 120}
+            )
+            one.command(name, help=declared.help)(command_of(declared))
+            return typer.main.get_command(one)
+    return None
+
+
+def command_name(name: str) -> str:
+    """What an analysis is called at the command line."""
+    return name.replace("_", "-").replace(".", "-")
+
+
+def _modules() -> dict[str, str]:
+    """The names of all commands of analyses, with the module or, of one declared elsewhere, the analysis."""
+    found = {command_name(module): module for module in modules()}
+    return found | {command_name(name): name for name in registered() if command_name(name) not in found}
+
+
+def _first_sentence(module: str) -> str:
+    """What the list of commands says of an analysis: the first paragraph of its docstring."""
+    source = Path(__file__).parents[1] / "analyses" / f"{module}.py"
+    if source.is_file():
+        found = re.search(
+            rf'^def {module}\(.*?^\) -> .*?:\n    """(.*?)(?:\n\n|""")',
+            source.read_text("utf-8"),
+            re.S | re.M,
+        )
+        if found:
+            return " ".join(found[1].split())
+    return find_analysis(module).help
 
 
 def command_of(declared: Analysis) -> Callable[..., None]:
@@ -157,6 +221,8 @@ def _open(file: Path) -> None:
 
 def _keep_partial(stopped: Cancelled, outs: Out, title: str) -> NoReturn:
     """Write what stood at Ctrl-C. Files that are there already stay: a finished map is worth more."""
+    from langscape.data import Map
+
     if not isinstance(stopped.partial, Map) or not outs:
         raise Cancelled(f"{stopped}; nothing was kept") from None
     for path in outs:
@@ -175,6 +241,7 @@ def _lines(declared: Analysis, result: Any, how: dict[str, Any]) -> Sequence[str
 def _notes(result: Any) -> list[str]:
     """What is said beside a result: the summary of a map, and the notes of anything."""
     from langscape.analyses._maps import summary
+    from langscape.data import Map
 
     found = result if isinstance(result, Map) else getattr(result, "map", None)
     if isinstance(found, Map):

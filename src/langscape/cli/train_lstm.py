@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from langscape.cli.terminal import bar, say
-from langscape.data import Step
 from langscape.errors import FileError, SettingsError
+
+if TYPE_CHECKING:
+    from langscape.data import Step
 
 
 def register(app: typer.Typer) -> None:

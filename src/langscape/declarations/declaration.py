@@ -324,6 +324,16 @@ def analyses() -> dict[str, Analysis]:
     return dict(_ANALYSES)
 
 
+def registered() -> tuple[str, ...]:
+    """The names of what is declared so far and has faces; nothing is imported for it."""
+    return tuple(name for name, one in _ANALYSES.items() if not one.hidden)
+
+
+def of_module(module: str) -> Analysis:
+    """The analysis that a module of `langscape.analyses` declares; no other one is imported."""
+    return declaration_of(getattr(importlib.import_module(f"langscape.analyses.{module}"), module))
+
+
 def find_analysis(name: object) -> Analysis:
     """The analysis of that name."""
     known = analyses()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,9 +71,10 @@ def parse_setting(one: Parameter, text: str) -> Any:
     if one.type == "flag":
         return {"true": True, "false": False}.get(text, text)
     try:
-        return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+        value = int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
     except ValueError:
         return text
+    return value if math.isfinite(value) else text
 
 
 def parse_numbers(text: str) -> list[int] | None:
