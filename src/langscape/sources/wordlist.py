@@ -143,12 +143,20 @@ def _rows(path: Path, lines: list[str], ending: str) -> list[tuple[int, list[str
 
 
 def _cells(lines: list[str], delimiter: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
-    text = io.StringIO("\n".join(lines))
-    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, quoting=quoting, strict=True)
-    rows = [(reader.line_num, [_LINE_BREAK.sub(" ", cell.strip()) for cell in cells]) for cells in reader]
-    if not may_be_guarded(cell for _, cells in rows for cell in cells):
-        return rows
-    return [(number, [unguarded(cell) for cell in cells]) for number, cells in rows]
+    text = "\n".join(lines)
+    reader = csv.reader(
+        io.StringIO(text), delimiter=delimiter, skipinitialspace=True, quoting=quoting, strict=True
+    )
+    rows = [(reader.line_num, [_in_one_line(cell) for cell in cells]) for cells in reader]
+    if "'" in text and may_be_guarded(cell for _, cells in rows for cell in cells):
+        for _, cells in rows:
+            cells[:] = map(unguarded, cells)
+    return rows
+
+
+def _in_one_line(cell: str) -> str:
+    cell = cell.strip()
+    return _LINE_BREAK.sub(" ", cell) if "\n" in cell else cell
 
 
 def _delimiter(ending: str, lines: list[str]) -> str | None:
