@@ -61,12 +61,12 @@ class Crew:
     def free(self) -> bool:
         """Whether a worker has nothing to do."""
         with self._mutex:
-            return not self._stopped and any(worker.key is None for worker in self._workers)
+            return not self._stopped and bool(self._idle())
 
     def start(self, key: str, recipe: Recipe) -> bool:
         """Give a recipe to a free worker, one that is warm before one that is not; False if none is free."""
         with self._mutex:
-            idle = [worker for worker in self._workers if worker.key is None]
+            idle = self._idle()
             if self._stopped or not idle:
                 return False
             worker = max(idle, key=lambda one: one.used)
@@ -79,7 +79,7 @@ class Crew:
             worker = next((one for one in self._workers if one.key == key), None)
             if worker is None:
                 return False
-            worker.key = None  # its end is no loss to tell of
+            worker.key, worker.gone = None, True  # its end is no loss to tell of
             worker.process.kill()
             return True
 
@@ -94,6 +94,9 @@ class Crew:
         for worker in workers:
             worker.end()
             self._store.remove_aside(worker.process.pid)
+
+    def _idle(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.key is None and not worker.gone]
 
     def _hire(self) -> _Worker:
         process = start_worker("job_main", self._hello, answers=True, threads=self._threads)
@@ -117,12 +120,14 @@ class Crew:
             self._tell(message["key"], message)
 
     def _replace(self, worker: _Worker) -> None:
+        with self._mutex:  # before its pipes are closed, so that nobody writes into them
+            cancelled, worker.gone = worker.gone, True
         worker.end()
         self._store.remove_aside(worker.process.pid)
         with self._mutex:
             lost, worker.key = worker.key, None
             if not self._stopped and worker in self._workers:
-                self._stillborn += not worker.ready
+                self._stillborn += not (worker.ready or cancelled)
                 at = self._workers.index(worker)
                 if self._stillborn < BOOT_TRIES:
                     self._workers[at] = self._hire()
@@ -141,6 +146,7 @@ class _Worker:
         self.process = process
         self.key: str | None = None
         self.ready = False
+        self.gone = False  # killed or dead, and not replaced yet
         self.used = 0
         self._thread: threading.Thread | None = None
 
