@@ -28,7 +28,7 @@ def main() -> None:
     steps = 100 if options.parse_args().quick else 1000
     get_model("default")
     model = open_model("default", device="cpu")
-    ids = capture(model, samples.text("harbour"), ("hidden",), [0]).made["ids"]
+    ids = capture(model, samples.text("harbour"), ("hidden",), [0]).tokens.require_ids().tolist()
     ids = [*ids[: TOKENS - 1], ids[-1]]
     short = capture(model, ids[:40], ("attention",), [0])
     with tempfile.TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ class Large:
                 made = affinity.points(self.X, PERPLEXITY, method="neighbours", seed=repeat)
             with clock("optimiser"):
                 landed = ours.optimise(ours.given(self.P), self.nudged(repeat), self.schedule)
-            return Landed(*landed, note=str(made.made.get("recall")))
+            return Landed(*landed, note=str(made.settings.get("recall")))
 
         return Contender(OURS, run)
 

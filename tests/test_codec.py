@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
 from langscape import affinity
-from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
+from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View
 from langscape.declarations import analyses
 from langscape.errors import DataError, FileError
 from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
@@ -68,8 +68,13 @@ EVERY = [
     GAUSSIANS,
     Affinities(np.eye(3)[::-1].copy(), Items.numbered(3), {"perplexity": 2}, metric="cosine", notes=("x",)),
     Affinities(csr_array(np.eye(3)), Items.numbered(3), gaussians=GAUSSIANS),
+    Tokens([]),
+    Tokens(["a", "##b"], ["a", "\ud800"], [True, False], [0, 1], [7, 2**40], [[0, 0], [0, 1]], [None, 0],
+           ["special", "noun"], "decoder"),
     Capture(["a", "b"], {"hidden": rng.random((2, 3)), "ids": np.arange(2)}, {"hidden": ("token", "dim"),
-            "ids": ("token",)}, {"special": [True, False], "layers": {"hidden": [0]}}, ("note",)),
+            "ids": ("token",)}, {"layers": {"hidden": [0]}}, ("note",)),
+    Capture(Tokens("ab", special=[True, False]), {"cross_q": rng.random((3, 2))},
+            {"cross_q": ("query", "dim")}, decoder_tokens=Tokens("xyz", ids=[1, 2, 3])),
     affinity.Scales("norms", 0.5, 2, (0.5, 1.0), np.array([[0, 1]]),
                     *(rng.random((1, n)) for n in range(1, 10)), clear=2.0, notes=("x",)),
     ClassTable(("word",), ("word", "name"), rng.random((1, 2)), rng.random((1, 2)), np.array([3])),
@@ -130,6 +135,52 @@ plain = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+@st.composite
+def tokens(draw):
+    n = draw(st.integers(0, 5))
+
+    def column(one):
+        return st.none() | st.lists(one, min_size=n, max_size=n)
+
+    labels, number = st.text(max_size=4), st.integers(-(2**62), 2**62)
+    return Tokens(
+        draw(st.lists(labels, min_size=n, max_size=n)),
+        draw(column(labels)),
+        draw(column(st.booleans())),
+        draw(column(st.integers(0, 9))),
+        draw(column(number)),
+        draw(column(st.tuples(number, number))),
+        draw(column(st.none() | number)),
+        draw(column(labels)),
+        draw(st.sampled_from([None, "encoder", "decoder"])),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tokens(), st.none() | tokens(), st.data())
+def test_tokens_and_captures_of_them_come_back_equal(tmp_path_factory, read, written, data):
+    folder = tmp_path_factory.mktemp("nouns")
+    assert differences(read, back(read, folder)) == []
+    rows = data.draw(st.lists(st.integers(0, max(len(read) - 1, 0)), max_size=4 * bool(len(read))))
+    chosen = read.take(rows)
+    assert list(chosen) == [read[row] for row in rows]
+    assert differences(chosen, back(chosen, folder)) == []
+    arrays, axes = {"hidden": np.zeros((len(read), 2))}, {"hidden": ("token", "dim")}
+    if written is not None:
+        arrays["cross_attention"] = np.zeros((1, 1, len(written), len(read)))
+        axes["cross_attention"] = ("layer", "head", "query", "key")
+    capture = Capture(read, arrays, axes, decoder_tokens=written)
+    assert differences(capture, back(capture, folder)) == []
+
+
+def test_a_capture_as_it_was_kept_before_tokens_were_a_table_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(Capture, "codec_version", 1)
+    write_noun(Capture(["a"], {}, {}), tmp_path / "old")
+    monkeypatch.undo()
+    with pytest.raises(FileError, match="written by another langscape; compute it again"):
+        read_noun(tmp_path / "old")
 
 
 @noun

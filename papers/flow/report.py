@@ -313,7 +313,7 @@ def _claims(results: Results, tiny: dict[str, dict[str, float]]) -> Tabled:
 def _same(looked: Looked, name: str) -> float:
     """The share of steps on which a vector's nearest word is the word that was read."""
     table = looked.model.weights()["embedding"]
-    found = [metrics.nearest_words(one[name][0], table, 1)[0][:, 0] == one.made["ids"] for one in looked.seen]
+    found = [metrics.nearest_words(one[name][0], table, 1)[0][:, 0] == one.tokens.ids for one in looked.seen]
     return float(np.mean(np.concatenate(found)))
 
 

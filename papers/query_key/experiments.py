@@ -124,7 +124,7 @@ def _run(model: str, plan: Plan, workers: int | None, progress: Progress | None)
     }
     heads = _spread(heads_of(capture), plan.compared)
     compared = {}
-    has_special = any(capture.made["special"])
+    has_special = bool(capture.tokens.special.any())
     for special in ("keep", "drop") if has_special else ("keep",):
         for by in ("distance", "attention"):
             settings = {"by": by, "special": special, "steps": plan.steps}

@@ -128,11 +128,11 @@ def _of_model(results: Results, out: Path) -> tuple[list[str], list[Tabled]]:
     parts = [
         page.heading(name),
         page.prose(
-            f"{len(results.capture.tokens):,} tokens of {len(results.capture.made['sentences'])} sentences "
-            "of the sample texts; "
+            f"{len(results.capture.tokens):,} tokens of {len(results.capture.metadata['sentences'])} "
+            "sentences of the sample texts; "
             + (
                 "special tokens are kept, as in the document."
-                if any(results.capture.made["special"])
+                if results.capture.tokens.special.any()
                 else "the model has no special tokens."
             )
         ),

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from langscape import affinity
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.errors import DataError, SettingsError
 
 AXES = ("layer", "head", "query", "key")
 rng = np.random.default_rng(0)
 
 
-def seen(A: np.ndarray, name: str = "attention", **made: object) -> Capture:
-    tokens = [f"t{i}" for i in range(A.shape[-1])]
-    return Capture(tokens, {name: A}, {name: AXES}, made)
+def seen(A: np.ndarray, special: object = None, texts: object = None, **metadata: object) -> Capture:
+    tokens = Tokens([f"t{i}" for i in range(A.shape[-1])], texts, special)  # type: ignore[arg-type]
+    return Capture(tokens, {"attention": A}, {"attention": AXES}, metadata)
 
 
 def stochastic(*shape: int) -> np.ndarray:
@@ -30,7 +30,7 @@ def test_p_is_the_documents_formula() -> None:
     np.testing.assert_allclose(got.P, want / want.sum(), atol=1e-8)
     assert got.P.sum(dtype=np.float64) == pytest.approx(1, abs=1e-5)
     assert (got.P == got.P.T).all()
-    assert got.made["special"] == "keep"
+    assert got.settings["special"] == "keep"
 
 
 def test_it_is_what_the_same_matrix_gives_as_precomputed_weights() -> None:
@@ -100,10 +100,13 @@ def test_what_cannot_be_mapped_is_named() -> None:
         affinity.attention(
             Capture(["a"], {"hidden": np.ones((1, 1, 2))}, {"hidden": ("layer", "token", "dim")}), 0, 0
         )
-    with pytest.raises(SettingsError, match="of='encoder_attention'"):
-        affinity.attention(seen(A, "encoder_attention"), 0, 0)
+    with pytest.raises(SettingsError, match="side decoder is for encoder–decoders"):
+        affinity.attention(seen(A), 0, 0, side="decoder")
+    across = Capture("abcd", {"cross_attention": A}, {"cross_attention": AXES}, decoder_tokens="efgh")
     with pytest.raises(DataError, match="one side on both"):
-        affinity.attention(seen(A[:, :, :2], "cross_attention"), 0, 0, of="cross_attention")
+        affinity.attention(across, 0, 0, side="cross")
+    with pytest.raises(DataError, match="holds cross_attention, but not 'decoder_attention'"):
+        affinity.attention(across, 0, 0, side="decoder")
     everything = seen(A, special=[True] * 4)
     with pytest.raises(DataError, match="at least 2"):
         affinity.attention(everything, 0, 0, special="drop")
@@ -111,16 +114,14 @@ def test_what_cannot_be_mapped_is_named() -> None:
 
 def test_the_decoders_side_has_its_own_tokens() -> None:
     A = stochastic(1, 1, 3, 3)
-    target = {
-        "tokens": ["<s>", "ein", "Boot"],
-        "special": [True, False, False],
-        "texts": ["", "ein", " Boot"],
-    }
-    capture = Capture(
-        ["a", "boat"], {"decoder_attention": A}, {"decoder_attention": AXES}, {"target": target}
-    )
-    got = affinity.attention(capture, 0, 0, of="decoder_attention")
+    target = Tokens(["<s>", "ein", "Boot"], ["", "ein", " Boot"], special=[True, False, False])
+    arrays = {"encoder_attention": stochastic(1, 1, 2, 2), "decoder_attention": A}
+    capture = Capture(["a", "boat"], arrays, dict.fromkeys(arrays, AXES), decoder_tokens=target)
+    got = affinity.attention(capture, 0, 0, side="decoder")
     assert got.items.labels == ("<s>", "ein", "Boot")
+    assert got.items.columns["text"].tolist() == ["<s>", "ein", " Boot"]
+    for side in (None, "encoder"):
+        assert affinity.attention(capture, 0, 0, side=side).items.labels == ("a", "boat")
 
 
 def test_the_example_is_true() -> None:

@@ -9,7 +9,7 @@ from scipy.stats import entropy
 
 from langscape import affinity
 from langscape.affinity import align_query_key, head_vectors, norm_ratio, query_key
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.errors import DataError, SettingsError
 
 Q_AXES, K_AXES = ("layer", "head", "query", "dim"), ("layer", "head", "key", "dim")
@@ -27,7 +27,7 @@ def collected(
     heads: int = 2,
     seed: int = 0,
     causal: bool = False,
-    **made,
+    **metadata,
 ) -> Capture:
     """Queries and keys of made-up sentences, each framed by two special tokens."""
     rng = np.random.default_rng(seed)
@@ -36,18 +36,19 @@ def collected(
     q, k = (rng.normal(size=shape) + rng.normal(size=dim) for _ in "qk")
     words = ["the", "lamp", "was", "lit", "for", "her", "Rhine", "."]
     tokens = ["[CLS]", *(words[i % len(words)] for i in range(length - 2)), "[SEP]"]
-    made = {
+    metadata = {
         "scaling": {"q": [dim**-0.5]},
         "causal": {"attention": causal},
-        "sentence": np.repeat(np.arange(sentences), length).tolist(),
-        "position": list(range(length)) * sentences,
-        "special": [True, *[False] * (length - 2), True] * sentences,
-        "texts": tokens * sentences,
-        "words": [None, *range(length - 2), None] * sentences,
         "model": "made up",
-        **made,
+        **metadata,
     }
-    return Capture(tokens * sentences, {"q": q, "k": k}, {"q": Q_AXES, "k": K_AXES}, made)
+    table = Tokens(
+        tokens * sentences,
+        sentence=np.repeat(np.arange(sentences), length),
+        special=[True, *[False] * (length - 2), True] * sentences,
+        words=[None, *range(length - 2), None] * sentences,
+    )
+    return Capture(table, {"q": q, "k": k}, {"q": Q_AXES, "k": K_AXES}, metadata)
 
 
 @settings(max_examples=60, deadline=None)
@@ -108,7 +109,7 @@ def test_by_attention_is_the_softmax_both_ways() -> None:
     rows[n:, :n] = (softmax(scores) / softmax(scores).sum(axis=0)).T
     np.testing.assert_allclose(a.P, (rows + rows.T) / (rows + rows.T).sum(), atol=1e-7)
     assert a.items.columns["type"].tolist() == ["query"] * n + ["key"] * n
-    assert a.made["by"] == "attention"
+    assert a.settings["by"] == "attention"
 
 
 @settings(max_examples=10, deadline=None)
@@ -117,7 +118,9 @@ def test_by_attention_depends_on_neither_scale_nor_translation(c, seed) -> None:
     capture = collected(seed=seed)
     q, k = capture["q"], capture["k"]
     move = np.random.default_rng(seed).normal(size=(1, 2, 1, 8))
-    other = Capture(capture.tokens, {"q": q / c, "k": k * c + move}, {"q": Q_AXES, "k": K_AXES}, capture.made)
+    other = Capture(
+        capture.tokens, {"q": q / c, "k": k * c + move}, {"q": Q_AXES, "k": K_AXES}, capture.metadata
+    )
     first, second = (query_key(one, 0, 0, share=0.3, perplexity=10).P for one in (capture, other))
     np.testing.assert_allclose(first, second, atol=2e-6)
 
@@ -138,8 +141,8 @@ def test_by_distance_is_the_affinity_of_the_aligned_points() -> None:
     for metric in ("euclidean", "cosine"):
         got = query_key(capture, 0, 0, by="distance", c=1.25, metric=metric, perplexity=12)
         np.testing.assert_array_equal(got.P, affinity.points(both, 12, metric).P)
-        assert got.made["c"] == 1.25
-    assert query_key(capture, 0, 0, by="distance").made["c"] == pytest.approx(norm_ratio(one.Q, one.K))
+        assert got.settings["c"] == 1.25
+    assert query_key(capture, 0, 0, by="distance").settings["c"] == pytest.approx(norm_ratio(one.Q, one.K))
 
 
 def test_every_query_reaches_as_many_keys() -> None:
@@ -241,6 +244,8 @@ def test_wrong_wishes_are_named() -> None:
         query_key(bad, 0, 0)
     q = np.array(capture["q"])
     q[0, 0, 3] = np.nan
-    broken = Capture(capture.tokens, {"q": q, "k": capture["k"]}, {"q": Q_AXES, "k": K_AXES}, capture.made)
+    broken = Capture(
+        capture.tokens, {"q": q, "k": capture["k"]}, {"q": Q_AXES, "k": K_AXES}, capture.metadata
+    )
     with pytest.raises(DataError, match=r"queries of head 0\.0 hold NaN"):
         query_key(broken, 0, 0)

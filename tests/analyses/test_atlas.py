@@ -10,7 +10,7 @@ from langscape import affinity
 from langscape.analyses._captures import captured as captured_text
 from langscape.analyses._captures import induction_probe
 from langscape.analyses.atlas import embed_restarts, make_atlas
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.engine import Schedule, embed_many
 from langscape.errors import LangscapeError, SettingsError
 from langscape.io.codec import differences, read_noun, write_noun
@@ -23,7 +23,7 @@ def captured(layers=2, heads=3, n=14):
     weights = np.random.default_rng(0).dirichlet(np.full(n, 0.4), size=(layers, heads, n)).astype(np.float32)
     tokens = ["[CLS]", *(f"t{i % 5}" for i in range(n - 2)), "[SEP]"]
     special = [True, *[False] * (n - 2), True]
-    return Capture(tokens, {"attention": weights}, {"attention": AXES}, {"special": special})
+    return Capture(Tokens(tokens, special=special), {"attention": weights}, {"attention": AXES})
 
 
 def test_restarts_are_those_of_embed_many_and_say_how_far_they_differ():
@@ -65,12 +65,7 @@ def test_an_atlas_comes_back_from_the_store_as_it_was(tmp_path):
 
 def test_some_layers_keep_the_models_numbers():
     chosen = captured()
-    chosen = Capture(
-        chosen.tokens,
-        chosen.arrays,
-        chosen.axes,
-        {**chosen.made, "layers": {"attention": [4, 7]}, "heads": {"attention": [0, 1, 2]}},
-    )
+    chosen = chosen.but(metadata={"layers": {"attention": [4, 7]}, "heads": {"attention": [0, 1, 2]}})
     made = make_atlas(chosen, restarts=1, schedule=SHORT)
     assert {layer for layer, _ in made.maps} == {4, 7}
     assert np.isnan(made.scores.columns["stability"]).all()
@@ -93,7 +88,7 @@ def test_a_head_in_which_a_token_stands_alone_is_left_out_of_the_maps_by_name():
     weights[1, 2, :, 5] = 0
     weights[1, 2, 5, 5] = 1
     made = make_atlas(
-        Capture(capture.tokens, {"attention": weights}, capture.axes, capture.made),
+        capture.but(arrays={"attention": weights}),
         restarts=1,
         schedule=SHORT,
     )

@@ -26,15 +26,15 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
     seen = captured(model, SOURCE, ("attention", "hidden"), target=TARGET)
     words = {"encoder": SOURCE.split(), "decoder": TARGET.split()}
     for side, expected in words.items():
-        made = make_atlas(seen, restarts=1, schedule=SHORT, of=f"{side}_attention", special="drop")
+        made = make_atlas(seen, restarts=1, schedule=SHORT, side=side, special="drop")
         first = next(iter(made.maps.values()))
         assert list(first.items.columns["text"]) == expected
         assert len(made.maps) == len(made.scores) == np.prod(seen[f"{side}_attention"].shape[:2])
         view = made.view(side)
         assert view.properties["title"] == side
-        by_state = map_hidden(seen, perplexity=3, of=f"{side}_hidden", restarts=1, steps=60)
+        by_state = map_hidden(seen, perplexity=3, side=side, restarts=1, steps=60)
         assert list(by_state.items.columns["text"]) == expected
-    assert make_atlas(seen, restarts=1, schedule=SHORT).of == "encoder_attention"
+    assert make_atlas(seen, restarts=1, schedule=SHORT).side is None
     assert len(map_head(seen, 0, 0, restarts=1, steps=60)) == len(SOURCE.split())
     problems = layer_problems(seen, perplexity=3.0)
     assert len(problems[0, HIDDEN]) == len(problems[0, 1]) == len(seen.tokens)
@@ -45,7 +45,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
 def test_a_decoder_without_a_target_has_nothing_to_map() -> None:
     model = wrap_model(built(PAIRS["t5"]), tokenizer(), name="t5")
     with pytest.raises(DataError, match="at least 2"):
-        make_atlas(captured(model, SOURCE, ("attention",)), restarts=1, of="decoder_attention")
+        make_atlas(captured(model, SOURCE, ("attention",)), restarts=1, side="decoder")
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma2"])

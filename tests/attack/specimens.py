@@ -166,9 +166,9 @@ def packed() -> bytes:
 @cache
 def lstm_folder() -> tuple[tuple[str, bytes], ...]:
     """The smallest network that comes with langscape."""
-    from langscape.models.packaged import shipped_path
+    from langscape.models.packaged import model_path
 
-    return _folder(shipped_path("lstm-tiny"))
+    return _folder(model_path("lstm-tiny"))
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from langscape.data import Capture, Items, Map
+from langscape.data import Capture, Items, Map, Tokens
 from langscape.views import atlas
 
 TOKENS = ["[CLS]", "the", "old", "cat", "sat", "on", "the", "mat", "[SEP]"]
@@ -28,7 +28,7 @@ def parts():
     weights /= weights.sum(axis=-1, keepdims=True)
     special = [token.startswith("[") for token in TOKENS]
     axes = {"attention": ("layer", "head", "query", "key")}
-    capture = Capture(TOKENS, {"attention": weights}, axes, {"model": "tiny", "special": special})
+    capture = Capture(Tokens(TOKENS, special=special), {"attention": weights}, axes, {"model": "tiny"})
     items = Items(TOKENS, {"special": np.array(special)})
     grid = np.array([[i % 3, i // 3] for i in range(n)], dtype=float)
     maps = {key: Map(grid + 0.1 * rng.normal(size=(n, 2)), items, kl=0.5) for key in KEYS}

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.views import attention, max_attention
 
 TOKENS = ["[CLS]", "the", "old", "cat", "sat", "on", "the", "mat", "[SEP]"]
@@ -24,7 +24,7 @@ def sentence(layers=2, heads=3, tokens=TOKENS):
     weights[..., 0, 0] += 1
     weights /= weights.sum(axis=-1, keepdims=True)
     special = [token.startswith("[") for token in tokens]
-    return Capture(tokens, {"attention": weights}, AXES, {"model": "tiny", "special": special})
+    return Capture(Tokens(tokens, special=special), {"attention": weights}, AXES, {"model": "tiny"})
 
 
 @pytest.fixture
@@ -141,12 +141,10 @@ def test_the_strip_says_maximum_and_mean(opened, capture):
 
 
 def test_cross_attention_has_two_lines_of_tokens(open_page):
-    made = {"target": {"tokens": ["le", "chat"], "special": [False, False]}, "special": [False] * 3}
     weights = np.array([[[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]]])
-    cross = Capture(
-        ["the", "cat", "sat"], {"cross_attention": weights}, {"cross_attention": AXES["attention"]}, made
-    )
-    page = open_page(attention(cross, 0, 0, array="cross_attention"), wait=False).page
+    axes = {"cross_attention": AXES["attention"]}
+    cross = Capture(["the", "cat", "sat"], {"cross_attention": weights}, axes, decoder_tokens=["le", "chat"])
+    page = open_page(attention(cross, 0, 0, side="cross"), wait=False).page
     token(page, 1).hover()
     expect(page.locator(".list")).to_contain_text("chat attends most to")
     expect(page.locator(".list li span").first).to_have_text("cat")

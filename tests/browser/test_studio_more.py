@@ -115,7 +115,7 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible()
     # another model has read nothing yet
     page.get_by_role("combobox", name=re.compile("^Model")).select_option("decoder")
-    expect(page.get_by_role("status").filter(has_text="still of tiny LSTM")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="still of Tiny LSTM")).to_be_visible()
     expect(page.get_by_role("textbox", name="Prompt")).to_have_value("The capital of France is")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from langscape import metrics
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.errors import DataError, SettingsError
 
 LAYERED = ("layer", "step", "unit")
@@ -122,7 +122,7 @@ def test_weak_pairs_are_those_the_text_has_and_the_model_has_not() -> None:
     def told(probabilities: np.ndarray) -> list:
         axes = {"softmax": ("step", "word")}
         return metrics.weak_pairs(
-            Capture([words[i] for i in ids], {"softmax": probabilities}, axes, {"ids": ids}), words
+            Capture(Tokens([words[i] for i in ids], ids=ids), {"softmax": probabilities}, axes), words
         )
 
     assert told(softmax) == []

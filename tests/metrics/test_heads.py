@@ -179,7 +179,7 @@ def test_the_known_heads_of_smollm2_are_found(material):
         drawn = np.random.default_rng(0).integers(1000, model.vocabulary, size=40).tolist()
         given = [0, *drawn, *drawn, *drawn]
     captured = capture(model, given, want=("attention",))
-    known = {"ids": captured.made["ids"], "special": captured.made["special"]}
+    known = {"ids": captured.tokens.ids.tolist(), "special": captured.tokens.special.tolist()}
     scores = head_scores(captured["attention"], **known)
     tags = name_heads(scores, even_scores(captured["attention"], **known))
     for head in ((18, 6), (17, 4)):

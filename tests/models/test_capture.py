@@ -22,22 +22,22 @@ TEXT = "the red lamp hung over the unbelievable boats , north of the door ."
 
 def test_tokens_are_shown_as_split_and_each_says_what_it_stands_for(tiny: Model) -> None:
     captured = capture(tiny, "The red  unbelievables , zzz.".replace("The", "the"))
-    assert captured.tokens == (
+    assert captured.tokens.labels == (
         "[CLS]", "the", "red", "un", "##believ", "##able", "##s", ",", "[UNK]", ".", "[SEP]"
     )  # fmt: skip
-    assert captured.made["texts"] == ["", "the", "red", "un", "believ", "able", "s", ",", "zzz", ".", ""]
-    assert captured.made["words"] == [None, 0, 1, 2, 2, 2, 2, 3, 4, 5, None]
-    assert captured.made["special"] == [True, *[False] * 9, True]
-    assert captured.made["offsets"][3] == [9, 11]
+    assert list(captured.tokens.texts) == ["", "the", "red", "un", "believ", "able", "s", ",", "zzz", ".", ""]
+    assert list(captured.tokens.words) == [None, 0, 1, 2, 2, 2, 2, 3, 4, 5, None]
+    assert captured.tokens.special.tolist() == [True, *[False] * 9, True]
+    assert captured.tokens.offsets.tolist()[3] == [9, 11]
     assert captured.axes["attention"] == ("layer", "head", "query", "key")
-    assert captured.made["model"] == "tiny"
-    assert len(captured.made["text_digest"]) == len(captured.made["revision"]) == 64
+    assert captured.metadata["model"] == "tiny"
+    assert len(captured.metadata["text_digest"]) == len(captured.metadata["revision"]) == 64
 
 
 def test_a_typed_separator_is_special_and_a_mask_is_text(tiny: Model) -> None:
     captured = capture(tiny, "the [SEP] [MASK] lamp")
-    assert captured.tokens == ("[CLS]", "the", "[SEP]", "[MASK]", "lamp", "[SEP]")
-    assert captured.made["special"] == [True, False, True, False, False, True]
+    assert captured.tokens.labels == ("[CLS]", "the", "[SEP]", "[MASK]", "lamp", "[SEP]")
+    assert captured.tokens.special.tolist() == [True, False, True, False, False, True]
 
 
 def test_arrays_are_float32_read_only_and_travel(tiny: Model) -> None:
@@ -55,8 +55,8 @@ def test_chosen_layers_and_heads_are_slices_of_the_whole(tiny: Model) -> None:
     for name in ("attention", "q", "k", "v"):
         np.testing.assert_array_equal(part[name], whole[name][[0, 2]][:, [3]])
     np.testing.assert_array_equal(part["hidden"], whole["hidden"][[0, 2]])
-    assert part.made["layers"]["attention"] == part.made["layers"]["hidden"] == [0, 2]
-    assert part.made["heads"]["q"] == [3]
+    assert part.metadata["layers"]["attention"] == part.metadata["layers"]["hidden"] == [0, 2]
+    assert part.metadata["heads"]["q"] == [3]
     last = capture(tiny, TEXT, want="hidden", layers=3)
     np.testing.assert_array_equal(last["hidden"], whole["hidden"][3:])
     P = affinity.attention(whole, 2, 3).P
@@ -138,16 +138,16 @@ def test_long_texts_are_refused_or_cut_by_choice(tiny: Model) -> None:
         capture(tiny, text)
     windows = capture(tiny, text, long="window")
     assert [len(one.tokens) for one in windows] == [64, 64, 28]
-    assert [one.made["window"] for one in windows] == [[0, 3], [1, 3], [2, 3]]
+    assert [one.metadata["window"] for one in windows] == [[0, 3], [1, 3], [2, 3]]
     inner = [token for one in windows for token in one.tokens[1:-1]]
     assert inner == [f"w{i % 30}" for i in range(150)]
     assert windows[0].notes == ("the text has 152 tokens and was cut into 3 windows of at most 64",)
-    start, end = windows[1].made["offsets"][1]
+    start, end = windows[1].tokens.offsets.tolist()[1]
     assert text[start:end] == "w2"
-    alone = capture(tiny, text[start : windows[1].made["offsets"][-2][1]])
+    alone = capture(tiny, text[start : windows[1].tokens.offsets.tolist()[-2][1]])
     np.testing.assert_allclose(alone["attention"], windows[1]["attention"], atol=1e-5)
     overlapping = capture(tiny, text, long="window", overlap=10)
-    assert overlapping[0].tokens[-11:-1] == overlapping[1].tokens[1:11]
+    assert overlapping[0].tokens.labels[-11:-1] == overlapping[1].tokens.labels[1:11]
     with pytest.raises(SettingsError, match="overlap 62 does not fit windows of 62 tokens"):
         capture(tiny, text, long="window", overlap=62)
     assert [len(one.tokens) for one in capture(tiny, TEXT, long="window")] == [19]
@@ -157,7 +157,7 @@ def test_ids_are_cut_into_windows_too(tiny: Model) -> None:
     ids = [5 + i % 40 for i in range(100)]
     windows = capture(tiny, ids, long="window", overlap=4)
     assert [len(one.tokens) for one in windows] == [64, 40]
-    assert windows[1].made["ids"] == ids[60:]
+    assert windows[1].tokens.ids.tolist() == ids[60:]
 
 
 def test_roberta_takes_fewer_tokens_than_its_table_has_rows() -> None:
@@ -232,15 +232,15 @@ def test_a_relative_model_has_no_longest_text_but_memory_has_a_say() -> None:
 def test_generated_tokens_are_captured_with_the_prompt(tiny_decoder: Model) -> None:
     prompt = "the red lamp"
     captured = capture(tiny_decoder, prompt, generate=6)
-    new = captured.made["generated"]
+    new = captured.metadata["generated"]
     assert 1 <= new <= 6
     assert len(captured.tokens) == 5 + new
     assert captured["attention"].shape[-2:] == (5 + new, 5 + new)
-    ids = list(captured.made["ids"])
+    ids = list(captured.tokens.ids.tolist())
     whole = capture(tiny_decoder, ids, want=("logits", "attention"))
     np.testing.assert_array_equal(whole["attention"], captured["attention"])
     assert whole["logits"][4 : 4 + new].argmax(-1).tolist() == ids[5:]  # greedy: the likeliest each time
-    assert captured.made["ids"] == capture(tiny_decoder, prompt, generate=6).made["ids"]
+    assert captured.tokens.ids.tolist() == capture(tiny_decoder, prompt, generate=6).tokens.ids.tolist()
 
 
 def test_sampling_follows_its_seed_and_touches_no_other() -> None:
@@ -255,8 +255,8 @@ def test_sampling_follows_its_seed_and_touches_no_other() -> None:
     again = capture(model, [7, 8, 9], want="hidden", generate=12, sample_seed=1)
     other = capture(model, [7, 8, 9], want="hidden", generate=12, sample_seed=2)
     assert torch.equal(torch.get_rng_state(), before)
-    assert first.made["ids"] == again.made["ids"] != other.made["ids"]
-    assert len(set(first.made["ids"][3:])) > 4
+    assert first.tokens.ids.tolist() == again.tokens.ids.tolist() != other.tokens.ids.tolist()
+    assert len(set(first.tokens.ids.tolist()[3:])) > 4
     with pytest.raises(DataError, match="takes 60 at once with 4 to generate"):
         capture(model, [7] * 61, generate=4)
 
@@ -269,7 +269,8 @@ def test_every_family_can_continue(name: str) -> None:
     network.config.eos_token_id = network.generation_config.eos_token_id = None
     captured = capture(wrap_model(network), [7, 8, 9], want=("attention", "logits"), generate=5)
     logits = captured.arrays.get("logits", captured.arrays.get("decoder_logits"))
-    ids = captured.made.get("target", captured.made)["ids"]
+    read = captured.tokens if captured.decoder_tokens is None else captured.decoder_tokens
+    ids = read.ids.tolist()
     assert logits is not None
     assert logits[-6:-1].argmax(-1).tolist() == ids[-5:]
 
@@ -277,9 +278,9 @@ def test_every_family_can_continue(name: str) -> None:
 def test_pairs_of_texts_have_both_sides(tiny: Model) -> None:
     model = wrap_model(built(PAIRS["bart"]), tokenizer(), name="pair")
     captured = capture(model, "the red lamp", target="the unbelievable boat")
-    assert captured.tokens == ("[CLS]", "the", "red", "lamp", "[SEP]")
-    assert captured.made["target"]["tokens"][:3] == ["[SEP]", "[CLS]", "the"]
-    assert captured.made["target"]["tokens"][-1] == "boat"
+    assert captured.tokens.labels == ("[CLS]", "the", "red", "lamp", "[SEP]")
+    assert list(captured.tokens_of("decoder"))[:3] == ["[SEP]", "[CLS]", "the"]
+    assert list(captured.tokens_of("decoder"))[-1] == "boat"
     alone = capture(model, "the red lamp")
     assert alone["cross_attention"].shape[-2:] == (1, 5)
     assert "the decoder saw its start token alone" in alone.notes[0]

@@ -57,7 +57,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def recomputed(captured: Capture, visible: np.ndarray, cap: float | None = None) -> np.ndarray:
     q, k = captured["q"].astype(np.float64), captured["k"].astype(np.float64)
     scores = (
-        np.einsum("lhqd,lhkd->lhqk", q, k) * np.asarray(captured.made["scaling"]["q"])[:, None, None, None]
+        np.einsum("lhqd,lhkd->lhqk", q, k)
+        * np.asarray(captured.metadata["scaling"]["q"])[:, None, None, None]
     )
     scores = cap * np.tanh(scores / cap) if cap else scores
     return softmax(np.where(visible, scores, -np.inf))
@@ -126,7 +127,7 @@ def test_causal_models_stay_causal(name: str) -> None:
     model = opened(name)
     captured = capture(model, IDS)
     assert not np.triu(captured["attention"], 1).any()
-    assert captured.made["causal"] == {"attention": True}
+    assert captured.metadata["causal"] == {"attention": True}
     shorter = capture(model, IDS[:6])
     np.testing.assert_allclose(captured["hidden"][:, :6], shorter["hidden"], rtol=1e-4, atol=1e-4)
 
@@ -135,7 +136,7 @@ def test_causal_models_stay_causal(name: str) -> None:
 def test_encoders_look_both_ways(name: str) -> None:
     captured = capture(opened(name), IDS)
     assert np.triu(captured["attention"], 1).any()
-    assert captured.made["causal"] == {"attention": False}
+    assert captured.metadata["causal"] == {"attention": False}
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -171,8 +172,8 @@ def test_encoder_decoder_and_cross_attention_are_told_apart(name: str) -> None:
     assert captured["cross_attention"].shape[-2:] == (len(decoded), len(IDS))
     assert captured["cross_q"].shape[2] == len(decoded)
     assert captured["cross_k"].shape[2] == len(IDS)
-    assert captured.made["target"]["ids"] == decoded
-    assert captured.made["causal"] == {"encoder_attention": False, "decoder_attention": True}
+    assert captured.tokens_of("decoder").ids.tolist() == decoded
+    assert captured.metadata["causal"] == {"encoder_attention": False, "decoder_attention": True}
     assert any("position bias" in note for note in captured.notes) == (name == "t5")
 
 
@@ -228,11 +229,11 @@ def test_a_vision_model_takes_pixels() -> None:
     captured = capture(model, pixels)
     want = plain(network, pixel_values=torch.from_numpy(pixels)[None])
     np.testing.assert_array_equal(captured["attention"], layers(want.attentions))
-    assert captured.tokens[:3] == ("[CLS]", "patch 0,0", "patch 0,1")
-    assert captured.made["special"] == [True, *[False] * 16]
+    assert captured.tokens.labels[:3] == ("[CLS]", "patch 0,0", "patch 0,1")
+    assert captured.tokens.special.tolist() == [True, *[False] * 16]
     two = capture(model, np.stack([pixels, pixels[:, ::-1]]))
     np.testing.assert_allclose(two[0]["attention"], captured["attention"], atol=1e-6)
-    assert captured.made["text_digest"] != two[1].made["text_digest"]
+    assert captured.metadata["text_digest"] != two[1].metadata["text_digest"]
     for bad in (np.zeros((3, 8, 8)), np.full((3, 16, 16), np.nan), "a picture"):
         with pytest.raises(DataError, match=r"\(3, 16, 16\)"):
             capture(model, bad)

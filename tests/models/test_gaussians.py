@@ -42,7 +42,7 @@ def by_hand(model, context, layer):
     seen = capture(model, context.text, want=("hidden",), layers=layer)
     rows = [
         i
-        for i, (start, end) in enumerate(seen.made["offsets"])
+        for i, (start, end) in enumerate(seen.tokens.offsets.tolist())
         if end > start and start >= context.start and end <= context.end
     ]
     return seen["hidden"][0][rows].mean(0), len(rows)

@@ -12,11 +12,12 @@ import torch
 from langscape import metrics
 from langscape.errors import DataError, FileError, SettingsError
 from langscape.models import LSTMModel, capture, capture_each, model_revision, open_model, wrap_lstm
+from langscape.models.catalog import CATALOG
 from langscape.models.lstm import AXES, GATES, Network
-from langscape.models.packaged import SHIPPED, shipped_path
 from langscape.models.vocabulary import Vocabulary, count_words
 
 WORDS = tuple("abcdefghij")
+SHIPPED = [model.name for model in CATALOG.values() if model.kind == "lstm"]
 
 
 def made(dim: int = 6, hidden: int = 5, layers: int = 2, *, spread: float = 2.0, **kept) -> LSTMModel:
@@ -34,7 +35,7 @@ def test_a_capture_holds_the_states_of_torch_to_a_millionth(dim: int, hidden: in
     model = made(dim, hidden, layers)
     seen = capture(model, "abcdefghijjihgfedcba" * 3)
     network: Network = model.network  # type: ignore[assignment]
-    ids = torch.tensor([seen.made["ids"]])
+    ids = torch.tensor([seen.tokens.ids.tolist()])
     hidden_state = None
     with torch.no_grad():
         whole, _ = network.lstm(network.embedding(ids))
@@ -72,7 +73,7 @@ def test_every_vector_follows_from_those_before_it() -> None:
     np.testing.assert_array_equal(seen["hidden"], seen["output"] * seen["cell_tanh"])
     assert not seen["cell_before"].any()
     assert not seen["hidden_before"].any()
-    np.testing.assert_array_equal(seen["embedding"], weights["embedding"][seen.made["ids"]])
+    np.testing.assert_array_equal(seen["embedding"], weights["embedding"][seen.tokens.ids.tolist()])
 
 
 def test_huge_weights_saturate_without_overflow() -> None:
@@ -124,7 +125,7 @@ def test_any_lstm_language_model_is_wrapped_by_the_names_of_its_parts() -> None:
     model = wrap_lstm(theirs, **names, words=WORDS, level="char", name="theirs")  # type: ignore[arg-type]
     seen = capture(model, "hello"[1:3].replace("l", "i"))
     with torch.no_grad():
-        out, _ = theirs.rnn(theirs.encoder(torch.tensor(seen.made["ids"])))
+        out, _ = theirs.rnn(theirs.encoder(torch.tensor(seen.tokens.ids.tolist())))
         logits = theirs.head["out"](out)
     np.testing.assert_allclose(seen["logits"], logits, atol=1e-6)
     assert repr(model) == "LSTMModel('theirs', 10 characters, 4 dimensions, 2 layers of 6 units)"
@@ -146,30 +147,30 @@ def test_texts_are_split_lowered_and_unknown_words_named() -> None:
     network = Network(6, 3, 3, 1)
     model = wrap_lstm(network, words=known)
     seen = capture(model, "It's well-known  oolong TEA.")
-    assert seen.tokens == ("<s>", "it's", "well-known", "<unk>", "tea", ".")
-    assert seen.made["texts"] == ["<s>", "It's", "well-known", "oolong", "TEA", "."]
-    assert seen.made["special"] == [True, False, False, False, False, False]
+    assert seen.tokens.labels == ("<s>", "it's", "well-known", "<unk>", "tea", ".")
+    assert list(seen.tokens.texts) == ["<s>", "It's", "well-known", "oolong", "TEA", "."]
+    assert seen.tokens.special.tolist() == [True, False, False, False, False, False]
     text = "It's well-known  oolong TEA."
-    assert [text[a:b] for a, b in seen.made["offsets"][1:]] == seen.made["texts"][1:]
+    assert [text[a:b] for a, b in seen.tokens.offsets.tolist()[1:]] == list(seen.tokens.texts)[1:]
     assert any("oolong" in note for note in seen.notes)
     without = capture(model, "tea tea", special="drop")
     np.testing.assert_array_equal(without["hidden"], capture(model, "tea tea")["hidden"][:, 1:])
     np.testing.assert_array_equal(without["cell_before"], capture(model, "tea")["cell"][:, 0])
-    assert capture(model, "").tokens == ("<s>",)
+    assert capture(model, "").tokens.labels == ("<s>",)
 
 
 def test_lists_ids_and_continuations() -> None:
     model = made()
     one, two = capture(model, ["abc", "fg"])
     np.testing.assert_array_equal(one["hidden"], capture(model, [0, 1, 2])["hidden"])
-    assert two.tokens == ("f", "g")
-    assert [seen.tokens for seen in capture_each(model, iter(["ab", "c"]))] == [("a", "b"), ("c",)]
+    assert two.tokens.labels == ("f", "g")
+    assert [seen.tokens.labels for seen in capture_each(model, iter(["ab", "c"]))] == [("a", "b"), ("c",)]
     longer = capture(model, "abc", generate=4)
-    assert longer.made["generated"] == 4
+    assert longer.metadata["generated"] == 4
     for step in range(2, 6):  # each chosen word is the likeliest after those before
-        assert longer.made["ids"][step + 1] == longer["logits"][step].argmax()
+        assert longer.tokens.ids.tolist()[step + 1] == longer["logits"][step].argmax()
     drawn = capture(model, "abc", generate=6, sample_seed=1)
-    assert drawn.tokens == capture(model, "abc", generate=6, sample_seed=1).tokens
+    assert drawn.tokens.labels == capture(model, "abc", generate=6, sample_seed=1).tokens.labels
     some = capture(model, "abc", want=("cell",))
     assert list(some.arrays) == ["cell"]
 
@@ -231,11 +232,11 @@ def test_a_vocabulary_is_counted_by_frequency_then_alphabet() -> None:
 def test_the_shipped_models_open_and_beat_counts_of_pairs(name: str) -> None:
     model = open_model(name)
     assert isinstance(model, LSTMModel)
-    about = json.loads((shipped_path(name) / "config.json").read_text())["about"]
+    about = json.loads((CATALOG[name].path / "config.json").read_text())["about"]
     assert about["perplexity"] < about["baselines"]["bigram"] < about["baselines"]["unigram"]
     sizes = {"lstm-tiny": (20, 7, 1), "lstm": (4000, 128, 2)}
     assert (len(model.words), model.dim, model.layers) == sizes[name]
-    assert sum(f.stat().st_size for one in SHIPPED for f in shipped_path(one).iterdir()) < 3e6
+    assert sum(f.stat().st_size for one in SHIPPED for f in CATALOG[one].path.iterdir()) < 3e6
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_trunk_saved_without_its_head_opens_without_one(tmp_path: Path) -> Non
 def test_a_folder_without_a_tokenizer_takes_ids(tmp_path: Path) -> None:
     model = open_model(saved(tmp_path, built(ENCODERS["bert"]), with_tokenizer=False))
     captured = capture(model, [5, 6, 7])
-    assert captured.tokens == ("5", "6", "7")
+    assert captured.tokens.labels == ("5", "6", "7")
     assert "no tokenizer" in captured.notes[0]
 
 

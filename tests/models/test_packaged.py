@@ -11,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from langscape.data import Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
-from langscape.models import get_model, model_path, packaged
-from langscape.models.packaged import PACKAGED, packaged_models
+from langscape.models import get_model, model_path, open_model, packaged
+from langscape.models.catalog import CATALOG, CatalogModel
+from langscape.models.packaged import packaged_models
 from langscape.paths import home_folder
 
 WEIGHTS = bytes(range(256)) * 40
@@ -47,16 +49,17 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "tiny_words-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         archive.writestr("tiny_words-1.0.dist-info/RECORD", "")
-    tiny = replace(
-        PACKAGED["default"],
-        name="tiny",
+    known = CATALOG["default"].wheel
+    assert known is not None
+    wheel = replace(
+        known,
         project="tiny-words",
         version="1.0",
         folder=FOLDER,
         sha256=hashlib.sha256(WEIGHTS).hexdigest(),
         wheel_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
     )
-    monkeypatch.setitem(PACKAGED, "tiny", tiny)
+    monkeypatch.setitem(CATALOG, "tiny", replace(CATALOG["default"], name="tiny", wheel=wheel))
     return path
 
 
@@ -111,14 +114,19 @@ def test_a_model_that_lost_a_file_is_fetched_again(wheel: Path, own_home: Path) 
 def test_a_wheel_or_weights_of_other_content_are_refused_and_nothing_stays(
     wheel: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tiny = PACKAGED["tiny"]
-    monkeypatch.setitem(PACKAGED, "tiny", replace(tiny, wheel_sha256="0" * 64))
+    tiny = CATALOG["tiny"]
+
+    def change(**changes: str) -> None:
+        assert tiny.wheel is not None
+        monkeypatch.setitem(CATALOG, "tiny", replace(tiny, wheel=replace(tiny.wheel, **changes)))
+
+    change(wheel_sha256="0" * 64)
     with pytest.raises(FileError, match=r"is not the wheel of tiny-words==1\.0"):
         get_model("tiny", wheel=wheel)
-    monkeypatch.setitem(PACKAGED, "tiny", replace(tiny, sha256="0" * 64))
+    change(sha256="0" * 64)
     with pytest.raises(FileError, match="is not the weights of"):
         get_model("tiny", wheel=wheel)
-    monkeypatch.setitem(PACKAGED, "tiny", replace(tiny, weights="other.safetensors"))
+    change(weights="other.safetensors")
     with pytest.raises(FileError, match=r"holds no tiny_words/data/model/other\.safetensors"):
         get_model("tiny", wheel=wheel)
     with pytest.raises(FileError, match=r"gone\.whl cannot be read"):
@@ -161,7 +169,7 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
 
 def test_two_processes_may_fetch_at_once(wheel: Path) -> None:
     """The one that comes second finds the first one's model in place and keeps it."""
-    tiny = PACKAGED["tiny"]
+    tiny = CATALOG["tiny"]
     unpacked = packaged._unpack(tiny, wheel, wheel.parent / "second")
     packaged._write_manifest(tiny, unpacked)
     path = get_model("tiny", wheel=wheel)
@@ -173,7 +181,8 @@ def test_two_processes_may_fetch_at_once(wheel: Path) -> None:
 
 def test_the_command_lists_sizes_and_licences_without_loading_torch(wheel: Path) -> None:
     get_model("tiny", wheel=wheel)
-    assert [listing.here for listing in packaged_models()] == [False, False, True]
+    here = {listing.model.name: listing.here for listing in packaged_models()}
+    assert here == {"default": False, "decoder": False, "lstm-tiny": True, "lstm": True, "tiny": True}
     code = "import sys; sys.argv = ['langscape', 'models']\nfrom langscape.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\n"
     code += "heavy = {'torch', 'transformers', 'numba', 'duckdb', 'sklearn', 'scipy', 'matplotlib'}\n"
@@ -208,3 +217,44 @@ def test_the_real_models_load_offline(
         assert out.last_hidden_state.shape[-1] == 384
         assert torch.isfinite(out.last_hidden_state).all()
     assert {listing.model.name: listing.here for listing in packaged_models()}[name]
+
+
+def test_the_table_in_the_docs_is_that_of_the_catalogue() -> None:
+    page = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| `")]
+    assert len(rows) >= 4
+    for row in rows:
+        name, about, source, licence, download, disk = (cell.strip() for cell in row.strip("|").split("|"))
+        model = CATALOG[name.strip("`")]
+        wheel = model.wheel
+        assert about == model.description
+        assert licence == model.licence
+        sizes = [f"{wheel.download / 1e6:.0f} MB", f"{wheel.disk / 1e6:.0f} MB"] if wheel else ["", ""]
+        assert (source.strip("`"), download, disk) == (wheel.requirement if wheel else "this package", *sizes)
+
+
+def test_a_model_that_is_added_to_the_catalogue_is_in_every_list(
+    monkeypatch: pytest.MonkeyPatch, own_home: Path
+) -> None:
+    from langscape.cli.models import models
+    from langscape.models.display_names import model_title
+    from langscape.studio.capabilities import capabilities
+
+    wheel = CATALOG["default"].wheel
+    made_up = CatalogModel(
+        "quail", "Quail-1B", "a made-up model", "decoder", 2, 3, licence="MIT", wheel=wheel
+    )
+    monkeypatch.setitem(CATALOG, "quail", made_up)
+    assert packaged_models()[-1].model == made_up
+    listed = CliRunner().invoke(models, ["list"])
+    assert "quail     Quail-1B (a made-up model), decoder, 2 layers × 3 heads" in listed.output
+    assert CliRunner().invoke(models).output == listed.output
+    told = capabilities({}, 1)["models"][-1]
+    assert (told["name"], told["short"], told["layers"], told["heads"]) == ("quail", "Quail-1B", 2, 3)
+    assert "langscape models get quail" in told["hint"]
+    assert {"atlas", "flow"} <= set(told["serves"])
+    assert model_title("quail") == "Quail-1B"
+    with pytest.raises(MissingError, match="langscape models get quail"):
+        open_model("quail")
+    with pytest.raises(MissingError, match="did you mean quail"):
+        open_model("quial")

@@ -21,14 +21,14 @@ def test_every_sentence_is_read_on_its_own(tiny) -> None:
     for at, text in enumerate(SENTENCES):
         alone = capture(tiny, text, ("q", "k", "attention"))
         stop = start + len(alone.tokens)
-        assert seen.tokens[start:stop] == alone.tokens
-        assert seen.made["sentence"][start:stop] == [at] * (stop - start)
-        assert seen.made["position"][start:stop] == list(range(stop - start))
+        assert list(seen.tokens[start:stop]) == list(alone.tokens)
+        assert seen.tokens.sentence.tolist()[start:stop] == [at] * (stop - start)
+        assert seen.tokens.positions.tolist()[start:stop] == list(range(stop - start))
         np.testing.assert_allclose(seen["q"][:, :, start:stop], alone["q"], atol=1e-5)
         np.testing.assert_allclose(seen["k"][:, :, start:stop], alone["k"], atol=1e-5)
         start = stop
     assert start == len(seen.tokens)
-    assert seen.made["sentences"][0] == SENTENCES[0]
+    assert seen.metadata["sentences"][0] == SENTENCES[0]
     assert heads_of(seen) == [(layer, head) for layer in range(3) for head in range(4)]
 
 
@@ -62,26 +62,26 @@ def test_reading_stops_at_the_tokens_wanted(tiny) -> None:
     seen = collect_query_key(tiny, SENTENCES * 5, tokens=12)
     first = [len(capture(tiny, text, "q").tokens) for text in SENTENCES]
     assert len(seen.tokens) == first[0] + first[1]
-    assert len(seen.made["sentences"]) == 2
+    assert len(seen.metadata["sentences"]) == 2
 
 
 def test_a_sentence_too_long_becomes_windows(tiny) -> None:
     seen = collect_query_key(tiny, ["lamp " * 100])
-    assert len(seen.made["sentences"]) > 1
-    assert max(seen.made["position"]) < 64
+    assert len(seen.metadata["sentences"]) > 1
+    assert max(seen.tokens.positions.tolist()) < 64
 
 
 def test_an_encoder_decoder_is_read_by_role() -> None:
     model = wrap_model(built(PAIRS["bart"]), tokenizer(), name="pair")
-    inner = collect_query_key(model, SENTENCES[:2], of="encoder")
+    inner = collect_query_key(model, SENTENCES[:2], side="encoder")
     assert len(head_vectors(inner, 0, 0).Q) == len(inner.tokens)
-    across = collect_query_key(model, SENTENCES[:2], of="cross", targets=["the boat", "the boat hung"])
+    across = collect_query_key(model, SENTENCES[:2], side="cross", targets=["the boat", "the boat hung"])
     one = head_vectors(across, 1, 0)
     assert len(one.K) == len(across.tokens)
-    assert len(one.Q) == len(across.made["target"]["tokens"]) != len(one.K)
+    assert len(one.Q) == len(list(across.tokens_of("decoder"))) != len(one.K)
     np.testing.assert_allclose(np.bincount(one.pairs.query, one.pairs.attention), 1)
-    with pytest.raises(SettingsError, match="no attention of role 'self'"):
-        collect_query_key(model, SENTENCES, of="self")
+    with pytest.raises(SettingsError, match="no attention of side 'self'"):
+        collect_query_key(model, SENTENCES, side="self")
 
 
 def test_what_cannot_be_collected_is_said(tiny) -> None:

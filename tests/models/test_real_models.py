@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
 from langscape import affinity
-from langscape.models import Model, capture, estimate, merge_words, model_path
+from langscape.models import (
+    Model,
+    capture,
+    estimate,
+    get_model,
+    merge_words,
+    model_path,
+    model_size,
+    packaged_models,
+)
+from langscape.models.catalog import CATALOG, CatalogModel
 from langscape.sources import samples
 
 pytestmark = pytest.mark.slow
@@ -36,7 +48,7 @@ def recomputed(q: np.ndarray, k: np.ndarray, causal: bool) -> np.ndarray:
 
 def test_minilm_is_captured_bit_for_bit(minilm: Model) -> None:
     captured = capture(minilm, samples.text("harbour"))
-    want = plain("default", "AutoModel", captured.made["ids"])
+    want = plain("default", "AutoModel", captured.tokens.ids.tolist())
     np.testing.assert_array_equal(captured["attention"], torch.stack(want.attentions)[:, 0].numpy())
     np.testing.assert_array_equal(captured["hidden"], torch.stack(want.hidden_states)[:, 0].numpy())
     np.testing.assert_allclose(
@@ -49,7 +61,7 @@ def test_minilm_is_captured_bit_for_bit(minilm: Model) -> None:
 
 def test_smollm_is_captured_bit_for_bit_and_stays_causal(smollm: Model) -> None:
     captured = capture(smollm, SENTENCES[2], want=("hidden", "attention", "q", "k", "v", "logits"))
-    want = plain("decoder", "AutoModelForCausalLM", captured.made["ids"])
+    want = plain("decoder", "AutoModelForCausalLM", captured.tokens.ids.tolist())
     np.testing.assert_array_equal(captured["attention"], torch.stack(want.attentions)[:, 0].numpy())
     np.testing.assert_array_equal(captured["hidden"], torch.stack(want.hidden_states)[:, 0].numpy())
     np.testing.assert_array_equal(captured["logits"], want.logits[0].numpy())
@@ -65,7 +77,7 @@ def test_batches_of_sentences_are_what_each_is_alone(name: str, request: pytest.
     model = request.getfixturevalue(name)
     for text, together in zip(SENTENCES, capture(model, SENTENCES), strict=True):
         alone = capture(model, text)
-        assert together.tokens == alone.tokens
+        assert together.tokens.labels == alone.tokens.labels
         for array in alone.arrays:
             scale = np.abs(alone[array]).max()
             np.testing.assert_allclose(together[array], alone[array], atol=2e-5 * max(1, scale))
@@ -73,8 +85,8 @@ def test_batches_of_sentences_are_what_each_is_alone(name: str, request: pytest.
 
 def test_smollm_continues_its_text(smollm: Model) -> None:
     captured = capture(smollm, "The red lamp hung over the north door. The green", generate=4)
-    assert captured.made["texts"][-4] == " lamp"
-    assert captured.made["generated"] == 4
+    assert list(captured.tokens.texts)[-4] == " lamp"
+    assert captured.metadata["generated"] == 4
     assert captured["attention"].shape[-1] == len(captured.tokens)
     assert merge_words(captured).tokens[-4] == "lamp"
 
@@ -112,3 +124,19 @@ def test_every_head_of_minilm_has_affinities(minilm: Model) -> None:
                 P = affinity.attention(captured, layer, head, special).P
                 assert P.sum(dtype=np.float64) == pytest.approx(1, abs=1e-4)
                 assert (P.sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("model", CATALOG.values(), ids=lambda model: model.name)
+def test_the_catalogue_says_what_the_models_own_files_say(model: CatalogModel) -> None:
+    get_model(model.name)
+    config = json.loads((model.path / "config.json").read_text(encoding="utf-8"))
+    if model.kind == "lstm":
+        assert (config["layers"], config["hidden"]) == (model.layers, model.units)
+        assert f"{len(config['words']):,} words" in model.about
+    else:
+        size = model_size(model.name)
+        assert size == (model.layers, model.heads)
+        assert config["max_position_embeddings"] == model.longest
+        assert model.wheel is not None
+        listed = next(one for one in packaged_models() if one.model is model)
+        assert listed.size == pytest.approx(model.wheel.disk, rel=0.01)

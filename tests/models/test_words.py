@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.errors import DataError
 from langscape.models import Model, capture, drop_special, merge_words, token_texts, wrap_model
 
@@ -14,7 +14,7 @@ TEXT = "the unbelievable lamps hung over unbelievables ."
 def test_attention_is_summed_over_keys_and_averaged_over_queries(tiny: Model) -> None:
     captured = capture(tiny, TEXT)
     merged = merge_words(captured)
-    assert merged.tokens == (
+    assert merged.tokens.labels == (
         "[CLS]",
         "the",
         "unbelievable",
@@ -34,22 +34,22 @@ def test_attention_is_summed_over_keys_and_averaged_over_queries(tiny: Model) ->
     np.testing.assert_allclose(merged["attention"].sum(-1), 1, atol=1e-5)
     np.testing.assert_allclose(merged["k"][:, :, 2], captured["k"][:, :, 2:5].mean(2), atol=1e-6)
     np.testing.assert_allclose(merged["hidden"][:, 6], captured["hidden"][:, 9:13].mean(1), atol=1e-6)
-    assert merged.made["offsets"][2] == [4, 16]
+    assert merged.tokens.offsets.tolist()[2] == [4, 16]
     assert TEXT[4:16] == "unbelievable"
-    assert merged.made["special"] == [True, *[False] * 7, True]
+    assert merged.tokens.special.tolist() == [True, *[False] * 7, True]
 
 
 def test_merging_twice_changes_nothing(tiny: Model) -> None:
     once = merge_words(capture(tiny, TEXT))
     twice = merge_words(once)
-    assert twice.tokens == once.tokens
+    assert twice.tokens.labels == once.tokens.labels
     np.testing.assert_array_equal(twice["attention"], once["attention"])
 
 
 def test_special_tokens_can_be_dropped(tiny: Model) -> None:
     captured = capture(tiny, TEXT)
     dropped = drop_special(captured)
-    assert dropped.tokens == captured.tokens[1:-1]
+    assert list(dropped.tokens) == list(captured.tokens[1:-1])
     np.testing.assert_array_equal(dropped["attention"], captured["attention"][..., 1:-1, 1:-1])
     np.testing.assert_array_equal(dropped["hidden"], captured["hidden"][:, 1:-1])
     np.testing.assert_array_equal(dropped["v"], captured["v"][:, :, 1:-1])
@@ -57,7 +57,7 @@ def test_special_tokens_can_be_dropped(tiny: Model) -> None:
     asked = capture(tiny, TEXT, special="drop")
     np.testing.assert_array_equal(asked["attention"], dropped["attention"])
     assert drop_special(dropped) is dropped
-    assert merge_words(dropped).tokens == merge_words(captured).tokens[1:-1]
+    assert list(merge_words(dropped).tokens) == list(merge_words(captured).tokens[1:-1])
 
 
 def test_both_sides_of_a_pair_are_merged() -> None:
@@ -65,7 +65,7 @@ def test_both_sides_of_a_pair_are_merged() -> None:
     captured = capture(model, TEXT, target="unbelievable boats")
     merged = merge_words(captured)
     assert merged["cross_attention"].shape[-2:] == (4, 9)
-    assert merged.made["target"]["tokens"] == ["[SEP]", "[CLS]", "unbelievable", "boats"]
+    assert list(merged.tokens_of("decoder")) == ["[SEP]", "[CLS]", "unbelievable", "boats"]
     np.testing.assert_allclose(merged["cross_attention"].sum(-1), 1, atol=1e-5)
     dropped = drop_special(merged)
     assert dropped["decoder_attention"].shape[-2:] == (2, 2)
@@ -74,16 +74,16 @@ def test_both_sides_of_a_pair_are_merged() -> None:
 
 
 def test_ids_become_words_by_what_they_spell(tiny: Model) -> None:
-    ids = capture(tiny, TEXT, want="hidden").made["ids"]
+    ids = capture(tiny, TEXT, want="hidden").tokens.ids.tolist()
     captured = capture(tiny, ids)
-    assert merge_words(captured).tokens == merge_words(capture(tiny, TEXT)).tokens
+    assert merge_words(captured).tokens.labels == merge_words(capture(tiny, TEXT)).tokens.labels
     assert token_texts(captured)[0] == "[CLS]"
 
 
 def test_generated_words_follow_the_text(tiny_decoder: Model) -> None:
     captured = capture(tiny_decoder, "the red lamp", generate=5)
-    assert "".join(captured.made["texts"]).startswith("theredlamp")
-    ends = [end for _, end in captured.made["offsets"]]
+    assert "".join(list(captured.tokens.texts)).startswith("theredlamp")
+    ends = [end for _, end in captured.tokens.offsets.tolist()]
     assert ends[5:] == sorted(ends[5:])
     assert len(merge_words(captured).tokens) <= len(captured.tokens)
 
@@ -97,14 +97,14 @@ def test_a_tokenizer_that_does_not_cut_at_spaces_still_gives_words() -> None:
     whole = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(BPE(letters, [])))
     model = wrap_model(built(DECODERS["gpt2"]), whole)
     captured = capture(model, "red lamp")
-    assert captured.tokens == tuple("red lamp")
-    assert merge_words(captured).tokens == ("red", "lamp")
+    assert list(captured.tokens) == list("red lamp")
+    assert list(merge_words(captured).tokens) == ["red", "lamp"]
 
 
 def test_captures_that_do_not_say_are_refused() -> None:
     bare = Capture(["a"], {"hidden": np.ones((1, 1, 2))}, {"hidden": ("layer", "token", "dim")})
     with pytest.raises(DataError, match="capture it again"):
         merge_words(bare)
-    lone = Capture(["[CLS]"], {}, {}, {"special": [True], "words": [None]})
+    lone = Capture(Tokens(["[CLS]"], special=[True]), {}, {})
     with pytest.raises(DataError, match="every token of this capture is special"):
         drop_special(lone)

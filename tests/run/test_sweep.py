@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -119,30 +120,32 @@ def test_an_input_that_cannot_be_made_stops_the_sweep_with_its_error(
 
 
 def test_workers_have_one_compute_thread_and_the_parents_import_path(store: Store) -> None:
-    from langscape.execution.worker import ENVIRONMENT, start_worker
+    from langscape.execution.worker_process import ENVIRONMENT, WorkerProcess
 
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         assert ENVIRONMENT[f"{name}_NUM_THREADS"] == "1"
-    hello = {"root": str(store.root), "id": store.id, "modules": ["chores"]}
-    process = start_worker("local_main", hello, answers=True)
-    assert process.stdout is not None
-    assert b"ready" in process.stdout.readline()
+    hello = {"root": str(store.root), "id": store.id, "modules": ["chores"], "warm": ""}
+    heard: queue.Queue[dict | None] = queue.Queue()
+    process = WorkerProcess("worker_main", hello, heard.put)
+    assert heard.get(timeout=30) == {"ready": process.pid}
     assert psutil.Process(process.pid).environ()["NUMBA_NUM_THREADS"] == "1"
-    assert process.stdin is not None
-    process.stdin.close()
-    assert process.wait(10) == 0
-    process.stdout.close()
+    assert process.code is None
+    process.end()
+    assert heard.get(timeout=10) is None
+    assert process.ending.startswith("signal 9, SIGKILL")
 
 
 def test_a_worker_refuses_what_it_cannot_import_or_see(store: Store) -> None:
-    from langscape.execution.backends import LocalPool
+    from langscape.execution.pool import Pool
 
-    pool = LocalPool(store, ["no_such_module"], 1)
+    pool = Pool(store, ["no_such_module"], 1)
     try:
-        with pytest.raises(MissingError, match="'no_such_module', which registers steps"):
-            wait_until(lambda: pool.wait(0.1))
+        wait_until(lambda: pool.wait(0.1) or pool.error)
     finally:
         pool.stop()
+    assert isinstance(pool.error, MissingError)
+    assert "'no_such_module', which registers steps" in str(pool.error)
+    assert not pool.free()
 
 
 @pytest.mark.parametrize("workers", [-1, 1.5, True, 5000])

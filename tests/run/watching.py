@@ -43,7 +43,7 @@ def _is_worker(process: psutil.Process) -> bool:
         said = " ".join(process.cmdline())
     except psutil.Error:
         return False
-    return "local_main" in said or "dask_main" in said
+    return "worker_main" in said or "dask_main" in said
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60) -> None:

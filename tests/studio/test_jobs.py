@@ -13,9 +13,9 @@ from map_settings import ENDLESS, SHORT
 
 from langscape import affinity, embed
 from langscape.engine import Schedule
-from langscape.execution.job_workers import Crew
+from langscape.execution import pool
 from langscape.sources import read_vectors
-from langscape.store import Recipe, Store, locks
+from langscape.store import Store, locks
 from langscape.studio import examples
 from langscape.studio.forms import GivenInput
 from langscape.studio.inputs import Inputs
@@ -123,39 +123,14 @@ def test_a_cancelled_job_that_is_asked_for_again_runs_again(client):
 
 
 @pytest.mark.slow
-def test_many_that_are_cancelled_while_workers_start_leave_a_studio_that_works(client, vectors):
-    for seed in range(12):
+def test_many_that_are_cancelled_while_workers_start_leave_a_studio_that_works(client, vectors, monkeypatch):
+    monkeypatch.setattr(pool, "BOOT_TRIES", 3)
+    for seed in range(8):
         record = client.ask("words", {**ENDLESS, "seed": 100 + seed}, vectors="sample-words")
         client.wait(record["id"], "running")
         assert client.post(f"/api/jobs/{record['id']}/cancel").json["state"] == "cancelled"
     done = client.wait(client.ask("words", {**SHORT, "seed": 13}, vectors=vectors)["id"])
     assert done["error"] is None
-
-
-def test_a_worker_that_has_ended_is_given_nothing_until_another_takes_its_place(tmp_path, monkeypatch):
-    store, told, replaced = Store(tmp_path / "store"), [], threading.Event()
-    crew = Crew(store, lambda key, said: told.append((key, said.get("state"))), size=1)
-    remove = Store.remove_aside
-
-    def remove_later(self, pid):
-        """Its pipes are closed by now, and it is not replaced yet."""
-        replaced.wait(60)
-        remove(self, pid)
-
-    monkeypatch.setattr(Store, "remove_aside", remove_later)
-    try:
-        worker = crew._workers[0]
-        os.kill(worker.process.pid, signal.SIGKILL)
-        wait_until(lambda: worker.process.stdin.closed)
-        assert not crew.free()
-        assert not crew.start("job", Recipe("nothing", {}, {}))
-        replaced.set()
-        wait_until(crew.free)
-        assert crew._workers[0] is not worker
-    finally:
-        replaced.set()
-        crew.stop()
-    assert told == []
 
 
 def test_a_job_whose_data_is_refused_says_what_by_the_name_the_user_gave(client, few):
@@ -180,7 +155,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time_once(client, running):
 
     for _ in range(2):
         wait_until(is_at_it)
-        os.kill(jobs.crew.pids[0], signal.SIGKILL)
+        os.kill(jobs.pool.pids[0], signal.SIGKILL)
         wait_until(lambda: not is_at_it())  # its end has been heard
     failed = client.wait(record["id"], "failed")
     assert failed["error"]["code"] == "lost"

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from langscape.data import Capture, Items, Map
+from langscape.data import Capture, Items, Map, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.views import atlas, figure_atlas, write
 from langscape.views.page import packed
@@ -18,8 +18,8 @@ def captured(layers=2, heads=3, tokens=6, *, concentration=1.0, seed=0):
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.full(tokens, concentration), size=(layers, heads, tokens)).astype(np.float32)
     names = ["[CLS]", *[f"word{i}" for i in range(tokens - 1)]]
-    made = {"model": "tiny", "special": [name == "[CLS]" for name in names]}
-    return Capture(names, {"attention": weights}, AXES, made)
+    tokens = Tokens(names, special=[name == "[CLS]" for name in names])
+    return Capture(tokens, {"attention": weights}, AXES, {"model": "tiny"})
 
 
 def maps_of(capture, *, drop=False):

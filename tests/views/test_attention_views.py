@@ -3,18 +3,18 @@ import itertools
 import numpy as np
 import pytest
 
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.views import attention, figure_attention, figure_max_attention, max_attention, write
 from langscape.views.heat import thinned
 
 
-def captured(layers=2, heads=3, tokens=8, seed=0, **made):
+def captured(layers=2, heads=3, tokens=8, seed=0, **metadata):
     weights = np.random.default_rng(seed).dirichlet(np.ones(tokens), size=(layers, heads, tokens))
     names = ["[CLS]", *[f"word{i}" for i in range(tokens - 2)], "[SEP]"][:tokens]
-    special = [name.startswith("[") for name in names]
-    made = {"model": "tiny", "special": special, **made}
-    return Capture(names, {"attention": weights}, {"attention": ("layer", "head", "query", "key")}, made)
+    table = Tokens(names, special=[name.startswith("[") for name in names])
+    axes = {"attention": ("layer", "head", "query", "key")}
+    return Capture(table, {"attention": weights}, axes, {"model": "tiny", **metadata})
 
 
 def texts(figure):
@@ -33,7 +33,7 @@ def test_one_head_is_shown_with_its_tokens():
 def test_numbers_are_the_models_own_where_a_capture_holds_only_some():
     whole = captured()
     numbers = {"layers": {"attention": [4, 9]}, "heads": {"attention": [0, 5, 7]}}
-    capture = Capture(whole.tokens, whole.arrays, whole.axes, {**whole.made, **numbers})
+    capture = whole.but(metadata={**whole.metadata, **numbers})
     view = attention(capture, 9, 5)
     np.testing.assert_array_equal(view.arrays["attention"], capture["attention"][1, 1].astype(np.float32))
     with pytest.raises(SettingsError, match="layer 1 is not there; this capture has layers 4, 9"):
@@ -47,13 +47,10 @@ def test_numbers_are_the_models_own_where_a_capture_holds_only_some():
 def test_cross_attention_has_the_targets_tokens_as_queries():
     weights = np.full((1, 1, 2, 3), 1 / 3)
     axes = {"cross_attention": ("layer", "head", "query", "key")}
-    made = {"target": {"tokens": ["le", "chat"], "special": [False, False]}}
-    view = attention(
-        Capture(["the", "cat", "</s>"], {"cross_attention": weights}, axes, made),
-        0,
-        0,
-        array="cross_attention",
+    across = Capture(
+        ["the", "cat", "</s>"], {"cross_attention": weights}, axes, decoder_tokens=["le", "chat"]
     )
+    view = attention(across, 0, 0, side="cross")
     assert view.properties["queries"] == ["le", "chat"]
     assert view.properties["keys"] == ["the", "cat", "</s>"]
     assert figure_attention.draw(view).axes
@@ -64,7 +61,7 @@ def test_cross_attention_has_the_targets_tokens_as_queries():
     [
         (np.full((1, 1, 2, 2), np.nan), "weights from nan to nan"),
         (np.full((1, 1, 2, 2), 7.0), "weights from 7 to 7; attention is from 0 to 1"),
-        (np.full((1, 1, 3, 3), 0.3), "there are 2 query and 2 key tokens"),
+        (np.full((1, 1, 3, 3), 0.3), "3 along 'query', but there are 2 tokens"),
         (np.ones((0, 1, 2, 2)), r"is empty \(shape \(0, 1, 2, 2\)\)"),
     ],
 )

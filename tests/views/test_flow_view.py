@@ -167,7 +167,7 @@ def test_the_vectors_on_the_page_are_the_streams(name):
 def test_the_next_word_of_the_text_is_among_those_taken_apart():
     held = stream_of("llama")
     view = flow(held)
-    ids, words = held.capture.made["ids"], view.properties["words"]
+    ids, words = held.capture.tokens.ids.tolist(), view.properties["words"]
     for token in range(len(ids) - 1):
         told = {words[i] for i in view.arrays["choices"][token]}
         assert held.model.tokenizer.decode([ids[token + 1]]) in told

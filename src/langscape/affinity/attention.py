@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from langscape.affinity.joint import joint_from_dense
-from langscape.affinity.tokens import array_named, place, token_items
-from langscape.data import Affinities, Capture
+from langscape.affinity.tokens import run_facts, token_items
+from langscape.data import Affinities, Capture, Side
 from langscape.errors import DataError, SettingsError
 
 
@@ -18,13 +18,13 @@ def attention(
     head: int,
     special: Literal["keep", "drop"] = "keep",
     *,
-    of: str = "attention",
+    side: Side | None = None,
 ) -> Affinities:
     """The joint P of one head's attention, p_ij = (1 − δ_ij)(A_ij + A_ji)/Σ; causal heads too.
 
     Layer and head are the model's own numbers, from 0. "drop" leaves out the rows and columns of
-    special tokens before normalising. `of` names the array: an encoder–decoder has several.
-    Items are the tokens, with columns position, special and text. A token that neither looks at
+    special tokens before normalising. `side` says whose of an encoder–decoder: the encoder's if none
+    is named. Items are the tokens, with columns position, special and text. A token that neither looks at
     another nor is looked at has no place; it is left out, and named in the notes.
 
     >>> from langscape.data import Capture
@@ -36,15 +36,14 @@ def attention(
     """
     if special not in ("keep", "drop"):
         raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    weights = array_named(capture, of)
-    if capture.axes[of] != ("layer", "head", "query", "key") or weights.shape[2] != weights.shape[3]:
-        raise DataError(
-            f"{of} has axes {capture.axes[of]} and shape {weights.shape}; a map needs one side on both"
-        )
-    A = weights[place(capture, of, "layer", layer), place(capture, of, "head", head)]
+    seen = capture.attention(side)
+    of = seen.name
+    if seen.queries is not seen.keys:
+        raise DataError(f"{of} is between the tokens of two sides; a map needs one side on both axes")
+    A = seen.one(layer, head)
     if not np.isfinite(A).all():
         raise DataError(f"{of} of layer {layer}, head {head} holds NaN or infinity; capture it in float32")
-    items = token_items(capture, of)
+    items = token_items(seen.keys)
     kept = np.arange(len(items))
     if special == "drop":
         kept = kept[~items.columns["special"].astype(bool)]
@@ -60,17 +59,8 @@ def attention(
         named = ", ".join(f"{items.labels[i]!r} at {i}" for i in left[:5]) + (" …" if len(left) > 5 else "")
         notes = (*notes, f"{len(left)} tokens have no attention with any other and were left out: {named}")
     P = joint_from_dense(np.ascontiguousarray(A[np.ix_(kept, kept)], np.float32))
-    made: dict[str, Any] = {
-        "affinity": "attention",
-        "of": of,
-        "layer": layer,
-        "head": head,
-        "special": special,
-    }
-    made |= {
-        name: capture.made[name] for name in ("model", "revision", "text_digest") if name in capture.made
-    }
-    return Affinities(P, items.take(kept), made, notes=notes)
+    settings = {"affinity": "attention", "of": of, "layer": layer, "head": head, "special": special}
+    return Affinities(P, items.take(kept), {**settings, **run_facts(capture)}, notes=notes)
 
 
 def _alone(A: np.ndarray, kept: np.ndarray) -> np.ndarray:

@@ -41,14 +41,14 @@ def gaussians(
         raise SettingsError(f'distance {distance!r} is not known; use "wasserstein" or "euclidean"')
     how: dict[str, Any] = {"items": given.items, "method": method, "seed": seed}
     if distance == "euclidean":
-        made = points(given.means, perplexity, **how)
+        near = points(given.means, perplexity, **how)
     elif full is None:
-        made = points(joined(given), perplexity, **how)
+        near = points(joined(given), perplexity, **how)
     else:
-        made = _full(given, full, perplexity)
-    said = {**made.made, "affinity": "gaussians", "distance": distance}
+        near = _full(given, full, perplexity)
+    settings = {**near.settings, "affinity": "gaussians", "distance": distance}
     return Affinities(
-        made.P, given.items, said, made.vectors, made.metric, (*given.notes, *made.notes), gaussians=given
+        near.P, given.items, settings, near.vectors, near.metric, (*given.notes, *near.notes), gaussians=given
     )
 
 
@@ -115,5 +115,5 @@ def _full(given: Gaussians, S: np.ndarray, perplexity: Any) -> Affinities:
     P = np.empty((n, n), np.float32)
     conditional_rows(D, 0, np.log(wanted), True, P, np.empty(n))
     one = float(wanted[0]) if np.ptp(wanted) == 0 else "per point"
-    made = {"perplexity": one, "metric": "bures-wasserstein", "neighbours": "all"}
-    return Affinities(joint_from_dense(P), given.items, made)
+    settings = {"perplexity": one, "metric": "bures-wasserstein", "neighbours": "all"}
+    return Affinities(joint_from_dense(P), given.items, settings)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.affinity.tokens import place
-from langscape.data import Capture, Items, frozen
+from langscape.data import Capture, Items, Side, Tokens, frozen
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
 from langscape.models.token_classes import token_classes
@@ -56,7 +56,7 @@ class HeadVectors:
     scaling: float = 1.0
     causal: bool = False
     softcap: float | None = None
-    made: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     whole: HeadVectors | None = None
     rows: tuple[np.ndarray, np.ndarray] | None = None
@@ -120,18 +120,18 @@ def head_vectors(
     head: int,
     *,
     special: Literal["keep", "drop"] = "keep",
-    of: str | None = None,
+    side: Side | None = None,
 ) -> HeadVectors:
     """The queries and keys of a head, out of `collect_query_key`'s capture or of one text's.
 
     Layer and head are the model's own numbers, from 0. With "drop", special tokens are neither
-    queries nor keys. `of` names the role in an encoder–decoder: "encoder", "decoder" or "cross".
+    queries nor keys. `side` says whose of an encoder–decoder.
     """
     if special not in ("keep", "drop"):
         raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    role = of or capture.made.get("role") or _role(capture)
-    before = "" if role == "self" else f"{role}_"
-    q, k = f"{before}q", f"{before}k"
+    q = _queries(capture, side)
+    before = q.removesuffix("q")
+    k = f"{before}k"
     at = place(capture, q, "layer", layer), place(capture, q, "head", head)
     Q, K = capture[q][at], capture[k][at]
     for name, array in (("queries", Q), ("keys", K)):
@@ -139,12 +139,11 @@ def head_vectors(
             raise DataError(
                 f"the {name} of head {layer}.{head} hold NaN or infinity; capture them in float32"
             )
-    queries = _items(capture, "target" if role in ("decoder", "cross") else "source", Q)
-    keys = _items(capture, "target" if role == "decoder" else "source", K)
-    made = capture.made
-    softcaps = made.get("softcap") or []
-    scaling = made.get("scaling", {}).get(q)
-    named = {name: made[name] for name in ("model", "revision") if name in made}
+    queries, keys = _items(capture.tokens_along(q, "query"), Q), _items(capture.tokens_along(k, "key"), K)
+    known = capture.metadata
+    softcaps = known.get("softcap") or []
+    scaling = known.get("scaling", {}).get(q)
+    named = {name: known[name] for name in ("model", "revision") if name in known}
     whole = HeadVectors(
         np.ascontiguousarray(Q, np.float32),
         np.ascontiguousarray(K, np.float32),
@@ -153,7 +152,7 @@ def head_vectors(
         layer,
         head,
         Q.shape[1] ** -0.5 if scaling is None else float(scaling[at[0]]),
-        bool(made.get("causal", {}).get(f"{before}attention", False)),
+        bool(known.get("causal", {}).get(f"{before}attention", False)),
         softcaps[layer] if layer < len(softcaps) else None,
         {**named, "layer": layer, "head": head, "special": special},
         capture.notes,
@@ -187,52 +186,37 @@ def _kept_pairs(pairs: Pairs, rows: np.ndarray, columns: np.ndarray) -> Pairs:
 
 def heads_of(capture: Capture) -> list[tuple[int, int]]:
     """Every (layer, head) whose queries the capture holds."""
-    role = capture.made.get("role") or _role(capture)
-    q = "q" if role == "self" else f"{role}_q"
-    return [(layer, head) for layer in _held(capture, q, "layer") for head in _held(capture, q, "head")]
+    q = _queries(capture)
+    return [(layer, head) for layer in capture.layers_of(q) for head in capture.heads_of(q)]
 
 
-def _role(capture: Capture) -> str:
-    for role in ("self", "encoder", "decoder", "cross"):
-        if ("q" if role == "self" else f"{role}_q") in capture.arrays:
-            return role
-    said = " ".join(capture.notes)
-    raise DataError(
-        f'this capture holds no queries and keys; capture it with want=("q", "k"). {said}'.rstrip()
-    )
+def _queries(capture: Capture, side: Side | None = None) -> str:
+    if side is None and not any(name == "q" or name.endswith("_q") for name in capture.arrays):
+        said = " ".join(capture.notes)
+        raise DataError(
+            f'this capture holds no queries and keys; capture it with want=("q", "k"). {said}'.rstrip()
+        )
+    return capture.name_of("q", side)
 
 
-def _held(capture: Capture, of: str, noun: str) -> list[int]:
-    count = capture[of].shape[0 if noun == "layer" else 1]
-    return [int(one) for one in capture.made.get(f"{noun}s", {}).get(of, range(count))]
-
-
-def _items(capture: Capture, side: str, vectors: np.ndarray) -> Items:
-    """The tokens of a side with their columns; a capture of one text is one sentence."""
-    about: Mapping[str, Any] = capture.made if side == "source" else capture.made["target"]
-    tokens = list(capture.tokens if side == "source" else about["tokens"])
-    n = len(tokens)
-    if len(vectors) != n:
-        raise DataError(f"there are {len(vectors)} vectors for {n} tokens; capture the text again")
-    special = np.asarray(about.get("special", [False] * n), bool)
-    texts = list(about.get("texts", tokens))
-    words = list(about.get("words", range(n)))
-    sentence = np.asarray(about.get("sentence", [0] * n))
-    position = np.asarray(about.get("position", range(n)))
-    shown = [text if text.strip() else token for text, token in zip(texts, tokens, strict=True)]
-    ids = about.get("ids", tokens)
+def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
+    """The tokens with their columns, each with a vector; a capture of one text is one sentence."""
+    n, shown, positions = len(tokens), tokens.shown, tokens.positions
+    ids = list(tokens) if tokens.ids is None else tokens.ids.tolist()
+    words = range(n) if tokens.words is None else tokens.words
     counts = Counter(ids)
+    kinds = token_classes(tokens.texts, tokens.special.tolist(), words, tokens.sentence.tolist())
     columns = {
-        "sentence": sentence,
-        "position": position,
-        "position mod 5": np.array([str(place % 5) for place in position.tolist()], object),
-        "special": special,
+        "sentence": tokens.sentence,
+        "position": positions,
+        "position mod 5": np.array([str(place % 5) for place in positions.tolist()], object),
+        "special": tokens.special,
         "text": np.array(shown, object),
         "length": np.array([len(text.strip()) for text in shown]),
         "frequency": np.array([counts[one] for one in ids]),
         "norm": np.linalg.norm(vectors.astype(np.float64), axis=1),
-        "class": np.array(token_classes(texts, special.tolist(), words, sentence.tolist()), object),
+        "class": np.array(kinds, object),
     }
-    if "part_of_speech" in about:
-        columns["part of speech"] = np.array(about["part_of_speech"], object)
-    return Items(tokens, columns)
+    if tokens.parts_of_speech is not None:
+        columns["part of speech"] = np.array(tokens.parts_of_speech, object)
+    return Items(tokens.labels, columns)

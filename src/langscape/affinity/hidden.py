@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from langscape.affinity.points import Metric, points
-from langscape.affinity.tokens import array_named, place, token_items
-from langscape.data import Affinities, Capture
+from langscape.affinity.tokens import place, run_facts, token_items
+from langscape.data import Affinities, Capture, Side
 from langscape.errors import DataError, SettingsError
 
 
@@ -19,12 +19,13 @@ def hidden(
     special: Literal["keep", "drop"] = "keep",
     *,
     metric: Metric = "euclidean",
-    of: str = "hidden",
+    side: Side | None = None,
 ) -> Affinities:
     """The joint P of the tokens' hidden states at a layer; layer 0 is the embedding, the last the output.
 
-    "drop" leaves special tokens out. `of` names the array: an encoder–decoder has several. Items are the
-    tokens, with columns position, special and text. 20 is the perplexity of document 000.
+    "drop" leaves special tokens out. `side` says whose of an encoder–decoder: the encoder's if none is
+    named. Items are the tokens, with columns position, special and text. 20 is the perplexity of the
+    document 000.
 
     >>> from langscape.data import Capture
     >>> states = np.random.default_rng(0).normal(size=(2, 9, 4))
@@ -34,15 +35,21 @@ def hidden(
     """
     if special not in ("keep", "drop"):
         raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    states = array_named(capture, of)
+    of = capture.name_of("hidden", side)
     if capture.axes[of] != ("layer", "token", "dim"):
         raise DataError(f"{of} has axes {capture.axes[of]}; hidden states have layer, token and dim")
-    X = states[place(capture, of, "layer", layer)]
-    items = token_items(capture, of)
+    X = capture[of][place(capture, of, "layer", layer)]
+    items = token_items(capture.tokens_along(of, "token"))
     kept = np.arange(len(items))
     if special == "drop":
         kept = kept[~items.columns["special"].astype(bool)]
-    made = points(X[kept], perplexity, metric, items=items.take(kept))
-    told = {name: capture.made[name] for name in ("model", "revision", "text_digest") if name in capture.made}
-    about = {**made.made, "affinity": "hidden", "of": of, "layer": layer, "special": special, **told}
-    return Affinities(made.P, made.items, about, made.vectors, made.metric, (*capture.notes, *made.notes))
+    near = points(X[kept], perplexity, metric, items=items.take(kept))
+    settings = {**near.settings, "affinity": "hidden", "of": of, "layer": layer, "special": special}
+    return Affinities(
+        near.P,
+        near.items,
+        {**settings, **run_facts(capture)},
+        near.vectors,
+        near.metric,
+        (*capture.notes, *near.notes),
+    )

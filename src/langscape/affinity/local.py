@@ -74,7 +74,7 @@ def local(
             ((joint.data / joint.data.sum(dtype=np.float64)).astype(np.float32), joint.indices, joint.indptr),
             (n, n),
         )
-    made = {
+    settings = {
         "affinity": "local",
         "perplexity": float(wanted[0]) if np.ptp(wanted) == 0 else "per point",
         "metric": "euclidean",
@@ -82,7 +82,7 @@ def local(
         "at_least": int(at_least),
         "recall": round(reached, 4),
     }
-    return Affinities(joint, items.with_columns(score=scores), made, vectors=X)
+    return Affinities(joint, items.with_columns(score=scores), settings, vectors=X)
 
 
 def _local_rows(unit: np.ndarray, k: float, at_least: int) -> tuple[np.ndarray, csr_array]:

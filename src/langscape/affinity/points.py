@@ -56,16 +56,16 @@ def points(
         raise SettingsError(f'method {method!r} is not known; use "auto", "exact" or "neighbours"')
     exact = method == "exact" or (method == "auto" and n <= EXACT_UP_TO)
     one = float(wanted[0]) if np.ptp(wanted) == 0 else None
-    made: dict[str, Any] = {"affinity": "points", "perplexity": one or "per point", "metric": metric}
+    settings: dict[str, Any] = {"affinity": "points", "perplexity": one or "per point", "metric": metric}
     if exact:
         P = joint_from_dense(conditional(space, wanted))
-        made["neighbours"] = "all"
+        settings["neighbours"] = "all"
     else:
         near, index, reached = _near(space, wanted, recall, seed)
         P: Any = joint_from_neighbours(near, index)
-        made["neighbours"] = int(min(n - 1, np.ceil(3 * wanted.max())))
-        made["recall"] = round(reached, 4)
-    return Affinities(P, items, made, vectors=X, metric=metric)
+        settings["neighbours"] = int(min(n - 1, np.ceil(3 * wanted.max())))
+        settings["recall"] = round(reached, 4)
+    return Affinities(P, items, settings, vectors=X, metric=metric)
 
 
 def conditional(X: np.ndarray, perplexity: np.ndarray) -> np.ndarray:

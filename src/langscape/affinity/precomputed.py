@@ -48,10 +48,10 @@ def precomputed(
     items = items or (Items(labels) if labels is not None else Items.numbered(n))
     if len(items) != n:
         raise DataError(f"{len(items)} labels for {n} rows; give one label per row")
-    made: dict[str, Any] = {"affinity": "precomputed", "kind": kind}
+    settings: dict[str, Any] = {"affinity": "precomputed", "kind": kind}
     if kind == "distances":
         P: Any = _from_distances(M, perplexity, n)
-        made["perplexity"] = perplexity
+        settings["perplexity"] = perplexity
     elif issparse(M):
         P = _sparse_joint(M)
     else:
@@ -63,7 +63,7 @@ def precomputed(
             + (f", and so have {len(alone) - 1} more" if len(alone) > 1 else "")
             + "; leave such items out"
         )
-    return Affinities(P, items, made, vectors=None if vectors is None else np.asarray(vectors))
+    return Affinities(P, items, settings, vectors=None if vectors is None else np.asarray(vectors))
 
 
 def _from_distances(D: Any, perplexity: Any, n: int) -> np.ndarray:

@@ -100,14 +100,14 @@ def query_key(
     n = len(one.Q) + len(one.K)
     if n < 4:
         raise DataError(f"head {one.layer}.{one.head} has {n} queries and keys; a map needs at least 4")
-    made = {"affinity": "query_key", "by": by, **(one.made or {})}
+    settings = {"affinity": "query_key", "by": by, **(one.settings or {})}
     perplexity = float(min(perplexity, (n - 1) / 3))
     if by == "distance":
         c = norm_ratio(one.Q, one.K) if c is None else c
         both = np.concatenate(align_query_key(one.Q, one.K, c))
         near = points(both, perplexity, metric, items=one.items(), seed=seed)
-        made = {**near.made, **made, "c": float(c)}
-        return Affinities(near.P, near.items, made, vectors=near.vectors, metric=metric, notes=one.notes)
+        settings = {**near.settings, **settings, "c": float(c)}
+        return Affinities(near.P, near.items, settings, vectors=near.vectors, metric=metric, notes=one.notes)
     if not 0 <= share < 1:
         raise SettingsError(f"share {share} must be from 0 to below 1: the part of within-cloud affinities")
     if not 0 <= reach < 1:
@@ -115,8 +115,8 @@ def query_key(
             f"reach {reach} must be from 0, the softmax as it is, to below 1: a part of the keys"
         )
     P = _by_attention(one, share, float(reach), perplexity, seed)
-    made |= {"share": float(share), "reach": float(reach), "perplexity": perplexity}
-    return Affinities(P, one.items(), made, notes=one.notes)
+    settings |= {"share": float(share), "reach": float(reach), "perplexity": perplexity}
+    return Affinities(P, one.items(), settings, notes=one.notes)
 
 
 def _named(capture: Capture, layer: int | None, head: int | None, special: Any) -> HeadVectors:

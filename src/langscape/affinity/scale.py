@@ -226,10 +226,8 @@ def _correlations(
 
 def _parts(capture: Capture, seed: int) -> np.ndarray:
     """The part of every sentence, as even as can be: odd and even parts are two halves."""
-    sentence = np.asarray(capture.made.get("sentence", [0]))
-    n = int(sentence.max()) + 1
-    if "target" in capture.made:
-        n = max(n, int(np.max(capture.made["target"].get("sentence", [0]))) + 1)
+    sides = [capture.tokens, *([] if capture.decoder_tokens is None else [capture.decoder_tokens])]
+    n = 1 + max(int(side.sentence.max(initial=0)) for side in sides)
     part = np.empty(n, np.int64)
     part[np.random.default_rng(seed).permutation(n)] = np.arange(n) % BLOCKS
     return part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0."
 HiddenLayers = Annotated[list[int] | None, Setting("Layers", "Only these hidden layers, from 0.", ge=0)]
 
 
-@analysis(version=2, name="text.capture", hidden=True)
+@analysis(version=3, name="text.capture", hidden=True)
 def text_capture(
     model: Model = "default",
     text: Text = None,
@@ -55,6 +55,10 @@ def captured(
 
     if model.kind == "vision":
         raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
+    if model.kind == "lstm":
+        raise SettingsError(
+            f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
+        )
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     if not cut:
@@ -77,12 +81,3 @@ def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) 
     first = getattr(config, "bos_token_id", None)
     begin = [first] if isinstance(first, int) and 0 <= first < model.vocabulary else drawn[-1:]
     return capture(model, [*begin, *drawn, *drawn, *drawn], ("attention",), layers)
-
-
-def array_of(what: Literal["attention", "hidden"], capture: Capture, side: str | None = None) -> str:
-    """The name of an array of the capture, by the side asked for where there are two."""
-    if what in capture.arrays:
-        if side is not None:
-            raise SettingsError(f"side {side} is for encoder–decoders; this model has one side only")
-        return what
-    return f"{side or 'encoder'}_{what}"

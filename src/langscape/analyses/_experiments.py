@@ -12,7 +12,7 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._kl_runs import HIDDEN, kl_runs
-from langscape.data import Progress, View
+from langscape.data import Capture, Progress, View
 from langscape.declarations import Setting, picture
 from langscape.declarations.running import each
 from langscape.errors import SettingsError, not_there
@@ -170,18 +170,16 @@ def run_all(
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _layers(seen: Any, wanted: Sequence[int] | None) -> list[int]:
-    side = "" if "attention" in seen.made["layers"] else "encoder_"
-    held = seen.made["layers"][f"{side}hidden"]
+def _layers(seen: Capture, wanted: Sequence[int] | None) -> list[int]:
+    held = seen.layers_of(seen.name_of("hidden"))
     absent = [layer for layer in wanted or () if layer not in held]
     if absent:
         raise not_there("hidden layer", absent[0], held)
-    return [int(one) for one in held] if wanted is None else sorted({int(layer) for layer in wanted})
+    return list(held) if wanted is None else sorted({int(layer) for layer in wanted})
 
 
-def _heads(seen: Any, wanted: Sequence[int] | None) -> list[int] | None:
-    side = "" if "attention" in seen.made["layers"] else "encoder_"
-    held = seen.made["heads"][f"{side}attention"]
+def _heads(seen: Capture, wanted: Sequence[int] | None) -> list[int] | None:
+    held = seen.heads_of(seen.name_of("attention"))
     absent = [head for head in wanted or () if head not in held]
     if absent:
         raise not_there("head", absent[0], held)

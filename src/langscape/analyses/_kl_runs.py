@@ -70,14 +70,16 @@ def kl_runs(
     plain = captured(reader, text, ("hidden",), [0], cut=cut)  # type: ignore[arg-type]
     parts = []
     for at, run in enumerate(runs):
-        ids = disturb(plain.made["ids"], plain.made["special"], share, run)
+        ids = disturb(plain.tokens.require_ids(), plain.tokens.special, share, run)
         seen = _again(reader, ids)
         parts.append(_rows(layer_problems(seen, **how), schedule, steps, [run], lambda step: None))
         tell(Step(at + 1, count, "disturbed texts"))
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns})
 
 
-def disturb(ids: Sequence[int], special: Sequence[bool], share: float, seed: int) -> list[int]:
+def disturb(
+    ids: Sequence[int] | np.ndarray, special: Sequence[bool] | np.ndarray, share: float, seed: int
+) -> list[int]:
     """The tokens with `share` of those that are text, one at least, drawn anew from the text's own set.
 
     Each replacement is drawn uniformly from the different tokens of the text, so it may be the one
@@ -114,16 +116,12 @@ def layer_problems(
     """
     from langscape.affinity import attention, hidden
 
-    side = "" if "hidden" in capture.arrays else "encoder_"
-    known = capture.made
-    states = list(known["layers"][f"{side}hidden"])
-    attending = list(known["layers"][f"{side}attention"])
-    numbers = list(known["heads"][f"{side}attention"])
+    states, seen = capture.layers_of(capture.name_of("hidden")), capture.attention()
     made: dict[tuple[int, int], Affinities] = {}
     for layer in _chosen("hidden layer", layers, states):
-        made[layer, HIDDEN] = hidden(capture, layer, perplexity, special, of=f"{side}hidden")
-        for head in _chosen("head", heads, numbers) if layer in attending else ():
-            made[layer, head] = attention(capture, layer, head, special, of=f"{side}attention")
+        made[layer, HIDDEN] = hidden(capture, layer, perplexity, special)
+        for head in _chosen("head", heads, seen.heads) if layer in seen.layers else ():
+            made[layer, head] = attention(capture, layer, head, special)
     return made
 
 

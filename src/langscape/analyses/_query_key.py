@@ -11,6 +11,7 @@ import numpy as np
 
 from langscape.analyses._query_key_tables import ClassTables, class_tables
 from langscape.data import Capture, Map, Progress, Step
+from langscape.data import Tokens as TokenTable
 from langscape.declarations import Input, Setting, analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
 from langscape.declarations.running import each, opened, stored_file
@@ -191,7 +192,7 @@ Color = Annotated[
 ]
 
 
-@analysis(version=2, name="query_key.collect", hidden=True)
+@analysis(version=3, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
     text: Texts = None,
@@ -218,21 +219,20 @@ def query_key_collect(
     if not listed:
         raise SettingsError("the text is empty; queries and keys need some sentences")
     tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
-    given: dict[str, Any] = {"of": side, "tokens": tokens, "progress": progress}
+    given: dict[str, Any] = {"side": side, "tokens": tokens, "progress": progress}
     if side in ("decoder", "cross"):
         given["targets"] = listed
     seen = collect_query_key(network, listed, layers, heads, **given)
     if tag is None:
         return seen
-    made = dict(seen.made)
-    made["part_of_speech"] = parts_of_speech(
-        made["texts"], made["special"], made["words"], made["sentence"], tag
-    )
-    if "target" in made:
-        told = made["target"]
-        tags = parts_of_speech(told["texts"], told["special"], told["words"], told["sentence"], tag)
-        made["target"] = {**told, "part_of_speech": tags}
-    return Capture(seen.tokens, seen.arrays, seen.axes, made, seen.notes)
+
+    def tagged(tokens: TokenTable) -> TokenTable:
+        words = range(len(tokens)) if tokens.words is None else tokens.words
+        told = tokens.texts, tokens.special.tolist(), words, tokens.sentence.tolist()
+        return tokens.but(parts_of_speech=parts_of_speech(*told, tag))
+
+    decoder_tokens = None if seen.decoder_tokens is None else tagged(seen.decoder_tokens)
+    return seen.but(tokens=tagged(seen.tokens), decoder_tokens=decoder_tokens)
 
 
 @analysis(version=3, name="query_key.map", hidden=True, uses=(query_key_collect,))
@@ -400,19 +400,24 @@ def read_head(path: Path, layer: int, head: int) -> Capture:
     """One head of a stored collection; the others stay on the disk."""
     about = _about(path, path.stat().st_mtime_ns)
     at, place = _row(about, layer, head)
-    found = read_noun(path, lambda _, array: array[at : at + 1, place : place + 1])
+    found = read_noun(path, lambda name, array: _part(name, array, at, place))
     return _only(about, found.arrays, layer, head)
 
 
 @lru_cache(maxsize=2)
 def _about(path: Path, stamp: int) -> Capture:
-    """What is known of a stored collection, with no more of its arrays than one vector each."""
-    return read_noun(path, lambda _, array: array[:1, :1, :1])
+    """What is known of a stored collection, with no more of its arrays than the first head."""
+    return read_noun(path, lambda name, array: _part(name, array, 0, 0))
+
+
+def _part(name: str, array: Any, at: int, place: int) -> np.ndarray:
+    """One head of an array of vectors; columns of tokens are read whole."""
+    return array[at : at + 1, place : place + 1] if name.startswith("Capture.arrays") else array[:]
 
 
 def _row(capture: Capture, layer: int, head: int) -> tuple[int, int]:
     q = next(name for name in capture.arrays if name.endswith("q"))
-    layers, heads = capture.made["layers"][q], capture.made["heads"][q]
+    layers, heads = capture.metadata["layers"][q], capture.metadata["heads"][q]
     if layer not in layers or head not in heads:
         raise SettingsError(
             f"head {layer}.{head} was not collected; there are layers {layers[0]} to {layers[-1]} with "
@@ -424,11 +429,14 @@ def _row(capture: Capture, layer: int, head: int) -> tuple[int, int]:
 def _only(capture: Capture, arrays: Mapping[str, np.ndarray], layer: int, head: int) -> Capture:
     at, _ = _row(capture, layer, head)
     q = next(name for name in arrays if name.endswith("q"))
-    made = dict(capture.made)
-    made["layers"] = {name: [layer] for name in arrays}
-    made["heads"] = {name: [head] for name in arrays}
-    made["scaling"] = {name: [values[at]] for name, values in made["scaling"].items() if name == q}
-    return Capture(capture.tokens, arrays, capture.axes, made, capture.notes)
+    scaling = capture.metadata["scaling"]
+    metadata = {
+        **capture.metadata,
+        "layers": {name: [layer] for name in arrays},
+        "heads": {name: [head] for name in arrays},
+        "scaling": {name: [values[at]] for name, values in scaling.items() if name == q},
+    }
+    return capture.but(arrays=arrays, metadata=metadata)
 
 
 def map_head(

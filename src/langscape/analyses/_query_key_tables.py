@@ -38,7 +38,7 @@ class ClassTables:
 
 def class_columns(capture: Capture) -> list[Literal["class", "part of speech"]]:
     """The columns by which tokens are classed: parts of speech where a tagger gave them."""
-    return ["class", "part of speech"] if "part_of_speech" in capture.made else ["class"]
+    return ["class", "part of speech"] if capture.tokens.parts_of_speech is not None else ["class"]
 
 
 def class_tables(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from langscape.analyses.atlas import embed_restarts, head_schedules
-from langscape.data import Affinities, Capture, Items, Map, Progress, Step
+from langscape.data import Affinities, Capture, Items, Map, Progress, Side, Step
 from langscape.errors import DataError, SettingsError, not_there
 
 Special = Literal["keep", "drop"]
@@ -25,18 +26,16 @@ def map_hidden(
     restarts: int = 8,
     steps: int = 1000,
     seed: int = 0,
-    of: str | None = None,
+    side: Side | None = None,
     progress: Progress | None = None,
 ) -> Map:
     """The tokens by their hidden states at a layer, the last if none is named; 0 is the embedding."""
     from langscape.affinity import hidden
 
-    of = of or ("hidden" if "hidden" in capture.arrays else "encoder_hidden")
     if layer is None:
-        held = capture.made.get("layers", {}).get(of, range(len(capture[of])))
-        layer = int(held[-1])
-    made = hidden(capture, layer, perplexity, special, metric=metric, of=of)
-    return _mapped(made, restarts, steps, seed, progress)
+        layer = capture.layers_of(capture.name_of("hidden", side))[-1]
+    near = hidden(capture, layer, perplexity, special, metric=metric, side=side)
+    return _mapped(near, restarts, steps, seed, progress)
 
 
 def map_texts(
@@ -61,10 +60,10 @@ def map_texts(
 
     items = texts if isinstance(texts, Items) else Items(list(texts))
     X, layer, notes = text_vectors(model, items.labels, layer, pool=pool, progress=progress)
-    made = points(X, perplexity, metric, items=items, seed=seed)
+    near = points(X, perplexity, metric, items=items, seed=seed)
     told = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
-    made = Affinities(made.P, made.items, {**made.made, **told}, made.vectors, made.metric, tuple(notes[1:]))
-    return embed(made, restarts=restarts, seed=seed, progress=progress)
+    near = replace(near, settings={**near.settings, **told}, notes=tuple(notes[1:]))
+    return embed(near, restarts=restarts, seed=seed, progress=progress)
 
 
 def text_vectors(
@@ -93,8 +92,7 @@ def text_vectors(
     rows: list[np.ndarray] = []
     taken = pool
     for seen in capture_each(model, texts, ("hidden",), [wanted]):
-        states = seen["hidden" if "hidden" in seen.arrays else "encoder_hidden"][0]
-        special = np.asarray(seen.made["special"], bool)
+        states, special = seen[seen.name_of("hidden")][0], seen.tokens.special
         if taken == "auto":
             taken = "first" if special[0] else "mean"
         rows.append(states[0] if taken == "first" else states[~special].mean(axis=0))

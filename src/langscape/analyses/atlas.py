@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.analyses._captures import captured, induction_probe
-from langscape.data import Affinities, Capture, Items, Map, Progress, Step, View
+from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
+from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
-from langscape.declarations.running import opened
+from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
+    Cluster,
     Cut,
     Head,
     Layer,
@@ -27,9 +29,10 @@ from langscape.declarations.settings import (
     Steps,
     Target,
     Text,
+    Workers,
 )
 from langscape.errors import DataError, SettingsError
-from langscape.io.codec import noun
+from langscape.io.codec import noun, read_noun
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
@@ -42,13 +45,17 @@ _MEANINGS = {"group": "Heads of one group attend alike; 0 is the largest group."
 _HEAD_PERPLEXITY = 10.0
 _SEPARATORS = frozenset(".!?;\n")
 
+Embedded = tuple[list[Map], dict[str, np.ndarray]]
+"""Maps of heads, and for each of them kl, kl_sd and stability."""
+
 
 @noun
 @dataclass(frozen=True, eq=False)
 class Atlas:
     """Every head of a model over one text.
 
-    capture   with its attention, of which `of` names the array
+    capture   with its attention
+    side      whose heads of an encoder–decoder: the encoder's where None
     maps      (layer, head) → Map of the tokens; layers and heads are the model's own numbers
     scores    a row per head: layer, head, tags, group and the scores that the registry has for an
               atlas, with the map's kl, kl_sd and stability
@@ -59,27 +66,20 @@ class Atlas:
     maps: Mapping[tuple[int, int], Map]
     scores: Items
     head_map: Map | None = None
-    of: str = "attention"
+    side: Literal["encoder", "decoder"] | None = None
     notes: tuple[str, ...] = ()
 
     def view(self, title: str | None = None, *, attention: bool = True) -> View:
         """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
         from langscape.views import atlas
 
-        shown = Capture(
-            self.capture.tokens,
-            {self.of: self.capture[self.of]},
-            {self.of: self.capture.axes[self.of]},
-            self.capture.made,
-            (*self.capture.notes, *self.notes),
-        )
         return atlas(
-            shown,
+            self.capture.but(notes=(*self.capture.notes, *self.notes)),
             self.maps,
             self.scores,
             self.head_map,
             meanings=_MEANINGS,
-            array=self.of,
+            side=self.side,
             attention=attention,
             title=title,
         )
@@ -119,9 +119,10 @@ def make_atlas(
     restarts: int = 8,
     steps: int = 1000,
     schedule: Schedule | None = None,
-    of: str | None = None,
+    side: Literal["encoder", "decoder"] | None = None,
     probe: Capture | None = None,
     seed: int = 0,
+    embed_heads: Callable[[list[tuple[int, int]]], Embedded] | None = None,
     progress: Progress | None = None,
 ) -> Atlas:
     """Map, score, name and group every head that the capture holds.
@@ -129,22 +130,25 @@ def make_atlas(
     special says whether the maps keep special tokens; scores always see them. probe is a capture
     of the same heads over repeated tokens, and induction is then judged there. Of the restarts of a head the
     lowest KL is kept; `stability` is how far tokens move between them. Without a schedule, restarts take
-    those of `head_schedules` in turn.
+    those of `head_schedules` in turn. embed_heads makes the maps of the heads it is given elsewhere.
     """
-    of = of or ("attention" if "attention" in capture.arrays else "encoder_attention")
-    keys = _keys(capture, of)
-    problems, kept, notes = _problems(capture, of, keys, special)
-    schedules = head_schedules(len(problems[0]), steps) if schedule is None else [schedule]
-    maps, figures = embed_restarts(problems, restarts, schedules, seed, progress)
+    seen = capture.attention(side)
+    keys = _keys(seen)
+    problems, kept, notes = _problems(capture, side, keys, special)
+    if embed_heads is None:
+        schedules = head_schedules(len(problems[0]), steps) if schedule is None else [schedule]
+        maps, figures = embed_restarts(problems, restarts, schedules, seed, progress)
+    else:
+        maps, figures = embed_heads(kept)
     found = dict(zip(kept, maps, strict=True))
-    scores = _scores(capture, of, keys, probe)
+    scores = _scores(seen, keys, None if probe is None else probe.attention(side))
     blank = {name: np.full(len(keys), np.nan) for name in figures}
     for name, values in figures.items():
         blank[name][[keys.index(key) for key in kept]] = values
-    distances, groups = _likeness(capture[of])
+    distances, groups = _likeness(seen.weights)
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
-    return Atlas(capture, found, items, _head_map(distances, items, seed), of, tuple(notes))
+    return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
 
 
 def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
@@ -177,7 +181,7 @@ def embed_restarts(
     schedules: Sequence[Schedule],
     seed: int = 0,
     progress: Progress | None = None,
-) -> tuple[list[Map], dict[str, np.ndarray]]:
+) -> Embedded:
     """The maps of lowest KL, and for each problem kl, kl_sd and stability over its restarts.
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
@@ -226,22 +230,19 @@ def restarted(
     return runs
 
 
-def _keys(capture: Capture, of: str) -> list[tuple[int, int]]:
-    weights = capture[of]
-    if weights.ndim != 4 or weights.shape[2] != weights.shape[3]:
-        raise DataError(f"{of} has shape {weights.shape}; an atlas needs self-attention of one text")
-    layers = capture.made.get("layers", {}).get(of, range(weights.shape[0]))
-    heads = capture.made.get("heads", {}).get(of, range(weights.shape[1]))
-    return [(int(layer), int(head)) for layer in layers for head in heads]
+def _keys(seen: Attention) -> list[tuple[int, int]]:
+    if seen.queries is not seen.keys:
+        raise DataError(f"{seen.name} is between two sides; an atlas needs self-attention of one text")
+    return [(layer, head) for layer in seen.layers for head in seen.heads]
 
 
 def _problems(
-    capture: Capture, of: str, keys: list[tuple[int, int]], special: Literal["keep", "drop"]
+    capture: Capture, side: Any, keys: list[tuple[int, int]], special: Literal["keep", "drop"]
 ) -> tuple[list[Affinities], list[tuple[int, int]], list[str]]:
     """The heads' affinities over the same tokens; heads that leave tokens without any are named instead."""
     from langscape.affinity import attention
 
-    made = {key: attention(capture, *key, special, of=of) for key in keys}
+    made = {key: attention(capture, *key, special, side=side) for key in keys}
     most = max(len(one) for one in made.values())
     kept = [key for key in keys if len(made[key]) == most]
     left = [key for key in keys if len(made[key]) < most]
@@ -252,23 +253,21 @@ def _problems(
     return [made[key] for key in kept], kept, notes
 
 
-def _scores(
-    capture: Capture, of: str, keys: list[tuple[int, int]], probe: Capture | None
-) -> dict[str, np.ndarray]:
+def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
     from langscape.metrics import even_scores, head_scores, name_heads, stationary
     from langscape.metrics.scores import HeadWeights, applying
 
-    A = capture[of]
-    known = _known(capture, of)
+    A = seen.weights
+    known = _known(seen.keys)
     scores, even = head_scores(A, **known), even_scores(A, **known)
     if probe is not None:
-        again = _known(probe, of)
-        scores["induction"] = head_scores(probe[of], **again)["induction"]
-        even["induction"] = even_scores(probe[of], **again)["induction"]
+        again = _known(probe.keys)
+        scores["induction"] = head_scores(probe.weights, **again)["induction"]
+        even["induction"] = even_scores(probe.weights, **again)["induction"]
     tags = name_heads(scores, even).ravel()
     chains = [stationary(one) for one in A.reshape(-1, *A.shape[2:])]
-    seen = HeadWeights(A, known, scores, chains)
-    values = {score.name: score.computed["atlas"](seen) for score in applying("atlas", computed=True)}  # type: ignore[misc]
+    weights = HeadWeights(A, known, scores, chains)
+    values = {score.name: score.computed["atlas"](weights) for score in applying("atlas", computed=True)}  # type: ignore[misc]
     return {
         "layer": np.array([layer for layer, _ in keys]),
         "head": np.array([head for _, head in keys]),
@@ -277,17 +276,14 @@ def _scores(
     }
 
 
-def _known(capture: Capture, of: str) -> dict[str, Any]:
+def _known(tokens: Tokens) -> dict[str, Any]:
     """What the scores need to know of the tokens: ids, special ones, separators."""
-    about = capture.made["target"] if of.startswith("decoder_") else capture.made
-    tokens = about.get("tokens", capture.tokens)
-    n = len(tokens)
-    special = np.asarray(about.get("special", np.zeros(n)), bool)
-    separators = special & (np.arange(n) > 0)
+    separators = tokens.special & (np.arange(len(tokens)) > 0)
     if not separators.any():
         # a model without a separator of its own parks weight on what ends a sentence
-        separators = np.array([text.strip(" ") in _SEPARATORS for text in about.get("texts", tokens)])
-    return {"ids": about.get("ids", tokens), "special": special, "separators": separators}
+        separators = np.array([text.strip(" ") in _SEPARATORS for text in tokens.texts])
+    ids = tokens.labels if tokens.ids is None else tokens.ids.tolist()
+    return {"ids": ids, "special": tokens.special, "separators": separators}
 
 
 def _likeness(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -328,7 +324,7 @@ def _weights(atlas: Atlas, context: Any) -> dict[str, Later]:
     from langscape.views.atlas import stepped
     from langscape.views.heads import heads_of
 
-    heads = heads_of(atlas.capture, atlas.of)
+    heads = heads_of(atlas.capture, atlas.side)
     shape = heads.weights.shape[2:]
 
     def maker(layer: int, head: int) -> Later:
@@ -351,7 +347,7 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
         held = f"layers are {min(layers)} to {max(layers)}, heads {min(heads)} to {max(heads)}"
         raise SettingsError(f"layer {layer}, head {head} has no map here; {held}")
     found = atlas.maps[layer, head]
-    found = found.but(per_point={"error": head_error(atlas.capture, atlas.of, layer, head, found)})
+    found = found.but(per_point={"error": head_error(atlas.capture, atlas.side, layer, head, found)})
     view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles)
     return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
@@ -361,7 +357,7 @@ def one_matrix(atlas: Atlas, context: Any, *, layer: Layer, head: Head) -> View:
     """The attention of one head as a matrix, and as lines between tokens."""
     from langscape.views import attention
 
-    return attention(atlas.capture, layer, head, array=atlas.of)
+    return attention(atlas.capture, layer, head, side=atlas.side)
 
 
 ShowAttention = Annotated[
@@ -377,7 +373,7 @@ def strips(atlas: Atlas, context: Any, *, layers: Layers = None, show: ShowAtten
     """How strongly every head attends to every token."""
     from langscape.views import max_attention
 
-    return max_attention(atlas.capture, layers=layers, show=show, array=atlas.of)
+    return max_attention(atlas.capture, layers=layers, show=show, side=atlas.side)
 
 
 Sort = Annotated[str, Setting("Sort", "Rank heads by this score.")]
@@ -418,13 +414,13 @@ def _text(name: str, value: float) -> str:
     return SCORES[name].text(value) if name in SCORES else f"{value:g}"
 
 
-def head_error(capture: Capture, of: str, layer: int, head: int, made: Map) -> np.ndarray:
+def head_error(capture: Capture, side: Any, layer: int, head: int, made: Map) -> np.ndarray:
     """What each token of a head's map has of its KL."""
     from langscape.affinity import attention
     from langscape.metrics import kl_points
 
     special = "keep" if len(made) == len(capture.tokens) else "drop"
-    return kl_points(attention(capture, layer, head, special, of=of).P, made.xy)
+    return kl_points(attention(capture, layer, head, special, side=side).P, made.xy)
 
 
 AtlasSide = Annotated[
@@ -433,11 +429,60 @@ AtlasSide = Annotated[
 ]
 
 
+@noun
+@dataclass(frozen=True, eq=False)
+class LayerMaps:
+    """The maps of some heads of a layer, and kl, kl_sd and stability of each."""
+
+    maps: tuple[Map, ...]
+    scores: Mapping[str, np.ndarray]
+
+
+@analysis(version=1, name="atlas.layer", hidden=True, uses=(text_capture,))
+def layer_maps(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    layer: Layer,
+    heads: Heads,
+    special: Special = "drop",
+    restarts: Restarts = 8,
+    steps: Steps = 1000,
+    layers: Layers = None,
+    cut: Cut = True,
+    seed: Seed = 0,
+    side: AtlasSide = None,
+    target: Target = None,
+    progress: Progress | None = None,
+) -> LayerMaps:
+    """The part of an atlas that one worker makes: the maps of some heads of one layer.
+
+    The attention is the one that was captured for all: another number of threads would round it otherwise.
+    """
+    from langscape.affinity import attention
+
+    reading: dict[str, Any] = {"model": model, "text": text, "layers": layers, "cut": cut, "target": target}
+    path = stored_file(text_capture, **reading, want=["attention"])
+    assert path is not None  # models and texts of a task have names
+    seen = _kept_capture(path, path.stat().st_mtime_ns)
+    problems = [attention(seen, layer, head, special, side=side) for head in heads or ()]
+    schedules = head_schedules(len(problems[0]), steps)
+    maps, scores = embed_restarts(problems, restarts, schedules, seed, progress)
+    return LayerMaps(tuple(maps), scores)
+
+
+@lru_cache(maxsize=1)
+def _kept_capture(path: Path, stamp: int) -> Capture:
+    """A capture that several tasks of one worker share, read once."""
+    return read_noun(path)
+
+
 @analysis(
-    version=4,
+    version=5,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),
+    uses=(text_capture, layer_maps),
     describe=_title,
     lines=lines,
     formats=FORMATS,
@@ -456,6 +501,8 @@ def atlas(
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
+    workers: Workers = 0,
+    cluster: Cluster = None,
     progress: Progress | None = None,
 ) -> Atlas:
     """Map every head of a model, rank them, name what they do and group those that attend alike.
@@ -465,14 +512,33 @@ def atlas(
     (72, '0.0')
     """
     network = opened(model)
-    seen = captured(network, text, ("attention",), layers, cut=cut, target=target)  # type: ignore[arg-type]
-    return make_atlas(
-        seen,
-        of=f"{side}_attention" if side else None,
-        special=special,
-        restarts=restarts,
-        steps=steps,
-        probe=induction_probe(network, layers, seed),
-        seed=seed,
-        progress=progress,
-    )
+    reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
+    how: dict[str, Any] = {"special": special, "restarts": restarts, "steps": steps, "seed": seed}
+    elsewhere = None
+    if workers == 0 and cluster is None:
+        # one process runs descents side by side in its threads, and keeps no capture beside the atlas
+        seen = captured(network, text, ("attention",), **reading)  # type: ignore[arg-type]
+    else:
+        reading |= {"model": model, "text": text}
+        seen = text_capture(**reading, want=["attention"])
+        elsewhere = partial(_layer_by_layer, {**reading, **how, "side": side}, workers, cluster, progress)
+    probe = induction_probe(network, layers, seed)
+    return make_atlas(seen, **how, side=side, probe=probe, embed_heads=elsewhere, progress=progress)
+
+
+def _layer_by_layer(
+    asked: Mapping[str, Any],
+    workers: int | None,
+    cluster: str | None,
+    progress: Progress | None,
+    keys: Sequence[tuple[int, int]],
+) -> Embedded:
+    """The maps of heads, a layer a task."""
+    calls = [
+        {**asked, "layer": layer, "heads": [head for at, head in keys if at == layer]}
+        for layer in dict.fromkeys(layer for layer, _ in keys)
+    ]
+    title = "maps of heads"
+    found = list(each(layer_maps, calls, title=title, workers=workers, cluster=cluster, progress=progress))
+    scores = {name: np.concatenate([part.scores[name] for part in found]) for name in found[0].scores}
+    return [one for part in found for one in part.maps], scores

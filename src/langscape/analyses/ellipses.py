@@ -29,6 +29,7 @@ from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.models.catalog import in_words
 from langscape.models.display_names import model_title
 
 Distributions = Annotated[
@@ -44,7 +45,7 @@ ContextModel = Annotated[
     str,
     Setting(
         "Model",
-        "default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.",
+        f"{in_words('ellipses')}, a folder with config.json and model.safetensors, or a Hub id.",
         names="model",
     ),
 ]

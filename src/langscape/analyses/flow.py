@@ -16,16 +16,11 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.models.catalog import CATALOG, in_words
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
     from langscape.engine import WordColours
-
-PROMPTS = {
-    "lstm-tiny": "the small dog that chases a bird barks .",
-    "lstm": "the people of the united states have",
-}
-"""What is read where no prompt is given, by model."""
 
 WHOLE = 10_000
 """Words up to which a vocabulary is coloured as a whole; of a larger one, those that a page speaks of."""
@@ -36,7 +31,7 @@ FlowModel = Annotated[
     str,
     Setting(
         "Model",
-        "lstm-tiny (20 words), lstm, decoder (SmolLM2), default (MiniLM), a folder or a Hub id.",
+        f"{in_words('flow')}, a folder or a Hub id.",
         document="003",
         argument=True,
         names="model",
@@ -197,8 +192,8 @@ def flow_title(model: str, prompt: str) -> str:
 
 def default_prompt(model: Any) -> str:
     """A short prompt that suits the model."""
-    if model.name in PROMPTS:
-        return PROMPTS[model.name]
+    if model.name in CATALOG and CATALOG[model.name].prompt:
+        return CATALOG[model.name].prompt
     if model.kind == "lstm":
         return (
             " ".join(word for word in model.words if word.isalpha())[:60].rpartition(" ")[0] or model.words[0]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.analyses._captures import array_of, text_capture
+from langscape.analyses._captures import text_capture
 from langscape.analyses.atlas import head_schedules, restarted
 from langscape.data import Affinities, Capture, Map, Progress, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -38,7 +38,8 @@ FORMATS = (".parquet", ".csv", ".html", ".svg", ".png", ".pdf")
 class Head:
     """One head over one text.
 
-    capture  its attention alone, under the name `of`
+    capture  its attention alone
+    side     whose head of an encoder–decoder: the encoder's where None
     map      the tokens as the head sees them, of all restarts the one of lowest KL; None for cross-attention
     runs     (restarts, n, 2) every run laid over the map: moved, turned, mirrored and scaled
     """
@@ -46,7 +47,7 @@ class Head:
     capture: Capture
     layer: int
     head: int
-    of: str
+    side: Side
     map: Map | None
     runs: np.ndarray
 
@@ -69,7 +70,7 @@ class Head:
         """The attention as a picture: who attends to whom."""
         from langscape.views import attention
 
-        return attention(self.capture, self.layer, self.head, array=self.of, title=title)
+        return attention(self.capture, self.layer, self.head, side=self.side, title=title)
 
     def save(
         self,
@@ -128,16 +129,16 @@ def map_head(
     restarts: int = 8,
     steps: int = 1000,
     seed: int = 0,
-    of: str | None = None,
+    side: Side = None,
     progress: Progress | None = None,
 ) -> Map:
     """The tokens as one head sees them: attention-head t-SNE, of several restarts the lowest KL.
 
-    `of` names the array where there are several; an encoder–decoder is taken by its encoder.
+    side says whose head of an encoder–decoder: the encoder's if none is named.
     """
     from langscape.affinity import attention
 
-    problem = attention(capture, layer, head, special, of=of or array_of("attention", capture))
+    problem = attention(capture, layer, head, special, side=side)
     return all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)[0]
 
 
@@ -250,11 +251,10 @@ def head(
         target=target,
         progress=progress,
     )
-    of = array_of("attention", seen, side)
     if side == "cross":
-        return Head(seen, layer, head, of, None, np.empty((0, 0, 2), np.float32))
+        return Head(seen, layer, head, side, None, np.empty((0, 0, 2), np.float32))
     from langscape.affinity import attention
 
-    problem = attention(seen, layer, head, special, of=of)
+    problem = attention(seen, layer, head, special, side=side)
     made, runs = all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)
-    return Head(seen, layer, head, of, made, runs)
+    return Head(seen, layer, head, side, made, runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from langscape.analyses._captures import array_of, text_capture
+from langscape.analyses._captures import text_capture
 from langscape.analyses._maps import FORMATS, check_color, map_picture, save_map_as
 from langscape.analyses._token_maps import map_hidden
 from langscape.data import Map, Progress
@@ -81,7 +81,8 @@ def hidden(
     seen = text_capture(
         model, text, want=["hidden"], layers=layers, cut=cut, target=target, progress=progress
     )
-    of = array_of("hidden", seen, side)
     how: dict[str, Any] = {"metric": metric, "restarts": restarts, "steps": steps, "seed": seed}
-    found = map_hidden(seen, layer, perplexity=perplexity, special=special, of=of, progress=progress, **how)
+    found = map_hidden(
+        seen, layer, perplexity=perplexity, special=special, side=side, progress=progress, **how
+    )
     return found.but(notes=tuple(dict.fromkeys((*seen.notes, *found.notes))))

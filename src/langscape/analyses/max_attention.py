@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from langscape.analyses._captures import array_of, text_capture
+from langscape.analyses._captures import text_capture
 from langscape.analyses.atlas import ShowAttention
 from langscape.data import Capture, Progress, View
 from langscape.declarations import analysis, picture
@@ -26,7 +26,7 @@ class MaxAttention:
     """The attention of every head; what is shown of it is the largest and the mean weight of each token."""
 
     capture: Capture
-    of: str
+    side: Side = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class MaxAttention:
         """The strips as a picture."""
         from langscape.views import max_attention
 
-        return max_attention(self.capture, show=show, array=self.of, title=title)
+        return max_attention(self.capture, show=show, side=self.side, title=title)
 
     def save(
         self, path: str | Path, *, title: str | None = None, show: Literal["maximum", "mean"] = "maximum"
@@ -124,4 +124,5 @@ def max_attention(
     seen = text_capture(
         model, text, want=["attention"], layers=layers, cut=cut, target=target, progress=progress
     )
-    return MaxAttention(seen, array_of("attention", seen, side))
+    seen.attention(side)  # refuses a side that is not there
+    return MaxAttention(seen, side)

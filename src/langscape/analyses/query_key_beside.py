@@ -199,8 +199,5 @@ def query_key_beside(
         "neighbours": neighbours, "seed": seed,
     }  # fmt: skip
     attended, joint = two_ways(seen, layer, head, how, progress)
-    kept = {name: array for name, array in seen.arrays.items() if not name.endswith("attention")}
-    axes = {name: seen.axes[name] for name in kept}
-    return QueryKeyBeside(
-        Capture(seen.tokens, kept, axes, seen.made, seen.notes), layer, head, attended, joint
-    )
+    kept = [name for name in seen.arrays if not name.endswith("attention")]
+    return QueryKeyBeside(seen.only(*kept), layer, head, attended, joint)

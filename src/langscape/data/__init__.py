@@ -1,19 +1,22 @@
-"""The nouns: Items, Capture, Gaussians, Affinities, Map, View. All frozen, all arrays read-only.
+"""The nouns: Items, Tokens, Capture, Gaussians, Affinities, Map, View. All frozen, all arrays read-only.
 
-`Recipe`, the sixth, lives in `store/`, which its digest names results in.
+`Recipe`, the last, lives in `store/`, which its digest names results in.
 """
 
 from langscape.data.affinities import Affinities
-from langscape.data.capture import Capture
+from langscape.data.capture import TOKEN_AXES, Attention, Capture, Side
 from langscape.data.gaussians import Context, Gaussians
 from langscape.data.items import Items
 from langscape.data.map import Map
 from langscape.data.noun import Noun, frozen
 from langscape.data.step import Progress, Step
+from langscape.data.tokens import Tokens
 from langscape.data.view import View
 
 __all__ = [
+    "TOKEN_AXES",
     "Affinities",
+    "Attention",
     "Capture",
     "Context",
     "Gaussians",
@@ -21,7 +24,9 @@ __all__ = [
     "Map",
     "Noun",
     "Progress",
+    "Side",
     "Step",
+    "Tokens",
     "View",
     "frozen",
 ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Affinities(Noun):
-    """Who is whose neighbour: a joint P over the items, and how it was made.
+    """Who is whose neighbour: a joint P over the items, and the settings it was made with.
 
     P has shape (n, n), dense or CSR; it is symmetric, has a zero diagonal and sums to 1.
     `vectors`, shape (n, dim), is the space P came from where there is one; metrics and
@@ -29,11 +29,13 @@ class Affinities(Noun):
 
     P: np.ndarray | csr_array
     items: Items
-    made: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     vectors: np.ndarray | None = None
     metric: str = "euclidean"
     notes: tuple[str, ...] = ()
     gaussians: Gaussians | None = None
+
+    codec_version = 2
 
     def __post_init__(self) -> None:
         if isinstance(self.P, np.ndarray):
@@ -43,7 +45,7 @@ class Affinities(Noun):
                 array.flags.writeable = False
         if self.vectors is not None:
             object.__setattr__(self, "vectors", frozen(self.vectors))
-        object.__setattr__(self, "made", MappingProxyType(dict(self.made)))
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
     def __len__(self) -> int:
         return len(self.items)

@@ -3,39 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
-from langscape.errors import DataError
+from langscape.data.tokens import Tokens
+from langscape.errors import DataError, SettingsError, not_there
+
+Side = Literal["encoder", "decoder", "cross"]
+"""Whose arrays in an encoder–decoder; "cross" is the decoder's attention to the encoder's tokens."""
+
+TOKEN_AXES = ("token", "query", "key", "step")
+"""The axes that run over tokens."""
 
 
 @dataclass(frozen=True, eq=False)
+class Attention:
+    """The attention of a capture: weights[layer, head, query, key], and the tokens of both axes.
+
+    name is the array's in the capture; layers and heads are the model's own numbers, from 0.
+    """
+
+    name: str
+    weights: np.ndarray
+    queries: Tokens
+    keys: Tokens
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+
+    def one(self, layer: int, head: int) -> np.ndarray:
+        """The weights of one head, (query, key), as float32."""
+        for noun, number, held in (("layer", layer, self.layers), ("head", head, self.heads)):
+            if number not in held:
+                raise not_there(noun, number, held, "this capture")
+        return np.asarray(self.weights[self.layers.index(layer), self.heads.index(head)], np.float32)
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class Capture(Noun):
     """One run of a model over text: its tokens, and named arrays with named axes.
 
     `capture["attention"]` is the array, `capture.axes["attention"]` names its axes, for
-    example `("layer", "head", "query", "key")`. What a model could not give stands in `notes`.
+    example `("layer", "head", "query", "key")`. Tokens may be given as plain strings. An encoder–decoder
+    has `decoder_tokens` beside its encoder's `tokens`, and arrays of each side: "encoder_attention",
+    "decoder_attention", "cross_attention". metadata are facts about the run: the model, its revision, the
+    layers and heads of each array. What a model could not give stands in `notes`.
+
+    >>> axes = {"attention": ("layer", "head", "query", "key")}
+    >>> seen = Capture(["a", "lamp"], {"attention": np.full((1, 1, 2, 2), 0.5)}, axes)
+    >>> seen.attention().keys, seen.attention().weights.shape
+    (Tokens(['a', 'lamp']), (1, 1, 2, 2))
     """
 
-    tokens: Sequence[str]
+    tokens: Tokens
     arrays: Mapping[str, np.ndarray]
     axes: Mapping[str, tuple[str, ...]]
-    made: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, Any]
+    notes: tuple[str, ...]
+    decoder_tokens: Tokens | None
 
-    def __post_init__(self) -> None:
-        arrays = {name: frozen(array) for name, array in self.arrays.items()}
-        for name, array in arrays.items():
-            if len(self.axes.get(name, ())) != array.ndim:
-                raise DataError(f"array {name!r} has {array.ndim} axes but {self.axes.get(name)} are named")
-        object.__setattr__(self, "tokens", tuple(self.tokens))
-        object.__setattr__(self, "arrays", MappingProxyType(arrays))
-        object.__setattr__(self, "axes", MappingProxyType(dict(self.axes)))
-        object.__setattr__(self, "made", MappingProxyType(dict(self.made)))
+    codec_version = 2
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        arrays: Mapping[str, np.ndarray],
+        axes: Mapping[str, tuple[str, ...]],
+        metadata: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
+        decoder_tokens: Sequence[str] | None = None,
+    ) -> None:
+        held = {
+            "tokens": _of_side(tokens, None if decoder_tokens is None else "encoder"),
+            "arrays": MappingProxyType({name: frozen(array) for name, array in arrays.items()}),
+            "axes": MappingProxyType({name: tuple(one) for name, one in axes.items()}),
+            "metadata": MappingProxyType(dict(metadata or {})),
+            "notes": tuple(notes),
+            "decoder_tokens": None if decoder_tokens is None else _of_side(decoder_tokens, "decoder"),
+        }
+        for name, value in held.items():
+            object.__setattr__(self, name, value)
+        for name, array in self.arrays.items():
+            self._check(name, array.shape)
 
     def __getitem__(self, name: str) -> np.ndarray:
         try:
@@ -44,3 +96,92 @@ class Capture(Noun):
             held = ", ".join(sorted(self.arrays)) or "nothing"
             said = " ".join(self.notes)
             raise DataError(f"this capture holds {held}, but not {name!r}. {said}".rstrip()) from None
+
+    def but(self, **changes: Any) -> Capture:
+        """A copy with some fields replaced."""
+        names = ("tokens", "arrays", "axes", "metadata", "notes", "decoder_tokens")
+        return Capture(**{**{name: getattr(self, name) for name in names}, **changes})
+
+    def only(self, *names: str) -> Capture:
+        """The capture with no other arrays than these."""
+        arrays = {name: self[name] for name in names}
+        return self.but(arrays=arrays, axes={name: self.axes[name] for name in names})
+
+    def attention(self, side: Side | None = None) -> Attention:
+        """The attention of a side with the tokens of its queries and keys; the encoder's if none is named."""
+        name = self.name_of("attention", side)
+        if self.axes[name] != ("layer", "head", "query", "key"):
+            raise DataError(
+                f"array {name!r} has axes {self.axes[name]}; attention has layer, head, query and key"
+            )
+        return Attention(
+            name,
+            self[name],
+            self.tokens_along(name, "query"),
+            self.tokens_along(name, "key"),
+            self.layers_of(name),
+            self.heads_of(name),
+        )
+
+    def name_of(self, what: str, side: Side | None = None) -> str:
+        """The name of a side's array, such as "hidden" or "q".
+
+        Where no side is named, that of the only side, else of the encoder, else of what there is.
+        """
+        if side is None:
+            names = [what, *(f"{one}_{what}" for one in ("encoder", "decoder", "cross"))]
+        elif what in self.arrays:
+            raise SettingsError(f"side {side} is for encoder–decoders; this model has one side only")
+        else:
+            names = [f"{side}_{what}"]
+        found = next((name for name in names if name in self.arrays), names[0])
+        self[found]  # says what there is instead
+        return found
+
+    def tokens_of(self, side: Literal["encoder", "decoder"] | None = None) -> Tokens:
+        """The tokens of a side: the encoder's, or all there are, if none is named."""
+        if side is not None and self.decoder_tokens is None:
+            raise SettingsError(f"side {side} is for encoder–decoders; this model has one side only")
+        return self.decoder_tokens if side == "decoder" else self.tokens  # type: ignore[return-value]
+
+    def tokens_along(self, name: str, axis: str) -> Tokens:
+        """The tokens that an axis of an array runs over."""
+        decoder = name.startswith("decoder_") or (name.startswith("cross_") and axis == "query")
+        if decoder and self.decoder_tokens is None:
+            raise DataError(f"array {name!r} is of a decoder, whose tokens are missing; give decoder_tokens")
+        return self.tokens_of("decoder") if decoder else self.tokens
+
+    def layers_of(self, name: str) -> tuple[int, ...]:
+        """The model's own numbers of the layers that an array holds."""
+        return self._numbers("layers", name, 0)
+
+    def heads_of(self, name: str) -> tuple[int, ...]:
+        """The model's own numbers of the heads that an array holds."""
+        return self._numbers("heads", name, 1)
+
+    def _numbers(self, noun: str, name: str, axis: int) -> tuple[int, ...]:
+        count = self[name].shape[axis]
+        held = self.metadata.get(noun, {}).get(name, range(count))
+        if len(held) != count:
+            raise DataError(f"array {name!r} holds {count} {noun}, but {len(held)} are numbered")
+        return tuple(int(number) for number in held)
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        axes = self.axes.get(name, ())
+        if len(axes) != len(shape):
+            raise DataError(f"array {name!r} has {len(shape)} axes but {self.axes.get(name)} are named")
+        for axis, length in zip(axes, shape, strict=True):
+            if axis in TOKEN_AXES:
+                tokens = self.tokens_along(name, axis)
+                if length != len(tokens):
+                    whose = f" of the {tokens.side}" if tokens.side else ""
+                    raise DataError(
+                        f"array {name!r} has shape {shape}: {length} along {axis!r}, but there are "
+                        f"{len(tokens)} tokens{whose}; give one for each"
+                    )
+
+
+def _of_side(tokens: Sequence[str], side: Literal["encoder", "decoder"] | None) -> Tokens:
+    if not isinstance(tokens, Tokens):
+        return Tokens(tokens, side=side)
+    return tokens if side is None or tokens.side == side else tokens.but(side=side)

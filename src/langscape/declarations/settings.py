@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from langscape.declarations.declaration import Execution, Input, Setting
+from langscape.models.catalog import in_words
 from langscape.sources.vectors import Vectors
 from langscape.sources.wordlist import WordList
 
@@ -14,7 +15,7 @@ Model = Annotated[
     str,
     Setting(
         "Model",
-        "default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.",
+        f"{in_words('atlas')}, a folder with config.json and model.safetensors, or a Hub id.",
         argument=True,
         names="model",
     ),

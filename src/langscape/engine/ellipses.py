@@ -71,8 +71,8 @@ def _from_means(
     """
     from langscape.affinity import points
 
-    perplexity = affinities.made.get("perplexity")
-    plain = affinities.made.get("distance") != "wasserstein" or not given.variances.any()
+    perplexity = affinities.settings.get("perplexity")
+    plain = affinities.settings.get("distance") != "wasserstein" or not given.variances.any()
     if plain or not isinstance(initial, str) or not isinstance(perplexity, int | float):
         rest = {**how, "quality": quality, "progress": progress}
         return embed(affinities, 2, initial, schedule, restarts, **rest)
@@ -170,8 +170,9 @@ def _full(
         history=best.history,
         shapes=covariances(best.xy.T),
         settings={
-            **affinities.made, "engine": "exact", "initial": _said(initial), "schedule": schedule.settings(),
-            "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls)),
+            **affinities.settings, "engine": "exact", "initial": _said(initial),
+            "schedule": schedule.settings(), "seed": seed, "restarts": restarts,
+            "kept": seed + int(np.nanargmin(kls)),
         },
         vectors=affinities.vectors,
         metric=affinities.metric,

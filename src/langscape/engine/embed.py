@@ -244,7 +244,7 @@ def _map(
 
         figures, per_point = measure(one.vectors, best.xy, metric=one.metric)  # type: ignore[arg-type]
     settings: dict[str, Any] = {
-        **one.made,
+        **one.settings,
         "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
         "initial": initial if isinstance(initial, str) else "map" if isinstance(initial, Map) else "array",
         "schedule": schedule.settings(),
@@ -294,7 +294,7 @@ def _cancelled(
         problems[0].items,
         kl=best.kl,
         history=best.history,
-        settings={**problems[0].made, "schedule": schedule.settings(), "stopped": stopped.step},
+        settings={**problems[0].settings, "schedule": schedule.settings(), "stopped": stopped.step},
         vectors=problems[0].vectors,
         metric=problems[0].metric,
         notes=(said,),

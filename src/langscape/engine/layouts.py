@@ -57,7 +57,7 @@ def lay_out(
     return Map(
         xy.astype(np.float32),
         affinities.items,
-        settings={**affinities.made, "method": method, "seed": seed, **how},
+        settings={**affinities.settings, "method": method, "seed": seed, **how},
         quality=figures,
         per_point=per_point,
         vectors=affinities.vectors,

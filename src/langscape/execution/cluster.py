@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import subprocess
 import threading
 import time
 import uuid
@@ -18,9 +17,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from langscape.errors import MissingError, SettingsError, StoreError
-from langscape.execution.backends import Outcome, Task, outcome
-from langscape.execution.worker import run_batch, start_worker
+from langscape.errors import LangscapeError, MissingError, SettingsError, StoreError
+from langscape.execution.pool import Task
+from langscape.execution.worker import Outcome, outcome, run_batch
+from langscape.execution.worker_process import WorkerProcess
 from langscape.store import disk
 from langscape.store.store import Store
 
@@ -34,6 +34,8 @@ WAIT_FOR_WORKERS = 30.0
 class DaskCluster:
     """Batches as Dask tasks. A worker that dies costs what it was at; Dask gives its batch to another."""
 
+    error: LangscapeError | None = None
+
     def __init__(self, store: Store, sweep: str, modules: Sequence[str], address: str, workers: int) -> None:
         distributed = _distributed()
         self._store, self._run = store, f"{sweep}.{uuid.uuid4().hex[:8]}"
@@ -45,7 +47,7 @@ class DaskCluster:
         }
         self._done: queue.Queue[tuple[str, str | None, BaseException | None]] = queue.Queue()
         self._out: dict[Any, list[Task]] = {}
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[WorkerProcess] = []
         self._local = self._client = None
         self._deaths = 0
         self._looked = 0.0
@@ -157,7 +159,7 @@ class DaskCluster:
             return
         self._looked = now
         for place, process in enumerate(self._processes):
-            if process.poll() is not None:
+            if process.code is not None:
                 self._bury(process)
                 self._deaths += 1
                 if self._deaths > 1000:
@@ -170,15 +172,12 @@ class DaskCluster:
                 )
             self.workers = max(1, self._count())
 
-    def _start(self, address: str) -> subprocess.Popen[bytes]:
+    def _start(self, address: str) -> WorkerProcess:
         folder = self._store.root / "aside" / f"dask.{disk.machine()}-{os.getpid()}.{self._run}"
-        return start_worker("dask_main", {"scheduler": address, "folder": str(folder)}, answers=False)
+        return WorkerProcess("dask_main", {"scheduler": address, "folder": str(folder)})
 
-    def _bury(self, process: subprocess.Popen[bytes]) -> None:
-        process.wait()
-        if process.stdin is not None:
-            with suppress(OSError):
-                process.stdin.close()
+    def _bury(self, process: WorkerProcess) -> None:
+        process.end()
         self._store.remove_aside(process.pid)
 
     def _connect(self, distributed: Any, address: str) -> Any:
@@ -196,9 +195,9 @@ class DaskCluster:
             count = self._count()
             if count and (count >= wanted or not self._processes):
                 return count
-            dead = [process for process in self._processes if process.poll() is not None]
+            dead = [process for process in self._processes if process.code is not None]
             if dead:
-                raise StoreError(f"a Dask worker ended with code {dead[0].returncode} before it was ready")
+                raise StoreError(f"a Dask worker ended with {dead[0].ending} before it was ready")
             time.sleep(0.05)
         raise SettingsError(
             f"the Dask cluster at {self._address} shows no worker after {WAIT_FOR_WORKERS:g} s; "

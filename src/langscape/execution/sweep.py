@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from langscape.data import Progress
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.execution.pool import cores
 from langscape.execution.sweep_runner import Report, Run, with_needs
 from langscape.io.atomic_write import work_folder
 from langscape.store import disk, locks
@@ -153,7 +153,7 @@ def statuses(store: Store) -> list[dict[str, Any]]:
 
 def _workers(workers: int | None) -> int:
     if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 1024:
         raise SettingsError(f"workers is {workers!r}; expected 0 (in this process) to 1024")
     return workers

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from langscape.data import Progress, Step
 from langscape.errors import Cancelled, DataError, StoreError
-from langscape.execution.backends import Backend, InProcess, LocalPool, Outcome
+from langscape.execution.pool import Backend, InProcess, Pool
+from langscape.execution.worker import Outcome
 from langscape.store.resolved_recipe import ResolvedRecipe
 from langscape.store.store import Store
 
@@ -102,7 +103,7 @@ class Run:
             return DaskCluster(self.store, self.id, modules, self._cluster, workers)
         if self._workers == 0:
             return InProcess(self.store, self.id)
-        return LocalPool(self.store, modules, workers)
+        return Pool(self.store, modules, workers, ahead=1)
 
     def _work(
         self, backend: Backend, tasks: Mapping[str, ResolvedRecipe], doing: str, *, counts: bool
@@ -121,7 +122,10 @@ class Run:
                 batch = [waiting.popleft() for _ in range(size)]
                 out.update((task["key"], task) for task in batch)
                 backend.send(batch)
-            for outcome in backend.wait(0.1):
+            outcomes = backend.wait(0.1)
+            if backend.error is not None:
+                raise backend.error
+            for outcome in outcomes:
                 task = out.pop(outcome["key"])
                 state = outcome["state"]
                 if state == "busy":
@@ -147,14 +151,16 @@ class Run:
 
     def _finish(self, outcome: Outcome, counts: bool) -> None:
         key, state = outcome["key"], outcome["state"]
-        if state == "full":
+        if outcome["kind"] == "StoreError":
+            # A disk that is full for one task is full for all: the sweep stops, to be resumed.
             raise StoreError(outcome["error"])
         if state == "done":
             self._pace.took(outcome["seconds"])
         if not counts:
             if state != "done":
                 # an error raised on purpose names the thing and the next step by itself
-                said = "" if outcome.get("told") else "an input of the sweep cannot be made: "
+                on_purpose = outcome["kind"] not in ("Exception", "MemoryError", "Lost", "")
+                said = "" if on_purpose else "an input of the sweep cannot be made: "
                 raise DataError(said + outcome["error"])
             return
         if state == "done":

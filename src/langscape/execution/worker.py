@@ -11,7 +11,6 @@ import math
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -26,68 +25,39 @@ from langscape.store.registry import import_steps
 from langscape.store.resolved_recipe import ResolvedRecipe
 from langscape.store.store import Busy, Store
 
-ENVIRONMENT = {
-    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "RAYON")},
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "OMP_WAIT_POLICY": "passive",
-    "TOKENIZERS_PARALLELISM": "false",
-}
-"""One compute thread per worker; threads that wait must not spin on shared cores."""
-
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); from {} import {} as m; m()"
-)
+Outcome = dict[str, Any]
 
 
-def start_worker(
-    function: str,
-    hello: Mapping[str, Any],
-    *,
-    answers: bool,
-    threads: int = 1,
-    module: str = __name__,
-    environment: Mapping[str, str] | None = None,
-) -> subprocess.Popen[bytes]:
-    """A new Python process running `function` of `module`, with our import path.
+def perform(store: Store, task: Mapping[str, Any], progress: Progress | _Teller) -> Outcome:
+    """Do one task and say how it ended: done, busy (another process is at it), stopped or failed.
 
-    Its first two lines of input are the import path and `hello`. It is spawned, never forked.
+    A task holds a recipe that is `named`; or, where somebody is told how far it is, a `recipe`.
     """
-    limits = {name: str(threads) if name.endswith("_THREADS") else one for name, one in ENVIRONMENT.items()}
-    process = subprocess.Popen(
-        [sys.executable, "-c", _START.format(module, function)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE if answers else subprocess.DEVNULL,
-        env={**os.environ, **limits, **(environment or {})},
-        start_new_session=True,  # Ctrl-C in the terminal is for the parent alone
-    )
-    assert process.stdin is not None
-    path = [entry or os.getcwd() for entry in sys.path]
-    with suppress(BrokenPipeError):
-        for line in (path, hello):
-            process.stdin.write(json.dumps(line).encode() + b"\n")
-        process.stdin.flush()
-    return process
-
-
-def perform(store: Store, task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Do one task and say how it ended: done, busy (someone else is at it), stopped, failed or full."""
     started = time.perf_counter()
-    outcome: dict[str, Any] = {"key": task["key"], "state": "done", "error": ""}
+    state = error = kind = ""
     try:
-        store.make(ResolvedRecipe.from_json(task["named"]), progress, wait=False)
+        if isinstance(progress, _Teller):
+            _name_and_make(store, task, progress)
+        else:
+            store.make(ResolvedRecipe.from_json(task["named"]), progress, wait=False)
+        state = "done"
     except Busy:
-        outcome["state"] = "busy"
-    except Cancelled:
-        outcome["state"] = "stopped"
-    except StoreError as error:
-        # A disk that is full for one task is full for all: the sweep stops, to be resumed.
-        outcome |= {"state": "full", "error": str(error)}
-    except LangscapeError as error:
-        outcome |= {"state": "failed", "error": str(error), "told": True}
-    except Exception as error:
-        outcome |= {"state": "failed", "error": f"{type(error).__name__}: {error}"}
-    outcome["seconds"] = time.perf_counter() - started
-    return outcome
+        state = "busy"
+    except LangscapeError as why:
+        state = "stopped" if isinstance(why, Cancelled) else "failed"
+        error, kind = str(why), type(why).__name__
+    except MemoryError:
+        state, error, kind = "failed", "there is too little memory for this", "MemoryError"
+    except Exception as why:
+        state, error, kind = "failed", f"{type(why).__name__}: {why}", "Exception"
+    return outcome(task, state, error, kind, time.perf_counter() - started)
+
+
+def outcome(
+    task: Mapping[str, Any], state: str, error: str = "", kind: str = "", seconds: float = 0.0
+) -> Outcome:
+    """How a task ended; `kind` is the name of the error."""
+    return {"key": task["key"], "state": state, "error": error, "kind": kind, "seconds": seconds}
 
 
 def run_batch(text: str) -> str:
@@ -99,31 +69,12 @@ def run_batch(text: str) -> str:
     outcomes = []
     with _one_thread():
         for task in batch["tasks"]:
-            if stop.is_set():
-                outcomes.append({"key": task["key"], "state": "stopped", "error": "", "seconds": 0.0})
-            else:
-                outcomes.append(perform(store, task, stop))
+            outcomes.append(outcome(task, "stopped") if stop.is_set() else perform(store, task, stop))
     return json.dumps(outcomes)
 
 
-def local_main() -> None:
-    """A worker of the local pool."""
-    lines, answers = take_over_pipes()
-    try:
-        hello = json.loads(lines.get())
-        store = _shared_store(hello["root"], hello["id"])
-        import_steps(hello["modules"])
-    except LangscapeError as error:
-        send_answer(answers, {"refused": str(error)})
-        return
-    send_answer(answers, {"ready": os.getpid()})
-    while True:
-        for task in json.loads(lines.get()):
-            send_answer(answers, perform(store, task, _ignore))
-
-
-def job_main() -> None:
-    """A worker of a crew: one recipe at a time, telling how far it is; models stay open between them."""
+def worker_main() -> None:
+    """A worker of a pool: one task after the other; the model it used last stays open."""
     lines, answers = take_over_pipes()
     try:
         hello = json.loads(lines.get())
@@ -140,36 +91,25 @@ def job_main() -> None:
 
             make_ready(hello["warm"])
     while True:
-        task = json.loads(lines.get())
-        send_answer(answers, _job(store, task, answers))
+        for task in json.loads(lines.get()):
+            # a sweep's tasks are many and short: how far each of them is interests nobody
+            progress = _ignore if "named" in task else _Teller(task["key"], answers)
+            send_answer(answers, perform(store, task, progress))
 
 
-def _job(store: Store, task: Mapping[str, Any], answers: IO[bytes]) -> dict[str, Any]:
-    """Name and make one recipe; naming happens here, for a model may have to be fetched for it."""
-    key = task["key"]
-    tell = _Teller(key, answers)
-    started = time.perf_counter()
+def _name_and_make(store: Store, task: Mapping[str, Any], tell: _Teller) -> None:
+    """What somebody waits for: named here, since a model may have to be fetched for it."""
+    tell(Step(0, 0, "looking at model and inputs"))
+    named = store.name(Recipe.from_json(task["recipe"]))
+    tell.send({"digest": named.digest, "needs": named.digests()})
     try:
-        tell(Step(0, 0, "looking at model and inputs"))
-        named = store.name(Recipe.from_json(task["recipe"]))
-        send_answer(answers, {"key": key, "digest": named.digest, "needs": named.digests()})
-        try:
-            store.make(named, tell, wait=False)
-        except Busy:
-            tell(Step(0, 0, "another process is computing this; waiting for it"))
-            store.make(named, tell)
-        for need in named.needs.values():
-            store.make(
-                need, tell
-            )  # a kept result may have outlived what it was made from, which is looked at too
-        said = {"state": "done", "error": "", "kind": ""}
-    except LangscapeError as error:
-        said = {"state": "failed", "error": str(error), "kind": type(error).__name__}
-    except MemoryError:
-        said = {"state": "failed", "error": "there is too little memory for this", "kind": "MemoryError"}
-    except Exception as error:
-        said = {"state": "failed", "error": f"{type(error).__name__}: {error}", "kind": "Exception"}
-    return {"key": key, "seconds": time.perf_counter() - started, **said}
+        store.make(named, tell, wait=False)
+    except Busy:
+        tell(Step(0, 0, "another process is computing this; waiting for it"))
+        store.make(named, tell)
+    # a kept result may have outlived what it was made from, which is looked at too
+    for need in named.needs.values():
+        store.make(need, tell)
 
 
 class _Teller:
@@ -179,13 +119,18 @@ class _Teller:
         self._key, self._answers, self._next, self._doing = key, answers, 0.0, ""
 
     def __call__(self, step: Step) -> None:
+        """Called by a step that works."""
         now = time.monotonic()
         if now < self._next and step.doing == self._doing:
             return
         self._next, self._doing = now + 0.125, step.doing
         figures = {name: value for name, value in step.figures.items() if math.isfinite(value)}
         said = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
-        send_answer(self._answers, {"key": self._key, "step": said})
+        self.send({"step": said})
+
+    def send(self, said: Mapping[str, Any]) -> None:
+        """Tell something of the task at once."""
+        send_answer(self._answers, {"key": self._key, **said})
 
 
 def dask_main() -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, View
+from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View
 from langscape.errors import DataError, FileError
 from langscape.io.tensor_file import write_tensors
 
@@ -46,7 +46,7 @@ def noun(cls: T) -> T:
     return cls  # type: ignore[return-value]
 
 
-for _one in (Affinities, Capture, Context, Gaussians, Items, Map, View):
+for _one in (Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View):
     noun(_one)
 
 
@@ -79,7 +79,7 @@ def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) 
                 raise FileError(f"{path.name} holds no result of langscape")
             written = json.loads(file.get_tensor(_TREE).tobytes().decode("utf-8", "surrogatepass"))
             if not isinstance(written, dict) or written.get("format") != FORMAT:
-                raise FileError(f"{path.name} was written by another langscape; it is computed again")
+                raise FileError(f"{path.name} was written by another langscape; compute it again")
 
             def tensor(name: str) -> np.ndarray:
                 if part is None:
@@ -224,7 +224,7 @@ class _Reader:
         if cls is None:
             raise FileError(f"there is no noun {str(tree['$noun'])[:40]!r} in this langscape")
         if tree["version"] != getattr(cls, "codec_version", 1):
-            raise FileError(f"{cls.__name__} was written by another langscape; it is computed again")
+            raise FileError(f"{cls.__name__} was written by another langscape; compute it again")
         made = cls(**{name: self.decode(one) for name, one in tree["fields"].items()})
         self.nouns.append(made)
         return made

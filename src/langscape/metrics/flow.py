@@ -206,10 +206,10 @@ def weak_pairs(
     word, in those very places, is below `ratio` of the share it has after its first.
     """
     captures = [seen] if isinstance(seen, Capture) else list(seen)
-    before = np.concatenate([np.asarray(one.made["ids"][:-1], np.intp) for one in captures])
-    after = np.concatenate([np.asarray(one.made["ids"][1:], np.intp) for one in captures])
+    ids = [one.tokens.require_ids() for one in captures]
+    before, after = (np.concatenate([row[part] for row in ids]) for part in (slice(None, -1), slice(1, None)))
     given = np.concatenate(
-        [one["softmax"][np.arange(len(one.tokens) - 1), one.made["ids"][1:]] for one in captures]
+        [one["softmax"][np.arange(len(row) - 1), row[1:]] for one, row in zip(captures, ids, strict=True)]
     )
     pairs, back, times = np.unique(before * len(words) + after, return_inverse=True, return_counts=True)
     first = np.bincount(before, minlength=len(words))
@@ -232,7 +232,7 @@ def contributions(
     "input" (unit, in) is from the embedding or the layer below, "hidden" (unit, unit) from the step
     before, "bias" (unit,). Row i of all three adds up to pre-activation i.
     """
-    order = list(seen.made.get("gates", ()))
+    order = list(seen.metadata.get("gates", ()))
     if gate not in order:
         raise SettingsError(f"gate {gate!r} is not known; choose from {', '.join(order)}")
     layers, steps, width = seen["hidden"].shape

@@ -13,12 +13,13 @@ def surprises(seen: Capture, *, most: int = 5) -> list[Alarm]:
 
     `share` is how many times less than an even chance, and `units` holds the step.
 
+    >>> from langscape.data import Tokens
     >>> chances = np.array([[0.9, 0.1], [0.5, 0.5]])
-    >>> held = Capture("ab", {"softmax": chances}, {"softmax": ("step", "word")}, {"ids": [0, 1]})
+    >>> held = Capture(Tokens("ab", ids=[0, 1]), {"softmax": chances}, {"softmax": ("step", "word")})
     >>> [alarm.text for alarm in surprises(held)]
     ['after “a” came “b”, given 10 %: 5 times less than an even chance']
     """
-    chances, ids = seen["softmax"], np.asarray(seen.made["ids"])
+    chances, ids = seen["softmax"], seen.tokens.require_ids()
     given = chances[np.arange(len(ids) - 1), ids[1:]].astype(np.float64)
     times = 1 / (np.maximum(given, 1e-30) * chances.shape[1])
     worst = [int(i) for i in np.argsort(-times)[:most] if times[i] > 1]

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from langscape.data import Capture
+from langscape.data import Capture, Tokens
 from langscape.models.attention_hook import eagerly, listening
 from langscape.models.capture_spec import Plan, named
 from langscape.models.forward import forward
 from langscape.models.inputs import Row
 from langscape.models.model import Model
 from langscape.models.recorder import Recorder
-from langscape.models.tokens import Tokens
 
 
 def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
@@ -70,12 +69,13 @@ def _padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, t
 def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row) -> Capture:
     layout = model.layout
     planned = recorder.planned[index]
-    made: dict[str, Any] = {
+    written = row.source if row.target is None else row.target
+    metadata: dict[str, Any] = {
         "model": model.name,
         "revision": model.revision,
         "kind": model.kind,
         "text_digest": row.source.digest,
-        **_described(row.source),
+        "generated": written.generated,
         "layers": {array.name: list(array.layers) for array in planned if array.layers},
         "heads": {array.name: list(array.heads) for array in planned if array.heads},
         "scaling": {
@@ -85,26 +85,17 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
         },
         "causal": {named("attention", role): causal for role, causal in layout.causal.items()},
     }
-    if row.target is not None:
-        made["target"] = {"tokens": list(row.target.shown), **_described(row.target)}
+    if row.source.window is not None:
+        metadata["window"] = list(row.source.window)
+    tokens, decoder_tokens = row.source.tokens(), None
+    if "decoder" in layout.roles:
+        decoder_tokens = Tokens([]) if row.target is None else row.target.tokens()
     ready = recorder.made[index]
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
     notes = (*_notes(model, plan, row), *_overflows(model, ready))
-    return Capture(row.source.shown, ready, axes, made, notes)
-
-
-def _described(tokens: Tokens) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "ids": list(tokens.ids),
-        "texts": list(tokens.texts),
-        "special": list(tokens.special),
-        "words": list(tokens.words),
-        "offsets": [list(span) for span in tokens.offsets],
-        "generated": tokens.generated,
-    }
-    return made if tokens.window is None else {**made, "window": list(tokens.window)}
+    return Capture(tokens, ready, axes, metadata, notes, decoder_tokens)
 
 
 def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_TITLES = {
-    "default": "MiniLM-L6",
-    "decoder": "SmolLM2-135M",
-    "lstm-tiny": "Tiny LSTM",
-    "lstm": "LSTM",
-}
+from langscape.models.catalog import CATALOG
 
 
 def model_title(name: str) -> str:
@@ -18,5 +13,7 @@ def model_title(name: str) -> str:
     >>> model_title("default"), model_title("/data/models/mine"), model_title("someone/model")
     ('MiniLM-L6', 'mine', 'someone/model')
     """
+    if name in CATALOG:
+        return CATALOG[name].title
     is_folder = Path(name).is_absolute() or name.startswith((".", "~"))
-    return _TITLES.get(name) or (Path(name).name if is_folder else name)
+    return Path(name).name if is_folder else name

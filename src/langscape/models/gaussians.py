@@ -12,7 +12,7 @@ from langscape.errors import DataError, SettingsError, not_there
 from langscape.models.batch import run_batch
 from langscape.models.capture_spec import make_plan
 from langscape.models.inputs import Row
-from langscape.models.tokens import Tokens, split
+from langscape.models.tokens import TokenizedText, split
 
 if TYPE_CHECKING:
     from langscape.models.model import Model
@@ -183,7 +183,7 @@ def _vectors(
     for group in _batches(rows):
         captured = run_batch(model, plan, [row.row for row, _ in group])
         for (row, mine), one in zip(group, captured, strict=True):
-            hidden = one["hidden" if "hidden" in one.arrays else "encoder_hidden"][0]
+            hidden = one[one.name_of("hidden")][0]
             for at, tokens in zip(mine, row.tokens, strict=True):
                 ready[at] = hidden[tokens].mean(axis=0, dtype=np.float64)
         done += len(group)
@@ -220,7 +220,7 @@ def _row(model: Model, contexts: Sequence[Sequence[Context]], mine: list[tuple[i
     )
 
 
-def _tokens_of(tokens: Tokens, span: Context) -> np.ndarray:
+def _tokens_of(tokens: TokenizedText, span: Context) -> np.ndarray:
     """The tokens that overlap the word's characters."""
     return np.array(
         [

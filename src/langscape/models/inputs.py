@@ -13,7 +13,7 @@ import torch
 from langscape.errors import DataError, SettingsError
 from langscape.models.generate import continuation
 from langscape.models.layout import image_shape
-from langscape.models.tokens import Long, Tokens, extended, split
+from langscape.models.tokens import Long, TokenizedText, extended, split
 
 if TYPE_CHECKING:
     from langscape.models.model import Model
@@ -33,8 +33,8 @@ class Reading:
 class Row:
     """One run over one text or image; `target` is the decoder's side of an encoder–decoder."""
 
-    source: Tokens
-    target: Tokens | None = None
+    source: TokenizedText
+    target: TokenizedText | None = None
     pixels: np.ndarray | None = None
 
     @property
@@ -101,7 +101,7 @@ def _pairs(model: Model, text: Any, target: Any, reading: Reading) -> Iterator[R
         yield Row(source, extended(model, decoded, more))
 
 
-def _target(model: Model, target: Any, room: int) -> Tokens:
+def _target(model: Model, target: Any, room: int) -> TokenizedText:
     """The decoder's input: its start token, then the target without its end."""
     network: Any = model.network
     start = getattr(network.config, "decoder_start_token_id", None)
@@ -147,4 +147,4 @@ def _image(model: Model, given: Any) -> Row:
     words = tuple(None if i < extra else i - extra for i in range(count))
     digest = hashlib.sha256(pixels.tobytes()).hexdigest()
     none = ((0, 0),) * count
-    return Row(Tokens(tuple(range(count)), shown, shown, special, words, none, digest), None, pixels)
+    return Row(TokenizedText(tuple(range(count)), shown, shown, special, words, none, digest), None, pixels)

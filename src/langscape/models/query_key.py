@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from langscape.data import Capture, Progress, Step
+from langscape.data import Capture, Progress, Side, Step, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.models.capture_spec import make_plan, named
 from langscape.models.memory import LIMIT, refuse_above
 from langscape.models.model import Model
 from langscape.models.transformer import Numbers, capture_each
-
-Role = Literal["self", "encoder", "decoder", "cross"]
-_ABOUT = ("ids", "texts", "special", "words")
 
 
 def collect_query_key(
@@ -24,7 +21,7 @@ def collect_query_key(
     layers: Numbers = None,
     heads: Numbers = None,
     *,
-    of: Role | None = None,
+    side: Side | None = None,
     targets: Iterable[Any] | None = None,
     tokens: int | None = None,
     batch: int = 16,
@@ -33,22 +30,22 @@ def collect_query_key(
 ) -> Capture:
     """One capture with q and k of every sentence, each read on its own; their tokens stand one after another.
 
-    q has axes (layer, head, query, dim), k (layer, head, key, dim). `made["sentence"]` and
-    `made["position"]` say of every token where it stood, `made["sentences"]` what was read. With `tokens`,
-    reading stops after the sentence that reaches so many. `of` chooses the attention of an
-    encoder–decoder; "decoder" and "cross" want `targets`. A sentence too long for the model is cut into
-    windows, each a sentence of its own. Only one batch of sentences is in memory beside the result.
+    q has axes (layer, head, query, dim), k (layer, head, key, dim). The tokens' `sentence` and `positions`
+    say where each stood, `metadata["sentences"]` what was read. With `tokens`, reading stops after the
+    sentence that reaches so many. `side` chooses the attention of an encoder–decoder; "decoder" and
+    "cross" want `targets`. A sentence too long for the model is cut into windows, each a sentence of its
+    own. Only one batch of sentences is in memory beside the result.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
     >>> seen = collect_query_key(open_model("default"), ["Rain fell.", "The lamps were lit."], layers=3)
-    >>> seen["q"].shape, seen.made["sentence"], seen.made["position"][:6]
+    >>> seen["q"].shape, seen.tokens.sentence.tolist(), seen.tokens.positions[:6].tolist()
     ((1, 12, 12, 32), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 0])
     """
     roles = model.layout.roles
-    role = of or roles[0]
+    role = side or roles[0]
     if role not in roles:
-        raise SettingsError(f"{model.name} has no attention of role {role!r}; it has {', '.join(roles)}")
+        raise SettingsError(f"{model.name} has no attention of side {role!r}; it has {', '.join(roles)}")
     if not model.layout.heard:
         raise DataError(f"{model.name} does not give its queries and keys: {model.layout.reason}")
     if tokens is not None and tokens < 2:
@@ -71,7 +68,7 @@ def collect_query_key(
     for part in capture_each(
         model, read, ("q", "k"), layers, heads, targets=targets, long="window", batch=batch, memory=memory
     ):
-        parts.append(_only(part, names))
+        parts.append(part.only(*names))
         held += part[names[0]].shape[2]
         # the parts and the arrays they are joined into
         refuse_above(memory, 4 * width * held, f"collecting queries and keys of {held:,} tokens")
@@ -81,51 +78,33 @@ def collect_query_key(
     return _joined(parts, names, role, model)
 
 
-def _only(part: Capture, names: tuple[str, str]) -> Capture:
-    """A capture without the other roles of an encoder–decoder."""
-    return Capture(
-        part.tokens,
-        {name: part[name] for name in names},
-        {name: part.axes[name] for name in names},
-        part.made,
-        part.notes,
-    )
-
-
 def _joined(parts: list[Capture], names: tuple[str, str], role: str, model: Model) -> Capture:
     first = parts[0]
     arrays = {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
     for array in arrays.values():
         array.flags.writeable = False
-    sides = [part.made for part in parts]
-    tokens, about = _side(sides, [part.tokens for part in parts])
-    made: dict[str, Any] = {
-        name: first.made[name]
+    metadata: dict[str, Any] = {
+        name: first.metadata[name]
         for name in ("model", "revision", "kind", "layers", "heads", "scaling", "causal")
     }
-    made |= {"role": role, **about, "sentences": [_text(part.made) for part in parts]}
-    made["softcap"] = [site.softcap for site in model.layout.of(role)]
-    made["biased"] = any(site.biased for site in model.layout.of(role))
-    if "target" in first.made:
-        targets = [part.made["target"] for part in parts]
-        shown, told = _side(targets, [target["tokens"] for target in targets])
-        made["target"] = {"tokens": shown, **told}
+    metadata["sentences"] = [_text(part.tokens) for part in parts]
+    metadata["softcap"] = [site.softcap for site in model.layout.of(role)]
+    metadata["biased"] = any(site.biased for site in model.layout.of(role))
+    tokens, decoder_tokens = Tokens.joined([part.tokens for part in parts]), None
+    if first.decoder_tokens is not None:
+        decoder_tokens = Tokens.joined([part.tokens_of("decoder") for part in parts])
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    return Capture(tokens, arrays, first.axes, made, tuple(notes))
+    return Capture(tokens, arrays, first.axes, metadata, tuple(notes), decoder_tokens)
 
 
-def _side(abouts: list[Any], tokens: list[Any]) -> tuple[list[str], dict[str, Any]]:
-    """The tokens of one side of all sentences, and what is known of each."""
-    told: dict[str, Any] = {name: [one for about in abouts for one in about[name]] for name in _ABOUT}
-    told["sentence"] = [at for at, about in enumerate(abouts) for _ in about["ids"]]
-    told["position"] = [place for about in abouts for place in range(len(about["ids"]))]
-    return [token for one in tokens for token in one], told
-
-
-def _text(made: Any) -> str:
+def _text(tokens: Tokens) -> str:
     """The sentence as it can be shown, put together from its tokens' places in it."""
+    if tokens.offsets is None:
+        return "".join(tokens.texts).strip()
     line = ""
-    for text, (start, end), special in zip(made["texts"], made["offsets"], made["special"], strict=True):
+    for text, (start, end), special in zip(
+        tokens.texts, tokens.offsets.tolist(), tokens.special, strict=True
+    ):
         if not special and end > start:
             line = line.ljust(start) + text if len(line) <= start else line[:start] + text
     return line.strip()

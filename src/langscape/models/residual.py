@@ -129,18 +129,15 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
     for array in arrays.values():
         array.flags.writeable = False
     source = row.source
-    made = {
+    metadata = {
         "model": model.name,
         "revision": model.revision,
         "kind": model.kind,
         "text_digest": source.digest,
-        "ids": list(source.ids),
-        "texts": list(source.texts),
-        "special": list(source.special),
         "parts": found.parts,
     }
     axes = {name: AXES.get(name, ("token", "vocabulary")) for name in arrays}
-    captured = Capture(source.shown, arrays, axes, made, tuple(notes))
+    captured = Capture(source.tokens(), arrays, axes, metadata, tuple(notes))
     return Stream(
         captured,
         model,

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from langscape.data import Capture
+from langscape.data import TOKEN_AXES, Capture, Tokens
 from langscape.errors import DataError
-
-_TOKEN_AXES = ("token", "query", "key")
 
 
 def merge_words(capture: Capture) -> Capture:
     """The capture with one row per word: attention is summed over keys and averaged over queries.
 
     So every row of attention still sums to 1. Hidden states, q, k, v and logits are averaged.
-    Special tokens stay as they are.
+    Special tokens stay as they are; a word of several tokens has no id of its own.
 
-    >>> told = {"special": [False] * 3, "words": [0, 0, 1], "texts": ["un", "seen", "lamp"]}
-    >>> told["offsets"] = [[0, 2], [2, 6], [7, 11]]
+    >>> tokens = Tokens(["un", "##seen", "lamp"], ["un", "seen", "lamp"], words=[0, 0, 1])
     >>> A = np.array([[0.2, 0.4, 0.4], [0.4, 0.4, 0.2], [0.5, 0.5, 0.0]])[None, None]
     >>> axes = {"attention": ("layer", "head", "query", "key")}
-    >>> words = merge_words(Capture(("un", "##seen", "lamp"), {"attention": A}, axes, told))
+    >>> words = merge_words(Capture(tokens, {"attention": A}, axes))
     >>> words.tokens, words["attention"].round(2).tolist()
-    (('unseen', 'lamp'), [[[[0.7, 0.3], [1.0, 0.0]]]])
+    (Tokens(['unseen', 'lamp']), [[[[0.7, 0.3], [1.0, 0.0]]]])
     """
-    sides = {side: _word_starts(about) for side, about in _sides(capture).items()}
-    arrays = {}
-    for name, array in capture.arrays.items():
-        for place, axis in enumerate(capture.axes[name]):
-            if axis in _TOKEN_AXES:
-                starts = sides[_side(name, axis)]
-                mean = not (axis == "key" and name.endswith("attention"))
-                array = _merged(array, starts, place, mean)
-        arrays[name] = array
-    tokens, made = _retold(capture, {side: _merged_about for side in sides}, sides)
-    return Capture(tokens, arrays, capture.axes, {**_without_ids(made), "merged": "words"}, capture.notes)
+
+    def merged(array: np.ndarray, tokens: Tokens, place: int, summed: bool) -> np.ndarray:
+        return _merged(array, _word_starts(tokens), place, mean=not summed)
+
+    words = _regrained(capture, _merged_tokens, merged)
+    return words.but(metadata={**capture.metadata, "merged": "words"})
 
 
 def drop_special(capture: Capture) -> Capture:
@@ -46,49 +37,49 @@ def drop_special(capture: Capture) -> Capture:
     Weights stay as they were, so rows of attention no longer sum to 1: what is missing went to
     special tokens.
     """
-    sides = {
-        side: np.flatnonzero(~np.asarray(about["special"], bool)) for side, about in _sides(capture).items()
-    }
-    for side, kept in sides.items():
-        if not len(kept) and side == "source":
-            raise DataError("every token of this capture is special; nothing would be left")
-    if all(len(kept) == len(_sides(capture)[side]["special"]) for side, kept in sides.items()):
+    if any("step" in axes for axes in capture.axes.values()):
+        raise DataError('each step of an LSTM hangs on the one before; capture it with special="drop"')
+    if capture.tokens.special.all():
+        raise DataError("every token of this capture is special; nothing would be left")
+    sides = [capture.tokens, *([] if capture.decoder_tokens is None else [capture.decoder_tokens])]
+    if not any(side.special.any() for side in sides):
         return capture
-    arrays = {}
-    for name, array in capture.arrays.items():
-        for place, axis in enumerate(capture.axes[name]):
-            if axis in _TOKEN_AXES:
-                array = np.take(array, sides[_side(name, axis)], axis=place)
-        arrays[name] = array
-    tokens, made = _retold(capture, {side: _kept_about for side in sides}, sides)
+    dropped = _regrained(
+        capture,
+        lambda tokens: tokens.take(np.flatnonzero(~tokens.special)),
+        lambda array, tokens, place, summed: np.compress(~tokens.special, array, axis=place),
+    )
     note = "special tokens were left out, so rows of attention sum to less than 1"
-    return Capture(tokens, arrays, capture.axes, made, (*capture.notes, note))
+    return dropped.but(notes=(*capture.notes, note))
 
 
 def token_texts(capture: Capture) -> list[str]:
     """What each token stands for in the text; special tokens as they are called."""
-    texts = capture.made.get("texts", capture.tokens)
-    return [text if text.strip() else token for text, token in zip(texts, capture.tokens, strict=True)]
+    return list(capture.tokens.shown)
 
 
-def _side(name: str, axis: str) -> str:
-    """Which side of an encoder–decoder an axis runs over; there is one side elsewhere."""
-    if name.startswith("decoder_") or (name.startswith("cross_") and axis == "query"):
-        return "target"
-    return "source"
+def _regrained(
+    capture: Capture,
+    tokens: Callable[[Tokens], Tokens],
+    values: Callable[[np.ndarray, Tokens, int, bool], np.ndarray],
+) -> Capture:
+    """The capture with other tokens, and its arrays likewise along every axis that runs over tokens."""
+    arrays = {}
+    for name, array in capture.arrays.items():
+        for place, axis in enumerate(capture.axes[name]):
+            if axis in TOKEN_AXES:
+                summed = axis == "key" and name.endswith("attention")
+                array = values(array, capture.tokens_along(name, axis), place, summed)
+        arrays[name] = array
+    side = capture.decoder_tokens
+    decoder_tokens = None if side is None else tokens(side)
+    return capture.but(tokens=tokens(capture.tokens), arrays=arrays, decoder_tokens=decoder_tokens)
 
 
-def _sides(capture: Capture) -> dict[str, Mapping[str, Any]]:
-    if "special" not in capture.made or "words" not in capture.made:
-        raise DataError("this capture does not say which tokens are special or form words; capture it again")
-    sides: dict[str, Mapping[str, Any]] = {"source": {**capture.made, "tokens": capture.tokens}}
-    if "target" in capture.made:
-        sides["target"] = capture.made["target"]
-    return sides
-
-
-def _word_starts(about: Mapping[str, Any]) -> np.ndarray:
-    words = about["words"]
+def _word_starts(tokens: Tokens) -> np.ndarray:
+    words = tokens.words
+    if words is None:
+        raise DataError("this capture does not say which tokens form words; capture it again")
     first = [i for i in range(len(words)) if i == 0 or words[i] is None or words[i] != words[i - 1]]
     return np.asarray(first, np.intp)
 
@@ -101,53 +92,28 @@ def _merged(array: np.ndarray, starts: np.ndarray, axis: int, mean: bool) -> np.
     return total
 
 
-def _retold(
-    capture: Capture, how: Mapping[str, Any], rows: Mapping[str, np.ndarray]
-) -> tuple[list[str], dict]:
-    made = dict(capture.made)
-    tokens = list(capture.tokens)
-    for side, about in _sides(capture).items():
-        told = how[side](about, rows[side])
-        if side == "source":
-            tokens = told.pop("tokens")
-            made |= told
-        else:
-            made["target"] = {**about, **told}
-    return tokens, made
-
-
-def _without_ids(made: dict[str, Any]) -> dict[str, Any]:
-    """A word of several tokens has no id of its own."""
-    kept = {name: value for name, value in made.items() if name != "ids"}
-    if "target" in kept:
-        kept["target"] = {name: value for name, value in kept["target"].items() if name != "ids"}
-    return kept
-
-
-def _kept_about(about: Mapping[str, Any], kept: np.ndarray) -> dict[str, Any]:
-    named = ("tokens", "ids", "texts", "special", "words", "offsets")
-    return {name: [about[name][i] for i in kept] for name in named if name in about}
-
-
-def _merged_about(about: Mapping[str, Any], starts: np.ndarray) -> dict[str, Any]:
-    tokens, texts, special, words, offsets = [], [], [], [], []
-    ends = [*starts[1:], len(about["words"])]
-    for begin, end in zip(starts, ends, strict=True):
-        text, last = "", about["offsets"][begin][0]
-        for i in range(begin, end):  # pieces of one character share its place in the text
-            start, stop = about["offsets"][i]
-            text += about["texts"][i][max(0, last - start) :] if stop > start else about["texts"][i]
-            last = max(last, stop)
+def _merged_tokens(tokens: Tokens) -> Tokens:
+    starts = _word_starts(tokens)
+    labels, texts, offsets = [], [], []
+    for begin, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
+        text, last = _joined(tokens, begin, end)
         single = end == begin + 1
         texts.append(text)
-        tokens.append(about["tokens"][begin] if single and about["special"][begin] else text.strip() or text)
-        special.append(about["special"][begin])
-        words.append(about["words"][begin])
-        offsets.append([about["offsets"][begin][0], last])
-    return {
-        "tokens": tokens,
-        "texts": texts,
-        "special": special,
-        "words": words,
-        "offsets": offsets,
-    }
+        labels.append(tokens[begin] if single and tokens.special[begin] else text.strip() or text)
+        if tokens.offsets is not None:
+            offsets.append((tokens.offsets[begin, 0], last))
+    kept = tokens.take(starts)
+    known = None if tokens.offsets is None else offsets
+    return kept.but(labels=labels, texts=texts, offsets=known, ids=None)
+
+
+def _joined(tokens: Tokens, begin: int, end: int) -> tuple[str, int]:
+    """The text of the pieces of a word, and where it ends."""
+    if tokens.offsets is None:
+        return "".join(tokens.texts[begin:end]), 0
+    text, last = "", int(tokens.offsets[begin, 0])
+    for i in range(begin, end):  # pieces of one character share its place in the text
+        start, stop = tokens.offsets[i]
+        text += tokens.texts[i][max(0, last - start) :] if stop > start else tokens.texts[i]
+        last = max(last, int(stop))
+    return text, last

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from langscape.data import Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.models.faults import first_line, is_fault
 
@@ -20,7 +21,7 @@ Long = Literal["error", "window"]
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenizedText:
     """A text or a window of it as the model reads it; every field has one entry per token.
 
     shown    the tokenizer's own tokens ("##ing", "Ġlamp"), and `texts` what they stand for
@@ -44,8 +45,15 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def tokens(self) -> Tokens:
+        """The tokens as a capture holds them."""
+        known = {"special": self.special, "ids": self.ids, "offsets": self.offsets, "words": self.words}
+        return Tokens(self.shown, self.texts, **known)
 
-def split(model: Model, text: Any, long: Long = "error", overlap: int = 0, room: int = 0) -> list[Tokens]:
+
+def split(
+    model: Model, text: Any, long: Long = "error", overlap: int = 0, room: int = 0
+) -> list[TokenizedText]:
     """The tokens of a text or of token ids: one entry, or one per window of a text that is too long.
 
     `room` is kept free for tokens to be generated. Windows share `overlap` tokens with the one before.
@@ -78,7 +86,7 @@ def split(model: Model, text: Any, long: Long = "error", overlap: int = 0, room:
     return [replace(tokens, window=(i, len(cut)), notes=(note,)) for i, tokens in enumerate(cut)]
 
 
-def extended(model: Model, tokens: Tokens, ids: Sequence[int]) -> Tokens:
+def extended(model: Model, tokens: TokenizedText, ids: Sequence[int]) -> TokenizedText:
     """The tokens with generated ones behind them; their texts follow the text's end."""
     if not ids:
         return tokens
@@ -100,7 +108,7 @@ def extended(model: Model, tokens: Tokens, ids: Sequence[int]) -> Tokens:
     )
 
 
-def _of_text(model: Model, text: str) -> Tokens:
+def _of_text(model: Model, text: str) -> TokenizedText:
     if model.tokenizer is None:
         raise DataError(f"{model.name} has no tokenizer; give token ids instead of text")
     digest = _digest(text)
@@ -115,7 +123,7 @@ def _of_text(model: Model, text: str) -> Tokens:
     return tokens
 
 
-def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Tokens]:
+def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[TokenizedText]:
     with model.lock:  # a fast tokenizer keeps its truncation as state and refuses a second caller
         try:
             encoded = model.tokenizer(
@@ -143,11 +151,11 @@ def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Token
         words = tuple(None if s else word for s, word in zip(special, one.word_ids, strict=True))
         if len({word for word in words if word is not None}) < 2:  # it may not cut at spaces
             words = _words_by_spaces(text, offsets, special)
-        made.append(Tokens(ids, _shown(model, ids), texts, special, words, offsets, digest))
+        made.append(TokenizedText(ids, _shown(model, ids), texts, special, words, offsets, digest))
     return made
 
 
-def _of_ids(model: Model, given: Any) -> Tokens:
+def _of_ids(model: Model, given: Any) -> TokenizedText:
     try:
         array = np.asarray(given)
     except ValueError:
@@ -166,10 +174,12 @@ def _of_ids(model: Model, given: Any) -> Tokens:
     special = _special(model, ids)
     texts = tuple(_pieces(model, ids))
     digest = hashlib.sha256(np.asarray(ids, "<i8").tobytes()).hexdigest()
-    return Tokens(ids, _shown(model, ids), texts, special, _words(texts, special), _spans(texts, 0), digest)
+    return TokenizedText(
+        ids, _shown(model, ids), texts, special, _words(texts, special), _spans(texts, 0), digest
+    )
 
 
-def _text_windows(model: Model, text: str, limit: int, overlap: int) -> list[Tokens]:
+def _text_windows(model: Model, text: str, limit: int, overlap: int) -> list[TokenizedText]:
     if not model.tokenizer.is_fast:
         raise SettingsError(f"the tokenizer of {model.name} cannot cut windows; cut the text yourself")
     return _encoded(
@@ -183,7 +193,7 @@ def _text_windows(model: Model, text: str, limit: int, overlap: int) -> list[Tok
     )
 
 
-def _id_windows(whole: Tokens, limit: int, overlap: int) -> list[Tokens]:
+def _id_windows(whole: TokenizedText, limit: int, overlap: int) -> list[TokenizedText]:
     starts = range(0, max(1, len(whole) - overlap), limit - overlap)
     fields = ("ids", "shown", "texts", "special", "words", "offsets")
     return [replace(whole, **{name: getattr(whole, name)[s : s + limit] for name in fields}) for s in starts]

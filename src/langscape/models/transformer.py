@@ -88,7 +88,7 @@ def capture(
     >>> _ = get_model("default")
     >>> seen = capture(open_model("default"), "Rain fell.", want=("attention",), layers=0)
     >>> seen.tokens, seen["attention"].shape
-    (('[CLS]', 'rain', 'fell', '.', '[SEP]'), (1, 12, 5, 5))
+    (Tokens(['[CLS]', 'rain', 'fell', '.', '[SEP]']), (1, 12, 5, 5))
     """
     if isinstance(model, LSTMModel):
         _only_texts(model, layers=layers, heads=heads, target=target)

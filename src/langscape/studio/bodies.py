@@ -109,12 +109,18 @@ class ModelInfo(Answer):
     """What readers call it."""
     title: str
     kind: Literal["encoder", "decoder", "lstm"]
-    layers: int | None
+    layers: int
     heads: int | None
+    """In each layer; none of a model without attention."""
     longest: int | None
     """Tokens of a text that it reads at most."""
     ready: bool
     hint: str
+    """What to do where it is not ready."""
+    serves: list[str]
+    """The analyses that can be asked of it."""
+    prompts: list[str]
+    """Texts that its flow is offered."""
 
 
 class SampleText(Answer):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from langscape import __version__
@@ -35,49 +33,23 @@ def capabilities(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]
 
 
 def _models() -> list[dict[str, Any]]:
-    from langscape import models
-    from langscape.models.display_names import model_title
-    from langscape.models.packaged import packaged_models
+    from langscape.models.packaged import missing, packaged_models
 
-    out = []
-    for listing in packaged_models():
-        model = listing.model
-        facts = _config(model.path / "config.json") if listing.here else {}
-        out.append(
-            {
-                "name": model.name,
-                "short": model_title(model.name),
-                "title": model.title,
-                "kind": "decoder" if model.name == "decoder" else "encoder",
-                "layers": facts.get("num_hidden_layers"),
-                "heads": facts.get("num_attention_heads"),
-                "longest": facts.get("max_position_embeddings"),
-                "ready": listing.here,
-                "hint": "" if listing.here else f"Run: langscape models get {model.name}",
-            }
-        )
-    shipped = Path(models.__file__).parent / "weights"
-    for name in ("lstm-tiny", "lstm"):
-        facts = _config(shipped / name / "config.json")
-        out.append(
-            {
-                "name": name,
-                "short": model_title(name),
-                "title": f"LSTM that comes with langscape, {facts.get('hidden', '?')} units",
-                "kind": "lstm",
-                "layers": facts.get("layers"),
-                "heads": None,
-                "longest": None,
-                "ready": bool(facts),
-                "hint": "" if facts else "Install langscape again: its weights are missing.",
-            }
-        )
-    return out
-
-
-def _config(path: Any) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    reading = [name for name, one in OFFERED.items() if one.signature.setting("model")]
+    return [
+        {
+            "name": model.name,
+            "short": model.title,
+            "title": model.description,
+            "kind": model.kind,
+            "layers": model.layers,
+            "heads": model.heads or None,
+            "longest": model.longest,
+            "ready": listing.here,
+            "hint": "" if listing.here else missing(model),
+            "serves": [name for name in reading if model.serves(name)],
+            "prompts": list(model.prompts),
+        }
+        for listing in packaged_models()
+        for model in [listing.model]
+    ]

@@ -19,8 +19,8 @@ from langscape.data import Progress
 from langscape.declarations import Analysis
 from langscape.declarations.validation import check_settings
 from langscape.errors import LangscapeError
-from langscape.execution.job_workers import Crew
-from langscape.store import Recipe, Store, locks
+from langscape.execution.pool import Pool, cores
+from langscape.store import Store, locks
 from langscape.store.manifest import Entry
 from langscape.studio.forms import OFFERED, GivenInput, offered, recipe_of, title_of
 from langscape.studio.problem import Problem, problem_named
@@ -57,12 +57,12 @@ class Jobs:
         self._saved: dict[str, float] = {}
         self._seen = 0.0
         self._stop = threading.Event()
-        self._wake = threading.Event()
         self._held = contextlib.ExitStack()
         self._held.enter_context(locks.held(self._lock(self.owner)))
         self._look()
         self._adopt()
-        self.crew = Crew(store, self._heard, size=workers, warm=warm)
+        modules = ("langscape.declarations.running",)
+        self.pool = Pool(store, modules, workers, threads=max(1, cores() // workers), warm=warm)
         self._thread = threading.Thread(target=self._run, name="studio jobs", daemon=True)
         self._thread.start()
 
@@ -89,7 +89,7 @@ class Jobs:
                     held["background"] = False
                     self._queue.remove(id)
                     self._queue.insert(self._first_place(), id)
-                    self._wake.set()
+                    self.pool.wake()
                 return self._shown(held), False
             record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
             if held is not None:
@@ -101,7 +101,7 @@ class Jobs:
             self._records[id] = record
             self._queue.insert(self._first_place() if first else len(self._queue), id)
         self._say(record)
-        self._wake.set()
+        self.pool.wake()
         return self._shown(record), held is None
 
     def all(self) -> list[dict[str, Any]]:
@@ -156,9 +156,9 @@ class Jobs:
     def close(self) -> None:
         """Stop; what was not finished is there for whoever comes next."""
         self._stop.set()
-        self._wake.set()
+        self.pool.wake()
         self._thread.join(timeout=10)
-        self.crew.stop()
+        self.pool.stop()
         with self._mutex:
             for record in self._records.values():
                 if record["owner"] == self.owner and record["state"] == "running":
@@ -170,9 +170,11 @@ class Jobs:
     def _run(self) -> None:
         next_look = next_adopt = 0.0
         while not self._stop.is_set():
-            self._wake.wait(0.2)
-            self._wake.clear()
             now = time.monotonic()
+            for message in self.pool.wait(0.2):
+                # a disk that is full must not silence a job: the page is told before it is written down
+                with contextlib.suppress(LangscapeError):
+                    self._heard(message)
             try:
                 self._dispatch()
                 if now >= next_look:
@@ -189,30 +191,28 @@ class Jobs:
 
     def _dispatch(self) -> None:
         with self._mutex:
-            while self.crew.free() and (id := self._next()) is not None:
+            while self.pool.free() and (id := self._next()) is not None:
                 self._queue.remove(id)
                 record = self._records.get(id)
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
                 record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
                 self._clocks[id] = Clock()
-                if not self.crew.start(id, Recipe.from_json(record["recipe"])):
-                    record["state"] = "queued"
-                    self._queue.insert(0, id)
-                    return
+                self.pool.send([{"key": id, "recipe": record["recipe"]}])
                 self._save(record)
                 self._say(record)
-            if self._queue and self.crew.refused:
+            if self._queue and self.pool.error is not None:
                 record = self._records[self._queue.pop(0)]
-                self._finish(record, "failed", problem_named("Exception", self.crew.refused))
+                self._finish(record, "failed", problem_named("Exception", str(self.pool.error)))
 
     def _next(self) -> str | None:
         """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
         at_it = sum(one["state"] == "running" and one["background"] for one in self._records.values())
-        room = at_it < max(1, len(self.crew.pids) - 1)
+        room = at_it < max(1, len(self.pool.pids) - 1)
         return next((id for id in self._queue if room or not self._records[id]["background"]), None)
 
-    def _heard(self, key: str, message: Mapping[str, Any]) -> None:
+    def _heard(self, message: Mapping[str, Any]) -> None:
+        key = message["key"]
         with self._mutex:
             record = self._records.get(key)
             if record is None or record["state"] != "running" or record["owner"] != self.owner:
@@ -221,21 +221,21 @@ class Jobs:
             if "step" in message:
                 record |= message["step"]
                 record["seconds"], record["left"] = clock.at(message["step"])
+                self._say(record)
                 if time.monotonic() - self._saved.get(key, 0.0) > 1.0:
                     self._save(record)
-                self._say(record)
             elif "digest" in message:
                 record |= {"digest": message["digest"], "needs": message["needs"]}
             elif message["state"] == "done":
                 record["seconds"] = message["seconds"]
                 self._finish(record, "done")
-            elif message["state"] == "lost":
-                self._tries[key] = self._tries.get(key, 0) + 1
+            elif message["state"] in ("lost", "back"):
+                self._tries[key] = self._tries.get(key, 0) + (message["state"] == "lost")
                 if self._tries[key] < TRIES:
                     record |= {"state": "queued", "doing": "its worker ended; another takes it", "left": None}
                     self._queue.insert(0, key)
-                    self._save(record)
                     self._say(record)
+                    self._save(record)
                 else:
                     self._tries.pop(key)
                     self._finish(record, "failed", problem_named("Lost", message["error"]))
@@ -245,24 +245,23 @@ class Jobs:
                     "failed",
                     problem_named(message["kind"], error_in_names(self.store, record, message)),
                 )
-        self._wake.set()
 
     def _finish(self, record: dict[str, Any], state: str, problem: Problem | None = None) -> None:
         done = record["total"] if state == "done" else record["done"]
         record |= {"state": state, "done": done, "left": None, "doing": "", "error": None}
         if problem is not None:
             record["error"] = problem.to_json()["error"]
-        self._save(record)
         self._say(record)
+        self._save(record)
 
     def _end(self, record: dict[str, Any]) -> None:
         """Cancel a job of ours."""
         if record["id"] in self._queue:
             self._queue.remove(record["id"])
-        self.crew.cancel(record["id"])
+        self.pool.cancel(record["id"])
         self._finish(record, "cancelled")
         self.store.clear_cancel(record["id"])
-        self._wake.set()
+        self.pool.wake()
 
     def _obey(self) -> None:
         """Cancel what another studio asked us to."""
@@ -291,7 +290,7 @@ class Jobs:
             there = self.store.index.job_ids()
             for id in [id for id in self._records if id not in there]:
                 if self._records[id]["owner"] == self.owner:
-                    self.crew.cancel(id)
+                    self.pool.cancel(id)
                 self._drop(id)
 
     def _adopt(self) -> None:

@@ -9,16 +9,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from langscape.analyses.flow import PROMPTS
 from langscape.declarations import Analysis
 from langscape.errors import LangscapeError
+from langscape.models.catalog import CATALOG
 from langscape.store import Recipe, Store
 from langscape.store.recipe import canonical
 from langscape.store.registry import find_step
 from langscape.studio.forms import GivenInput, title_of
-
-_LASTING = (None, "default", "decoder", *PROMPTS)
-"""Models that cannot change under their name."""
 
 
 def job_id(analysis: Analysis, recipe: Recipe) -> str:
@@ -72,11 +69,12 @@ def record_text(record: Mapping[str, Any]) -> str:
 
 
 def is_there(store: Store, record: Mapping[str, Any]) -> bool:
-    """Whether a job is done and its result can be had. A model of the user's own may have changed."""
+    """Whether a job is done and its result can be had. Models of the user's own may change."""
     if record["state"] != "done" or record["digest"] is None:
         return False
     for name in ("model", "other_model"):
-        if record["settings"].get(name) not in _LASTING:
+        model = record["settings"].get(name)
+        if model is not None and model not in CATALOG:
             return False
     taken = {name for name, one in record["recipe"]["inputs"].items() if isinstance(one, Mapping)}
     if set(record["needs"]) != taken:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import signal
 import threading
 import traceback
 from collections.abc import Iterator
@@ -19,7 +18,8 @@ from typing import Any
 
 from langscape import errors
 from langscape.errors import FileError, LangscapeError
-from langscape.execution.worker import send_answer, start_worker, take_over_pipes
+from langscape.execution.worker import send_answer, take_over_pipes
+from langscape.execution.worker_process import WorkerProcess
 from langscape.memory_limits import size
 from langscape.studio.problem import Problem
 
@@ -36,6 +36,7 @@ PROCESSES = 2
 """Files that are looked at at once; others wait."""
 
 _BOOT = 120.0
+_MODULE = __name__
 # Arrow's own allocator reserves gigabytes of addresses at once, and each arena of malloc 64 MB
 _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
 
@@ -92,7 +93,7 @@ class UploadWorkers:
                     self._idle.append(self._started())
                 self._changed.notify()
             if not good:
-                worker.end()
+                worker.process.end()
         return _result(found)
 
     def close(self) -> None:
@@ -102,7 +103,7 @@ class UploadWorkers:
             running, self._all, self._idle = self._all, set(), []
             self._changed.notify_all()
         for one in running:
-            one.end()
+            one.process.end()
 
     def _started(self) -> _Process:
         started = _Process()
@@ -115,13 +116,14 @@ class _Gone(Exception):
 
 
 class _Process:
-    """One process, and the thread that hears it."""
+    """One process, and what was heard of it."""
 
     def __init__(self) -> None:
-        self.process = start_worker("look_main", {}, answers=True, module=__name__, environment=_ENVIRONMENT)
         self._ready = self._begun = False
         self._heard: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        threading.Thread(target=self._listen, name="studio uploads", daemon=True).start()
+        self.process = WorkerProcess(
+            "look_main", {}, self._heard.put, module=_MODULE, environment=_ENVIRONMENT
+        )
 
     def look(self, kind: str, file: Path, name: str) -> dict[str, Any]:
         """The answer of the process; an error where it ends, or has to be ended."""
@@ -131,22 +133,10 @@ class _Process:
         bytes_ = file.stat().st_size
         seconds = SECONDS + bytes_ / BYTES_PER_SECOND
         task = {"kind": kind, "file": str(file), "name": name, "bytes": bytes_, "seconds": seconds}
-        assert self.process.stdin is not None
-        with suppress(OSError):  # its end is heard
-            self.process.stdin.write(json.dumps(task).encode() + b"\n")
-            self.process.stdin.flush()
+        self.process.send(task)
         self._await(_BOOT, name)
         # CPU time is counted by the system; this is for a process that waits
         return self._await(seconds + 1, name)
-
-    def end(self) -> None:
-        """Kill it, if it runs, and close its pipes."""
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
 
     def _await(self, seconds: float, name: str) -> dict[str, Any]:
         try:
@@ -156,23 +146,15 @@ class _Process:
         if message is not None:
             self._begun = "begun" in message
             return message
-        code = self.process.wait()
         if not self._begun:
             raise _Gone
-        if code == -getattr(signal, "SIGXCPU", 0):
+        ending = self.process.ending
+        if "SIGXCPU" in ending:
             raise _too_long(name, seconds)
         raise FileError(
-            f"{name} cannot be looked at: its reader ended with {_ending(code)}; the file is damaged, or "
-            "takes too much memory"
+            f"{name} cannot be looked at: its reader ended with {ending}; the file is damaged, or takes too "
+            "much memory"
         )
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        with suppress(ValueError, OSError):  # closed meanwhile
-            for line in self.process.stdout:
-                with suppress(ValueError):  # a line cut short by its death
-                    self._heard.put(json.loads(line))
-        self._heard.put(None)
 
 
 def look_main() -> None:
@@ -278,11 +260,3 @@ def _too_long(name: str, seconds: float) -> FileError:
         f"{name} takes more than {seconds:.0f} seconds to look at, which no file of its size needs; "
         "the file is damaged, or made to"
     )
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    return f"signal {-code}"

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Capture, Items, Map, View
+from langscape.data import Attention, Capture, Items, Map, Side, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
-from langscape.views.heads import Heads, heads_of
+from langscape.views.heads import heads_of, model_of
 from langscape.views.trust import too_few
 
 TAGS = ("tags", "tag", "names", "name", "pattern")
@@ -32,7 +32,7 @@ def atlas(
     head_map: Map | None = None,
     *,
     meanings: Mapping[str, str] | None = None,
-    array: str = "attention",
+    side: Side | None = None,
     attention: bool = True,
     title: str | None = None,
 ) -> View:
@@ -41,14 +41,17 @@ def atlas(
     maps has one map per (layer, head). Where maps leave tokens out, their items carry the column
     "position", which says what token each is; not all need to leave out the same. scores and head_map
     have a row per head, named by the columns "layer" and "head"; text in the column "tags" can be
-    filtered by, numbers can be sorted by. meanings are sentences on scores, by column.
+    filtered by, numbers can be sorted by. meanings are sentences on scores, by column; side says whose of an
+    encoder–decoder.
 
     Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
     5 MB; the view says how exact that is. `attention=False` leaves it out, for who brings it head by head.
     """
-    heads = heads_of(capture, array)
-    if heads.queries != heads.keys:
-        raise DataError(f"{array!r} has other tokens as queries than as keys; an atlas needs self-attention")
+    heads = heads_of(capture, side)
+    if heads.queries is not heads.keys:
+        raise DataError(
+            f"{heads.name!r} has other tokens as queries than as keys; an atlas needs self-attention"
+        )
     if not maps:
         raise SettingsError("an atlas needs the map of at least one head; give {(layer, head): map}")
     order = sorted(maps)
@@ -57,14 +60,14 @@ def atlas(
     xy, positions, items = _places(maps, order, heads.keys)
     token_columns, arrays = columns_of(Map(np.zeros((len(items), 2)), items))
     arrays = {f"token_{name}": values for name, values in arrays.items()}
-    arrays |= {"xy": xy, "positions": positions, "special": heads.special_keys}
+    arrays |= {"xy": xy, "positions": positions, "special": heads.keys.special.astype(np.uint8)}
     score_columns = _scores(maps, order, scores, meanings or {}, arrays)
     if head_map is not None:
         rows = _rows(head_map.items, order, "head_map", whole=True)
         arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
     steps, stored = _attention(heads, order) if attention else (_STEPS[0], {})
     arrays |= stored
-    notes = [*too_few(len(items)), *heads.notes]
+    notes = [*too_few(len(items)), *capture.notes]
     if attention and not stored:
         notes.append(
             f"attention of {len(order)} heads over {len(heads.keys)} tokens would not fit a page and was "
@@ -72,7 +75,7 @@ def atlas(
         )
     properties = {
         "title": title or "Atlas of heads",
-        "subtitle": heads.model,
+        "subtitle": model_of(capture),
         "tokens": list(heads.keys),
         "heads": [list(key) for key in order],
         "columns": score_columns,
@@ -178,7 +181,7 @@ def _scores(
     return listed
 
 
-def _attention(heads: Heads, order: Sequence[tuple[int, int]]) -> tuple[int, dict[str, np.ndarray]]:
+def _attention(heads: Attention, order: Sequence[tuple[int, int]]) -> tuple[int, dict[str, np.ndarray]]:
     """Every head's weights as uint8, v = round(steps·√w), with as many steps as fit the budget."""
     every = max(1, len(order) // 12)
     tried = [heads.one(*key) for key in order[::every]]

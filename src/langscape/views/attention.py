@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from langscape.data import Capture, View
-from langscape.views.heads import heads_of
+import numpy as np
+
+from langscape.data import Capture, Side, View
+from langscape.views.heads import heads_of, model_of
 
 
 def attention(
-    capture: Capture, layer: int, head: int, *, array: str = "attention", title: str | None = None
+    capture: Capture, layer: int, head: int, *, side: Side | None = None, title: str | None = None
 ) -> View:
     """One head's attention as a picture: who attends to whom, and who is attended to at all.
 
-    Layers and heads are the model's own numbers, from 0. array names another one of the capture,
-    "cross_attention" of an encoder–decoder for example.
+    Layers and heads are the model's own numbers, from 0. side says whose of an encoder–decoder: "cross"
+    has the decoder's tokens as queries and the encoder's as keys.
     """
-    heads = heads_of(capture, array)
+    heads = heads_of(capture, side)
     properties = {
         "title": title or f"Layer {layer}, head {head}",
-        "subtitle": " · ".join(part for part in (heads.model, array.replace("_", " ")) if part),
+        "subtitle": " · ".join(part for part in (model_of(capture), heads.name.replace("_", " ")) if part),
         "layer": layer,
         "head": head,
         "queries": list(heads.queries),
         "keys": list(heads.keys),
-        "notes": list(heads.notes),
+        "notes": list(capture.notes),
     }
     arrays = {
         "attention": heads.one(layer, head),
-        "special_queries": heads.special_queries,
-        "special_keys": heads.special_keys,
+        "special_queries": heads.queries.special.astype(np.uint8),
+        "special_keys": heads.keys.special.astype(np.uint8),
     }
     return View("attention", properties, arrays)

@@ -52,7 +52,7 @@ def lstm_flow(
     kept = ("embedding", *SHOWN, *(f"{gate}_pre" for gate in (*GATES, "candidate")))
     for name in (*kept, "cell_before", "hidden_before"):
         arrays[name] = np.asarray(capture[name], np.float32)
-    arrays["ids"] = book.number(np.asarray(capture.made["ids"]))
+    arrays["ids"] = book.number(capture.tokens.require_ids())
     _softmax(capture, top, book, arrays)
     _nearest(capture, weights, book, arrays)
     size = sum(one.size for name in ("input_weights", "hidden_weights") for one in weights[name])
@@ -73,7 +73,7 @@ def lstm_flow(
     if colours is not None:
         notes += _colours(capture, weights, colours, book, arrays)
         quality += colour_quality(colours)
-    model = model_title(str(capture.made.get("model", "")))
+    model = model_title(str(capture.metadata.get("model", "")))
     width = arrays["embedding"].shape[1]
     properties: dict[str, Any] = {
         "title": title or f"Flow through {model or 'an LSTM'}",
@@ -97,7 +97,7 @@ def lstm_flow(
 
 def _start(capture: Capture) -> str:
     """What the first token is where the text does not hold it; empty where it does."""
-    if not capture.made.get("special", [False])[0]:
+    if not capture.tokens.special[0]:
         return ""
     known = f"“{capture.tokens[0]}”, the boundary between sentences"
     return f"{known}: every text starts from it, though the prompt does not say it"
@@ -111,7 +111,7 @@ def _softmax(capture: Capture, top: int, book: Book, arrays: dict[str, np.ndarra
     arrays["top_logits"] = np.take_along_axis(logits, best, -1).astype(np.float32)
     high = logits.max(-1)
     arrays["log_total"] = (high + np.log(np.exp(logits - high[:, None]).sum(-1))).astype(np.float32)
-    ids = np.asarray(capture.made["ids"])
+    ids = capture.tokens.require_ids()
     given = chances[np.arange(len(ids) - 1), ids[1:]].astype(np.float64)
     arrays["surprise"] = np.append(-np.log(np.maximum(given, 1e-30)), np.nan).astype(np.float32)
 
@@ -177,10 +177,10 @@ def _alarms(capture: Capture, weights: Weights, words: Sequence[str]) -> list[di
         }
         for one in stuck
     ]  # fmt: skip
-    read = set(capture.made["ids"])
+    read = capture.tokens.require_ids().tolist()
     for one in twins(weights["embedding"], words) if len(words) >= 3 else []:
-        if read & set(one.units):
-            step = next(at for at, row in enumerate(capture.made["ids"]) if row in one.units)
+        if set(read) & set(one.units):
+            step = next(at for at, row in enumerate(read) if row in one.units)
             told.append(
                 {
                     "vector": "embedding",
@@ -230,7 +230,7 @@ def _agreement(capture: Capture, weights: Weights) -> dict[str, str]:
         assert hidden is not None
         total = inputs @ weights["input_weights"][layer].T.astype(np.float64)
         total += hidden.astype(np.float64) @ weights["hidden_weights"][layer].T + weights["bias"][layer]
-        for at, gate in enumerate(capture.made["gates"]):
+        for at, gate in enumerate(capture.metadata["gates"]):
             told = capture[f"{gate}_pre"][layer]
             worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - told).max()))
         inputs = capture["hidden"][layer].astype(np.float64)

@@ -44,7 +44,7 @@ def stream_flow(
     chosen = _choices(stream, words.ids)
     parts = contributions(stream, chosen)
     arrays: dict[str, np.ndarray] = {
-        "ids": book.number(np.asarray(held.made["ids"])),
+        "ids": book.number(held.tokens.require_ids()),
         "lens": book.number(words.ids),
         "lens_values": words.values.astype(np.float32),
         "attention": np.asarray(held["attention"], np.float32),
@@ -59,7 +59,7 @@ def stream_flow(
     arrays["change"] = change(before, after).astype(np.float32)
     arrays["sizes"] = np.linalg.norm(held["stream"], axis=-1).astype(np.float32)
     if stream.head:
-        arrays["surprise"] = _surprise(held["logits"], np.asarray(held.made["ids"]))
+        arrays["surprise"] = _surprise(held["logits"], held.tokens.require_ids())
     if stream.post_norm:
         _norms(stream, arrays)
     if colours is not None:
@@ -80,7 +80,7 @@ def stream_flow(
         "layers": layers,
         "heads": heads,
         "dims": width,
-        "parts": held.made["parts"],
+        "parts": held.metadata["parts"],
         "post_norm": stream.post_norm,
         "later": [name for name in arrays if name.startswith("heads_") and name != "heads_words"],
         "alarms": _alarms(stream),
@@ -102,7 +102,7 @@ def _mixed(named: np.ndarray, ids: np.ndarray, shares: np.ndarray) -> np.ndarray
 
 def _choices(stream: Stream, ids: np.ndarray) -> np.ndarray:
     """Per token, the words whose scores are taken apart: the next one, the best, then others of the lens."""
-    given = np.asarray(stream.capture.made["ids"])
+    given = stream.capture.tokens.require_ids()
     chosen = np.empty((ids.shape[1], min(CHOICES, len(stream.words))), np.int64)
     for token in range(ids.shape[1]):
         best = [int(word) for word in ids[-1, token]]

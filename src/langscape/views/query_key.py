@@ -12,8 +12,8 @@ from langscape.data import Capture, Items, Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import aggregate_attention
 from langscape.metrics.scores import applying
-from langscape.models.display_names import model_title
 from langscape.views.columns import columns_of, said_of
+from langscape.views.heads import model_of
 from langscape.views.plain import plain
 from langscape.views.trust import notes_of, trust
 
@@ -104,7 +104,7 @@ def query_key(
         ],
         "steps": STEPS,
         "later": later,
-        "sentences": list(capture.made.get("sentences", [])),
+        "sentences": list(capture.metadata.get("sentences", [])),
         "special": special,
         "notes": list(dict.fromkeys(note for _, each in panels for note in notes_of(each))),
     }  # fmt: skip
@@ -196,9 +196,9 @@ def _title(panels: Sequence[tuple[Key, Map]]) -> str:
 
 def _subtitle(capture: Capture, first: Map, queries: int) -> str:
     how = first.settings.get("by", "")
-    sentences = len(capture.made.get("sentences", [0]))
+    sentences = len(capture.metadata.get("sentences", [0]))
     parts = [
-        model_title(str(capture.made.get("model", ""))),
+        model_of(capture),
         f"by {how}" if how else "",
         f"{queries:,} tokens of {sentences:,} {'sentence' if sentences == 1 else 'sentences'}",
     ]

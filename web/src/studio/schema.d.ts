@@ -360,7 +360,7 @@ export interface components {
         AtlasSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -485,7 +485,7 @@ export interface components {
         CompareKlSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -559,7 +559,7 @@ export interface components {
         CompareSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -700,7 +700,7 @@ export interface components {
         EllipsesSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -878,7 +878,7 @@ export interface components {
         FlowSettings: {
             /**
              * Model
-             * @description lstm-tiny (20 words), lstm, decoder (SmolLM2), default (MiniLM), a folder or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM), a folder or a Hub id.
              * @default lstm-tiny
              */
             model?: string;
@@ -958,7 +958,7 @@ export interface components {
         GaussiansSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -1066,7 +1066,7 @@ export interface components {
         HeadSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -1155,7 +1155,7 @@ export interface components {
         HiddenSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -1609,7 +1609,7 @@ export interface components {
         MaxAttentionSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -1665,8 +1665,11 @@ export interface components {
              */
             kind: "encoder" | "decoder" | "lstm";
             /** Layers */
-            layers: number | null;
-            /** Heads */
+            layers: number;
+            /**
+             * Heads
+             * @description In each layer; none of a model without attention.
+             */
             heads: number | null;
             /**
              * Longest
@@ -1675,8 +1678,21 @@ export interface components {
             longest: number | null;
             /** Ready */
             ready: boolean;
-            /** Hint */
+            /**
+             * Hint
+             * @description What to do where it is not ready.
+             */
             hint: string;
+            /**
+             * Serves
+             * @description The analyses that can be asked of it.
+             */
+            serves: string[];
+            /**
+             * Prompts
+             * @description Texts that its flow is offered.
+             */
+            prompts: string[];
         };
         /**
          * NamedInput
@@ -1730,7 +1746,7 @@ export interface components {
         QueryKeyBesideSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -1858,7 +1874,7 @@ export interface components {
         QueryKeyConstantsSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -2006,7 +2022,7 @@ export interface components {
         QueryKeyGridSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -2195,7 +2211,7 @@ export interface components {
         QueryKeyScaleSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -2260,7 +2276,7 @@ export interface components {
         QueryKeySettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -2433,7 +2449,7 @@ export interface components {
         RobustnessSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
@@ -2608,7 +2624,7 @@ export interface components {
         TextsSettings: {
             /**
              * Model
-             * @description default (MiniLM), decoder (SmolLM2), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
