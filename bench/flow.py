@@ -139,11 +139,11 @@ def interactions(page: Any, view: Any, repeats: int) -> dict[str, list[float]]:
 
 def made(model: Any, prompt: str, file: Path) -> tuple[Any, float]:
     """The flow of a prompt, written as a page, and the seconds that took."""
-    from langscape.analyses.flow import make_flow
+    from langscape.analyses.flow import flow
     from langscape.views import write
 
     began = time.perf_counter()
-    view = make_flow(model, prompt)
+    view = flow(model, prompt).view()
     write(view, file)
     return view, time.perf_counter() - began
 

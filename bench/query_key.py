@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from langscape.affinity import heads_of
+from langscape.affinity import heads_of, strongest_keys
 from langscape.analyses._query_key import maps_of, query_key_collect
 from langscape.declarations.running import using
 from langscape.models import get_model
@@ -48,7 +48,8 @@ def main() -> None:
         wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
         maps = maps_of(capture, reading, wanted, title="query–key maps", workers=asked.workers)
         mapped = time.perf_counter()
-        write(query_key(capture, dict(zip(heads, maps, strict=True))), f"{folder}/all.png")
+        strongest = strongest_keys(capture, heads, special=asked.special)
+        write(query_key(strongest, dict(zip(heads, maps, strict=True))), f"{folder}/all.png")
         drawn = time.perf_counter()
         each = [entry.seconds for entry in store.entries() if entry.recipe.get("step") == "query_key.map"]
     figures = {

@@ -14,8 +14,9 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
 from langscape import affinity
-from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View
+from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View
 from langscape.declarations import analyses
+from langscape.engine import WordColours
 from langscape.errors import DataError, FileError
 from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.io.tensor_file import write_tensors
@@ -78,6 +79,13 @@ EVERY = [
     affinity.Scales("norms", 0.5, 2, (0.5, 1.0), np.array([[0, 1]]),
                     *(rng.random((1, n)) for n in range(1, 10)), clear=2.0, notes=("x",)),
     ClassTable(("word",), ("word", "name"), rng.random((1, 2)), rng.random((1, 2)), np.array([3])),
+    affinity.StrongestKeys(items(), 2, ((0, 1),), rng.random((1, 4)), np.zeros((1, 2, 5), np.int32),
+                           rng.random((1, 2, 5)), rng.random((1, 3, 3)), "default", ("A cat.",), "drop"),
+    WordColours(rng.random((3, 4)), rng.random((3, 3)), rng.random((3, 3)), "rgb", np.arange(2), np.arange(3),
+                0.5, {"words": 0.9}),
+    Flow("lstm", "lstm", "a title", ("a", "b"), ("a",), 9, {"hidden": rng.random((1, 2, 3))},
+         {"hidden": ("layer", "step", "unit")}, {"ids": np.array([0, -1])}, {"sums": float("nan")},
+         ({"vector": "hidden", "units": [1]},), {"bias_0": rng.random(4)}, "start", ("token",), True, ("x",)),
     View("scatter", {"labels": ["a"], "nested": [{"x": (1, 2)}]}, {"xy": rng.random((1, 2))}),
 ]  # fmt: skip
 

@@ -79,6 +79,25 @@ def test_parts_import_only_what_lies_below_them(path):
             assert part == ONLY_IN[words[0]], f"{words[0]} belongs in {ONLY_IN[words[0]]}"
 
 
+LAID_OUT_WITH = {"langscape.metrics.scores", "langscape.models.display_names"}
+"""What views take from parts that compute: what scores and models are called, and how numbers are written."""
+
+
+def only_types(path: Path) -> set[str | None]:
+    """The modules that are imported for annotations alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    blocks = [one for one in ast.walk(tree) if isinstance(one, ast.If)]
+    blocks = [one for one in blocks if ast.unparse(one.test) == "TYPE_CHECKING"]
+    return {one.module for block in blocks for one in ast.walk(block) if isinstance(one, ast.ImportFrom)}
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "views").glob("*.py")), ids=lambda p: p.name)
+def test_views_lay_out_and_compute_nothing(path):
+    computing = tuple(f"langscape.{part}" for part in ("models", "metrics", "affinity", "engine", "kernels"))
+    taken = {name for name, _ in imports(path)} - only_types(path) - LAID_OUT_WITH
+    assert [name for name in sorted(taken) if name.startswith(computing)] == []
+
+
 def test_every_part_has_a_rank():
     parts = {part_of(path) for path in modules()} - {"__init__"}
     assert parts == set(RANK) & parts

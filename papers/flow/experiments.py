@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from langscape import metrics
-from langscape.analyses.flow import make_flow
+from langscape.analyses.flow import flow
 from langscape.data import Capture, Progress, View
 from langscape.engine.colour import WordColours, colours, force, oklab, shown
 from langscape.errors import DataError
@@ -101,7 +101,7 @@ def run(
     for key, (_, result) in zip(keys, sweep.results(), strict=True):
         looked[key] = look(rebuilt(result), result["loss"], lines)
     first = plan.seeds[0]
-    pages = {fault: make_flow(looked[fault, first].model, PROMPT, title=fault) for fault in FAULTS}
+    pages = {fault: flow(looked[fault, first].model, PROMPT).view(title=fault) for fault in FAULTS}
     return Results(plan, looked, least_perplexity(lines, surprises), pages)
 
 

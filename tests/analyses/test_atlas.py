@@ -163,8 +163,8 @@ def test_the_atlas_of_smollm2_names_its_known_heads():
 
     get_model("decoder")
     model = open_model("decoder", device="cpu")
-    capture = captured_text(model, samples.text("orchard"), ("attention",))
-    keys = _keys(capture, "attention")
-    tags = dict(zip(keys, _scores(capture, "attention", keys, induction_probe(model))["tags"], strict=True))
+    seen = captured_text(model, samples.text("orchard"), ("attention",)).attention()
+    keys = _keys(seen)
+    tags = dict(zip(keys, _scores(seen, keys, induction_probe(model).attention())["tags"], strict=True))
     assert all("induction" in tags[head] for head in ((18, 6), (17, 4)))
     assert all("previous-token" in tags[head] for head in ((16, 0), (11, 1)))

@@ -11,10 +11,9 @@ from playwright.sync_api import expect
 from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
-from langscape.analyses.flow import make_flow
+from langscape.analyses.flow import flow
 from langscape.metrics import contributions as gate_contributions
 from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
-from langscape.views import flow
 
 PROMPT = "the small dog barks ."
 TEXT = "the red lamp hung over the unbelievable boats of water"
@@ -28,12 +27,17 @@ def tiny():
 
 @cache
 def lstm_view():
-    return make_flow(tiny()[0], PROMPT)
+    return flow(tiny()[0], PROMPT).view()
 
 
 @cache
 def held(name):
     return stream(wrap_model(built({**DECODERS, **ENCODERS}[name]), tokenizer(), name=name), TEXT)
+
+
+@cache
+def stream_view(name):
+    return flow(held(name).model, TEXT).view()
 
 
 def opened(open_page, view, **options):
@@ -159,7 +163,7 @@ def test_gates_are_plain_until_they_are_asked_to_have_colours(lstm_page):
 
 @pytest.fixture
 def stream_page(open_page):
-    return opened(open_page, flow(held("llama")))
+    return opened(open_page, stream_view("llama"))
 
 
 def test_every_node_says_its_best_word_and_opens(stream_page):
@@ -175,7 +179,7 @@ def test_every_node_says_its_best_word_and_opens(stream_page):
 
 
 def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stream_page):
-    view = flow(held("llama"))
+    view = stream_view("llama")
     token = len(held("llama").capture.tokens) - 1
     decode = {held("llama").model.tokenizer.decode([i]): i for i in range(60)}
     chosen = decode[view.properties["words"][view.arrays["choices"][token, 0]]]
@@ -197,7 +201,7 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
 def test_one_number_of_the_stream_is_the_sum_of_what_made_it(open_page, name):
-    page = opened(open_page, flow(held(name)))
+    page = opened(open_page, stream_view(name))
     page.locator("[data-node='3'][data-token='5']").click()
     bar(page, "layer 1, after attention", 8, 32)
     panel = page.get_by_label("Layer 1 at this token")
@@ -216,7 +220,7 @@ def test_one_number_of_the_stream_is_the_sum_of_what_made_it(open_page, name):
 def test_interactions_are_answered_and_measured(open_page, record_property, name):
     """Nothing is asserted of time itself: figures of a busy machine would say little."""
     get_model(name) if name == "decoder" else None
-    view = make_flow(open_model(name, device="cpu"), PROMPTS[name][0])
+    view = flow(open_model(name, device="cpu"), PROMPTS[name][0]).view()
     page = opened(open_page, view, width=1440, height=900)
     times = interactions(page, view, repeats=5)
     for act, taken in times.items():
@@ -231,7 +235,7 @@ def test_interactions_are_answered_and_measured(open_page, record_property, name
 
 def test_hostile_words_are_only_text(open_page):
     words = ["<img src=x onerror=alert(1)>", "</script>", "b", "\n", " "]
-    view = flow(held("llama"))
+    view = stream_view("llama")
     named = [words[i % 5] for i in range(len(view.properties["words"]))]
     hostile = type(view)(view.kind, {**view.properties, "words": named, "title": "<b>x</b>"}, view.arrays)
     page = opened(open_page, hostile)
@@ -239,14 +243,14 @@ def test_hostile_words_are_only_text(open_page):
 
 
 def test_nothing_is_wider_than_a_narrow_screen(open_page):
-    for view in (lstm_view(), flow(held("bert"))):
+    for view in (lstm_view(), stream_view("bert")):
         page = opened(open_page, view, width=480, height=800)
         assert page.evaluate("() => document.documentElement.scrollWidth") == 480
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page, axe, scheme):
-    for view in (lstm_view(), flow(held("llama"))):
+    for view in (lstm_view(), stream_view("llama")):
         page = opened(open_page, view, color_scheme=scheme)
         if view.properties["model"] == "lstm":
             bar(page, "forget gate of layer 0", 2, 7)

@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.affinity.test_query_key import collected
 
-from langscape.affinity import head_vectors, heads_of
+from langscape.affinity import head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key import judged
 from langscape.analyses._query_key_tables import class_tables
 from langscape.data import Items, Map
@@ -26,6 +26,10 @@ def made(capture, head):
     return judged(Map(xy, one.items(), kl=0.5, settings={"special": "drop", "by": "attention"}), one)
 
 
+def strongest(capture, *heads):
+    return strongest_keys(capture, heads, special="drop")
+
+
 @pytest.fixture(scope="module")
 def capture():
     return collected(sentences=3, length=14, heads=4)
@@ -33,13 +37,15 @@ def capture():
 
 @pytest.fixture
 def one(open_page, capture):
-    return open_page(query_key(capture, {(0, 1): made(capture, 1)}, title="One head"), wait=False).page
+    return open_page(
+        query_key(strongest(capture, (0, 1)), {(0, 1): made(capture, 1)}, title="One head"), wait=False
+    ).page
 
 
 @pytest.fixture
 def many(open_page, capture):
     maps = {key: made(capture, key[1]) for key in heads_of(capture)}
-    page = open_page(query_key(capture, maps, title="Four heads"), wait=False).page
+    page = open_page(query_key(strongest(capture, *maps), maps, title="Four heads"), wait=False).page
     page.wait_for_selector("[data-head='0.0'] canvas")
     return page
 
@@ -114,7 +120,7 @@ def test_two_maps_of_the_same_tokens_are_linked(open_page):
         Items(joint.labels[:n], {"position": joint.items.columns["position"][:n]}),
         kl=0.3,
     )
-    page = open_page(query_key(text, {(0, 0): joint}, beside=beside), wait=False).page
+    page = open_page(query_key(strongest(text, (0, 0)), {(0, 0): joint}, beside=beside), wait=False).page
     expect(page.locator(".stage")).to_have_count(2)
     page.locator("aside").wait_for()
     box = page.locator(".stage").nth(1).bounding_box()

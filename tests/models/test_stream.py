@@ -12,7 +12,16 @@ import transformers
 from tests.models.families import DECODERS, ENCODERS, GPT, GROUPED, OUTSIDE, PAIRS, built
 
 from langscape.errors import DataError, SettingsError
-from langscape.models import Stream, capture, contributions, lens, promoted, stream, wrap_model
+from langscape.models import (
+    Stream,
+    capture,
+    contributions,
+    lens,
+    promoted,
+    stream,
+    word_table,
+    wrap_model,
+)
 
 IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33]
 FAMILIES = {**ENCODERS, **DECODERS}
@@ -35,6 +44,19 @@ def seen(name: str) -> Stream:
 
 def some_words(count: int = 4) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 60, size=(len(IDS), count))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_table_of_words_is_the_one_that_a_stream_is_compared_with(name):
+    assert torch.equal(word_table(seen(name).model), seen(name).words)
+
+
+def test_only_the_first_choices_are_split_over_tokens_and_neurons():
+    held, ids = seen("llama"), some_words()
+    some, all_ = contributions(held, ids, split=2), contributions(held, ids)
+    assert (some.sources.shape[3], some.neurons.shape[2]) == (2, 2)
+    np.testing.assert_allclose(some.sources, all_.sources[:, :, :, :2], rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(some.heads, all_.heads)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from langscape.analyses.flow import make_flow
+from langscape.analyses.flow import flow
 from langscape.models import open_model
 
 
@@ -14,7 +14,7 @@ def test_a_prompt_becomes_the_librarys_flow(client):
     record = client.ask("flow", {"model": "lstm-tiny", "prompt": "the small dog barks ."})
     client.wait(record["id"])
     view = client.get(f"/api/jobs/{record['id']}/views/flow").json
-    own = make_flow(open_model("lstm-tiny", device="cpu"), "the small dog barks .")
+    own = flow(open_model("lstm-tiny", device="cpu"), "the small dog barks .").view()
     assert view["kind"] == "flow"
     assert view["properties"]["tokens"] == list(own.properties["tokens"])
     assert view["properties"]["title"] == "Tiny LSTM reads “the small dog barks .”"

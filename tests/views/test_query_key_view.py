@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.affinity.test_query_key import collected
 
-from langscape.affinity import choose_scale, head_vectors, heads_of
+from langscape.affinity import choose_scale, head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key import judged
 from langscape.analyses._query_key_tables import class_tables, cluster_view
 from langscape.data import Items, Map
@@ -25,13 +25,17 @@ def made(capture, head=0, dims=2, special="drop", seed=0):
     return judged(Map(xy, items, kl=1.0, settings=settings), one)
 
 
+def strongest(capture, *heads, special="drop"):
+    return strongest_keys(capture, heads or [(0, 0)], special=special)
+
+
 @pytest.fixture
 def capture():
     return collected(sentences=8, length=14, heads=3)
 
 
 def test_every_query_has_lines_to_its_strongest_keys(capture):
-    view = query_key(capture, {(0, 1): made(capture, 1)})
+    view = query_key(strongest(capture, (0, 1)), {(0, 1): made(capture, 1)})
     one = head_vectors(capture, 0, 1, special="drop")
     n = len(one.Q)
     assert view.properties["queries"] == n
@@ -50,7 +54,7 @@ def test_every_query_has_lines_to_its_strongest_keys(capture):
 
 def test_norms_differ_from_head_to_head_and_other_columns_do_not(capture):
     maps = {key: made(capture, key[1], seed=key[1]) for key in heads_of(capture)}
-    view = query_key(capture, maps, color="class")
+    view = query_key(strongest(capture, *maps), maps, color="class")
     columns = {column["name"]: column for column in view.properties["columns"]}
     wanted = {
         "type",
@@ -74,7 +78,7 @@ def test_norms_differ_from_head_to_head_and_other_columns_do_not(capture):
 
 @pytest.mark.parametrize("color", ["type", "class", "position", "norm", "position mod 5", "special"])
 def test_one_map_is_drawn_in_every_colour(capture, color, tmp_path):
-    view = query_key(capture, {(0, 0): made(capture)}, color=color)
+    view = query_key(strongest(capture), {(0, 0): made(capture)}, color=color)
     figure = drawer(view)(view)
     texts = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
     assert {"query", "key"} <= texts
@@ -82,10 +86,10 @@ def test_one_map_is_drawn_in_every_colour(capture, color, tmp_path):
 
 
 def test_maps_of_three_dimensions_and_grids_are_drawn(capture, tmp_path):
-    write(query_key(capture, {(0, 0): made(capture, dims=3)}), tmp_path / "turned.svg")
+    write(query_key(strongest(capture), {(0, 0): made(capture, dims=3)}), tmp_path / "turned.svg")
     panels = [((0, 0), made(capture, seed=at)) for at in range(6)]
     titles = [f"c = {c}" for c in (0.2, 0.4, 0.8, 1, 2.5, 5)]
-    view = query_key(capture, panels, titles=titles, marked=[3])
+    view = query_key(strongest(capture), panels, titles=titles, marked=[3])
     assert [panel["marked"] for panel in view.properties["panels"]] == [False] * 3 + [True] + [False] * 2
     figure = drawer(view)(view)
     assert set(titles) <= {text.get_text() for text in figure.axes[0].texts}
@@ -93,12 +97,13 @@ def test_maps_of_three_dimensions_and_grids_are_drawn(capture, tmp_path):
 
 
 def test_the_map_beside_is_linked_by_token(capture):
-    one = made(collected(sentences=1, length=14))
+    text = collected(sentences=1, length=14)
+    one = made(text)
     n = len(one) // 2
     rows = np.array([3, 0, 5])
     places = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     beside = Map(places, Items(["a", "b", "c"], {"position": one.items.columns["position"][rows]}))
-    view = query_key(collected(sentences=1, length=14), {(0, 0): one}, beside=beside, color="norm")
+    view = query_key(strongest(text), {(0, 0): one}, beside=beside, color="norm")
     assert view.arrays["beside_rows"].tolist() == rows.tolist()
     figure = drawer(view)(view)
     left, right = figure.axes[:2]
@@ -106,7 +111,7 @@ def test_the_map_beside_is_linked_by_token(capture):
     np.testing.assert_array_equal(colours[1], colours[0][rows])
     with pytest.raises(DataError, match="does not"):
         query_key(
-            collected(sentences=1, length=14), {(0, 0): one},
+            strongest(text), {(0, 0): one},
             beside=Map(np.zeros((1, 2)), Items(["x"], {"position": [n + 50]})),
         )  # fmt: skip
 
@@ -114,13 +119,17 @@ def test_the_map_beside_is_linked_by_token(capture):
 def test_maps_that_do_not_fit_are_refused(capture):
     one = made(capture)
     with pytest.raises(SettingsError, match="no map"):
-        query_key(capture, {})
+        query_key(strongest(capture), {})
     with pytest.raises(SettingsError, match="color 'shape'"):
-        query_key(capture, {(0, 0): one}, color="shape")
+        query_key(strongest(capture), {(0, 0): one}, color="shape")
     with pytest.raises(DataError, match="same tokens"):
-        query_key(capture, {(0, 0): one, (0, 1): made(capture, 1, special="keep")})
+        query_key(strongest(capture), {(0, 0): one, (0, 1): made(capture, 1, special="keep")})
     with pytest.raises(DataError, match="capture it was made from"):
-        query_key(collected(), {(0, 0): one})
+        query_key(strongest(collected()), {(0, 0): one})
+    with pytest.raises(DataError, match=r"strongest keys of head 0\.1"):
+        query_key(strongest(capture), {(0, 1): one})
+    with pytest.raises(SettingsError, match="no head"):
+        strongest_keys(capture, [])
 
 
 def test_scales_stand_in_a_table_of_layers_and_heads(capture, tmp_path):

@@ -17,6 +17,7 @@ from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
 from langscape.affinity.query_key import align_query_key, norm_ratio, query_key
 from langscape.affinity.scale import Scales, choose_scale
+from langscape.affinity.strongest_keys import StrongestKeys, strongest_keys
 from langscape.data import Affinities
 
 KINDS: dict[str, Callable[..., Affinities]] = {
@@ -33,6 +34,7 @@ __all__ = [
     "KINDS",
     "HeadVectors",
     "Scales",
+    "StrongestKeys",
     "align_query_key",
     "attention",
     "choose_scale",
@@ -45,4 +47,5 @@ __all__ = [
     "points",
     "precomputed",
     "query_key",
+    "strongest_keys",
 ]

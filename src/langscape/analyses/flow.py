@@ -1,4 +1,9 @@
-"""Prompt → flow: a model's vectors over a text, coloured by meaning, and what made each number."""
+"""Prompt → flow: a model's vectors over a text, coloured by meaning, and what made each number.
+
+The model runs once for a prompt (`flow.reading`), its words are mapped to colours once for a colour space
+(`flow.word_colours`), and vectors are fitted among them once (`flow.vector_colours`). Each is kept in the
+store: another number of words or another colour starts from there.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from langscape.data import Progress, Step, View
+from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
+from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
+from langscape.analyses._flow_words import DEEPEST
+from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Seed
@@ -23,7 +31,10 @@ if TYPE_CHECKING:
     from langscape.engine import WordColours
 
 WHOLE = 10_000
-"""Words up to which a vocabulary is coloured as a whole; of a larger one, those that a page speaks of."""
+"""Words up to which a transformer's vocabulary is coloured as a whole; of a larger one, those that are named.
+
+A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
+of it, and take one colour."""
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
 
@@ -44,7 +55,7 @@ PromptFile = Annotated[
     str | Path | None,
     Input("text", "Text", "A file with the text to read, instead of a prompt.", option="--text", short="t"),
 ]
-Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=50, document="003")]
+Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=DEEPEST, document="003")]
 Space = Annotated[
     Literal["oklab", "rgb"],
     Setting(
@@ -66,29 +77,10 @@ Fit = Annotated[
 
 @noun
 @dataclass(frozen=True, eq=False)
-class Flow:
-    """What flowed through a model as it read a prompt: every vector, its words and its colour, laid out."""
+class VectorColours:
+    """The colours of an LSTM's vectors by their names, uint8."""
 
-    shown: View
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Scores of trust, alarms, and what else a reader should know."""
-        said = self.shown.properties
-        scores = [f"{one['label']}: {one['shown']}" for one in said["quality"]]
-        return (*scores, *(f"alarm: {one['text']}" for one in said["alarms"]), *said["notes"])
-
-    def view(self, *, title: str | None = None) -> View:
-        """The picture."""
-        if title is None:
-            return self.shown
-        return View(self.shown.kind, {**self.shown.properties, "title": title}, self.shown.arrays)
-
-    def save(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write it as a page (.html) or a figure (.png, .svg, .pdf)."""
-        from langscape.views import write
-
-        return write(self.view(title=title), path)
+    colours: Mapping[str, np.ndarray]
 
 
 @picture("flow", name="flow")
@@ -111,9 +103,64 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
+@analysis(version=1, name="flow.reading", hidden=True)
+def flow_reading(
+    model: FlowModel = "lstm-tiny",
+    prompt: Prompt = None,
+    *,
+    prompt_file: PromptFile = None,
+    progress: Progress | None = None,
+) -> LSTMReading | StreamReading:
+    """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
+    network = opened(model)
+    said = prompt if prompt_file is None else str(prompt_file).strip()
+    said = default_prompt(network) if said is None else said
+    return read_lstm(network, said) if network.kind == "lstm" else read_stream(network, said)
+
+
+@analysis(version=1, name="flow.word_colours", hidden=True)
+def flow_word_colours(
+    model: FlowModel = "lstm-tiny",
+    *,
+    space: Space = "oklab",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Any:
+    """A colour for every word of a model (`engine.WordColours`)."""
+    network = opened(model)
+    if network.kind == "lstm":
+        return _word_colours(_Table(network.weights()["embedding"], network.revision), space, seed)
+    from langscape.models import word_table
+
+    return _word_colours(_Table(word_table(network), network.revision), space, seed)
+
+
+@analysis(version=1, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+def flow_vector_colours(
+    model: FlowModel = "lstm-tiny",
+    prompt: Prompt = None,
+    *,
+    prompt_file: PromptFile = None,
+    space: Space = "oklab",
+    fit: Fit = "exact",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> VectorColours:
+    """The colours of an LSTM's vectors, each fitted among the words."""
+    reading = flow_reading(model, prompt, prompt_file=prompt_file)
+    assert isinstance(reading, LSTMReading)
+    words = flow_word_colours(model, space=space, seed=seed)
+    found = {}
+    for name, vectors in reading.coloured_vectors().items():
+        fitted = words.fit(vectors.reshape(-1, vectors.shape[-1]), fit)
+        found[name] = screen_bytes(fitted).reshape(*vectors.shape[:-1], 3)
+    return VectorColours(found)
+
+
 @analysis(
-    version=5,
+    version=6,
     pictures=(flow_picture,),
+    uses=(flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
     check=_check,
     formats=FORMATS,
@@ -134,50 +181,24 @@ def flow(
     """Watch vectors move through an LSTM or a transformer, and see what made each number.
 
     >>> found = flow("lstm-tiny", "the small dog barks .")
-    >>> found.view().properties["tokens"]
-    ['.', 'the', 'small', 'dog', 'barks', '.']
+    >>> found.tokens
+    ('.', 'the', 'small', 'dog', 'barks', '.')
     """
-    said = prompt if prompt_file is None else str(prompt_file).strip()
-    return Flow(make_flow(opened(model), said, top=top, space=space, fit=fit, seed=seed, progress=progress))
-
-
-def make_flow(
-    model: Any,
-    prompt: str | None = None,
-    *,
-    top: int = 8,
-    space: str = "oklab",
-    fit: str = "exact",
-    seed: int = 0,
-    title: str | None = None,
-    progress: Progress | None = None,
-) -> View:
-    """The flow of an opened model over a prompt: an LSTM, or a decoder or encoder that can be taken apart."""
-    from langscape.models import capture
-    from langscape.views import flow
-
-    if top < 1:
-        raise SettingsError(f"top {top} is not possible; it must be at least 1")
     tell = progress or (lambda step: None)
-    prompt = default_prompt(model) if prompt is None else prompt
-    title = title or flow_title(model.name, prompt)
+    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file}
     tell(Step(0, 3, "reading the prompt"))
-    if model.kind == "lstm":
-        seen, weights = capture(model, prompt), model.weights()
-        tell(Step(1, 3, "colours of words"))
-        colours = _colours(weights["embedding"], model.revision, space, fit, seed)
-        tell(Step(2, 3, "nearest words and sums"))
-        made = flow(seen, weights, model.words, colours=colours, top=top, title=title)
-    else:
-        from langscape.models import stream
-
-        held = stream(model, prompt)
-        tell(Step(1, 3, "colours of words"))
-        colours = _colours(held.words, model.revision, space, fit, seed)
-        tell(Step(2, 3, "words and contributions at every node"))
-        made = flow(held, colours=colours, top=top, title=title)
-    tell(Step(3, 3, "done"))
-    return made
+    reading = flow_reading(model, **text)
+    title = flow_title(reading.model, reading.prompt)
+    tell(Step(1, 3, "colours of words"))
+    if isinstance(reading, LSTMReading):
+        words = flow_word_colours(model, space=space, seed=seed)
+        tell(Step(2, 3, "colours of vectors"))
+        vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
+        return lstm_flow(reading, title, top, vectors.colours, words)
+    if reading.vocabulary <= WHOLE:
+        words = flow_word_colours(model, space=space, seed=seed)
+        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), words.quality["words"]))
+    return stream_flow(reading, title, top, lambda ids: _colours_of_named(reading, ids, space, seed))
 
 
 def flow_title(model: str, prompt: str) -> str:
@@ -201,49 +222,18 @@ def default_prompt(model: Any) -> str:
     return "The capital of France is Paris, and the capital of Italy is"
 
 
-@dataclass(frozen=True, eq=False)
-class Palette:
-    """Colours of a whole vocabulary, with the method of fitting chosen."""
-
-    base: WordColours
-    method: Literal["force", "exact"]
-
-    @property
-    def quality(self) -> Mapping[str, float]:
-        """How well colours follow vectors."""
-        return self.base.quality
-
-    def of(self, ids: Sequence[int]) -> np.ndarray:
-        """The colours of words by their numbers."""
-        return self.base.rgb[list(ids)]
-
-    def fit(self, vectors: Any) -> np.ndarray:
-        """The colours of other vectors."""
-        return self.base.fit(vectors, self.method)
+def _screen(words: WordColours, ids: Sequence[int]) -> np.ndarray:
+    return screen_bytes(words.rgb[list(ids)])
 
 
-class PagePalette:
-    """Colours of a vocabulary too large to be mapped: those words are mapped together that are asked for.
+def _colours_of_named(
+    reading: StreamReading, ids: Sequence[int], space: Any, seed: int
+) -> tuple[np.ndarray, float]:
+    """Of a large vocabulary, the colours of the words that a flow names: they are mapped together."""
+    from langscape.engine import colours
 
-    A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far
-    from all of it, and take one colour.
-    """
-
-    def __init__(self, table: Any, space: str, seed: int) -> None:
-        self.table, self.space, self.seed = table, space, seed
-        self.quality: dict[str, float] = {}
-
-    def of(self, ids: Sequence[int]) -> np.ndarray:
-        """The colours of words by their numbers; `quality` then says how well they follow the vectors."""
-        from langscape.engine import colours
-
-        base = colours(np.asarray(self.table[list(ids)]), space=self.space, seed=self.seed)  # type: ignore[arg-type]
-        self.quality = dict(base.quality)
-        return base.rgb
-
-    def fit(self, vectors: Any) -> np.ndarray:
-        """Not to be had: a stream takes the colours of its words."""
-        raise SettingsError("vectors of a large vocabulary take the colours of the words they say")
+    words = colours(reading.words.rows[reading.words.places(ids)], space=space, seed=seed)
+    return screen_bytes(words.rgb), words.quality["words"]
 
 
 class _Table:
@@ -260,17 +250,9 @@ class _Table:
         return isinstance(other, _Table) and self.name == other.name
 
 
-def _colours(rows: Any, revision: str, space: str, fit: str, seed: int) -> Palette | PagePalette:
-    if fit not in ("force", "exact"):
-        raise SettingsError(f"fit {fit!r} is not known; use force or exact")
-    if len(rows) > WHOLE:
-        return PagePalette(rows, space, seed)
-    return Palette(_base(_Table(rows, revision), space, seed), fit)  # type: ignore[arg-type]
-
-
 @lru_cache(maxsize=2)
-def _base(table: _Table, space: str, seed: int) -> WordColours:
-    """The words' map, made once for a model: a new prompt finds it there."""
+def _word_colours(table: _Table, space: Any, seed: int) -> WordColours:
+    """The words' map, made once in a process: an opened model, which the store cannot name, finds it here."""
     from langscape.engine import colours
 
-    return colours(np.asarray(table.rows), space=space, seed=seed)  # type: ignore[arg-type]
+    return colours(np.asarray(table.rows), space=space, seed=seed)

@@ -51,7 +51,7 @@ from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
-    from langscape.affinity import Scales
+    from langscape.affinity import Scales, StrongestKeys
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
@@ -61,16 +61,18 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 class QueryKey:
     """The queries and keys of one head.
 
-    capture  its queries and keys over all sentences
-    map      both on one map; `quality` says how far it tells attention: order, strongest and anywhere
-    classes  attention between classes of tokens, and between parts of speech where a tagger gave them
-    scales   how c was chosen for every head, where it was
+    capture    its queries and keys over all sentences
+    map        both on one map; `quality` says how far it tells attention: order, strongest and anywhere
+    strongest  the keys that each query attends to most
+    classes    attention between classes of tokens, and between parts of speech where a tagger gave them
+    scales     how c was chosen for every head, where it was
     """
 
     capture: Capture
     layer: int
     head: int
     map: Map
+    strongest: StrongestKeys
     classes: tuple[ClassTables, ...] = ()
     scales: Scales | None = None
 
@@ -83,7 +85,7 @@ class QueryKey:
         """The map as a picture, with lines to the strongest keys."""
         from langscape.views import query_key
 
-        return query_key(self.capture, {(self.layer, self.head): self.map}, color=color, title=title)
+        return query_key(self.strongest, {(self.layer, self.head): self.map}, color=color, title=title)
 
     def clusters(self, count: int = 8) -> View:
         """Which clusters of the map attend to which, as a table."""
@@ -128,7 +130,7 @@ def save(found: QueryKey, path: Path, *, title: str | None = None, color: Color 
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map,),
@@ -178,6 +180,8 @@ def query_key(
     >>> len(found.map), sorted(found.map.quality)[:2]
     (40, ['anywhere', 'order'])
     """
+    from langscape.affinity import strongest_keys
+
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
     }  # fmt: skip
@@ -194,4 +198,5 @@ def query_key(
     }  # fmt: skip
     found = map_of(seen, reading, wanted, progress)
     tables = tuple(ClassTables(column, class_tables(seen, column)) for column in class_columns(seen))
-    return QueryKey(seen, layer, head, found, tables, scales)
+    strongest = strongest_keys(seen, [(layer, head)], special=special)
+    return QueryKey(seen, layer, head, found, strongest, tables, scales)

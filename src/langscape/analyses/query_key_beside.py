@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from langscape.declarations.settings import Cut, Head, Layer, Model, Seed, Speci
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
+if TYPE_CHECKING:
+    from langscape.affinity import StrongestKeys
+
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
 OneText = Annotated[
@@ -55,6 +58,7 @@ class QueryKeyBeside:
     attended  the tokens by attention (document 000)
     map       their queries and keys on one map; both hold `per_point["agreement"]`, the share of a token's
               five nearest on the one that are among its five nearest on the other
+    strongest  the keys that each query attends to most
     """
 
     capture: Capture
@@ -62,6 +66,7 @@ class QueryKeyBeside:
     head: int
     attended: Map
     map: Map
+    strongest: StrongestKeys
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -73,7 +78,7 @@ class QueryKeyBeside:
         from langscape.views import query_key
 
         panels = [((self.layer, self.head), self.map)]
-        return query_key(self.capture, panels, color=color, beside=self.attended, title=title)
+        return query_key(self.strongest, panels, color=color, beside=self.attended, title=title)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "agreement") -> Path:
         """Write both as .html, .png, .svg or .pdf, or the query–key map alone as .parquet or .csv."""
@@ -150,7 +155,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=1,
+    version=2,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",
@@ -191,6 +196,8 @@ def query_key_beside(
     >>> len(found.attended), len(found.map)
     (20, 40)
     """
+    from langscape.affinity import strongest_keys
+
     want = ["attention", "q", "k"]
     seen = text_capture(model, text, want=want, layers=[layer], heads=[head], cut=cut, progress=progress)
     how = {
@@ -200,4 +207,5 @@ def query_key_beside(
     }  # fmt: skip
     attended, joint = two_ways(seen, layer, head, how, progress)
     kept = [name for name in seen.arrays if not name.endswith("attention")]
-    return QueryKeyBeside(seen.only(*kept), layer, head, attended, joint)
+    strongest = strongest_keys(seen, [(layer, head)], special=special)
+    return QueryKeyBeside(seen.only(*kept), layer, head, attended, joint, strongest)

@@ -46,7 +46,7 @@ from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
-    from langscape.affinity import Scales
+    from langscape.affinity import Scales, StrongestKeys
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
@@ -59,6 +59,7 @@ class QueryKeyConstants:
     capture    its queries and keys over all sentences
     constants  c of each of the maps
     scales     how c was chosen for every head
+    strongest  the keys that each query attends to most
     """
 
     capture: Capture
@@ -67,6 +68,7 @@ class QueryKeyConstants:
     constants: tuple[float, ...]
     maps: tuple[Map, ...]
     scales: Scales
+    strongest: StrongestKeys
     classes: tuple[ClassTables, ...] = ()
 
     @property
@@ -95,7 +97,7 @@ class QueryKeyConstants:
         from langscape.views import query_key
 
         more: dict[str, Any] = {"titles": self.titles, "marked": self.marked}
-        return query_key(self.capture, self.panels, color=color, title=title, **more)
+        return query_key(self.strongest, self.panels, color=color, title=title, **more)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
         """Write the scores (.csv), a figure (.png, .svg, .pdf), or maps and tables as a page (.html)."""
@@ -133,7 +135,7 @@ def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, colo
 
 
 @analysis(
-    version=1,
+    version=2,
     name="query_key.constants",
     title="A head under six constants",
     room="query_key",
@@ -179,6 +181,8 @@ def query_key_constants(
     >>> found.constants
     (0.2, 0.4, 0.8, 1.0, 2.5, 5.0)
     """
+    from langscape.affinity import strongest_keys
+
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
     }  # fmt: skip
@@ -202,4 +206,5 @@ def query_key_constants(
         progress=progress,
     )
     tables = tuple(ClassTables(column, class_tables(seen, column)) for column in class_columns(seen))
-    return QueryKeyConstants(seen, layer, head, shown, tuple(found), scales, tables)
+    strongest = strongest_keys(seen, [(layer, head)], special=special)
+    return QueryKeyConstants(seen, layer, head, shown, tuple(found), scales, strongest, tables)

@@ -51,7 +51,7 @@ from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
 if TYPE_CHECKING:
-    from langscape.affinity import Scales
+    from langscape.affinity import Scales, StrongestKeys
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
@@ -61,14 +61,16 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 class QueryKeyGrid:
     """The queries and keys of every head.
 
-    capture  the queries and keys of all heads over all sentences
-    maps     (layer, head) → Map of both, each with its scores
-    classes  attention between classes of tokens, and between parts of speech where a tagger gave them
-    scales   how c was chosen, where it was
+    capture    the queries and keys of all heads over all sentences
+    maps       (layer, head) → Map of both, each with its scores
+    strongest  the keys that each query attends to most, head by head
+    classes    attention between classes of tokens, and between parts of speech where a tagger gave them
+    scales     how c was chosen, where it was
     """
 
     capture: Capture
     maps: Mapping[Key, Map]
+    strongest: StrongestKeys
     classes: tuple[ClassTables, ...] = ()
     scales: Scales | None = None
 
@@ -81,7 +83,7 @@ class QueryKeyGrid:
         """All maps as a grid, and each with lines to the strongest keys."""
         from langscape.views import query_key
 
-        return query_key(self.capture, self.maps, color=color, title=title)
+        return query_key(self.strongest, self.maps, color=color, title=title)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
         """Write the scores (.csv), a figure (.png, .svg, .pdf), or maps and tables as a page (.html)."""
@@ -120,7 +122,7 @@ def save(found: QueryKeyGrid, path: Path, *, title: str | None = None, color: Co
 
 
 @analysis(
-    version=3,
+    version=4,
     name="query_key.grid",
     title="Queries and keys of every head",
     room="query_key",
@@ -169,7 +171,7 @@ def query_key_grid(
     >>> len(found.maps), len(found.maps[3, 5])
     (72, 40)
     """
-    from langscape.affinity import heads_of
+    from langscape.affinity import heads_of, strongest_keys
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
@@ -193,4 +195,5 @@ def query_key_grid(
         seen, reading, wanted, title="query–key maps", workers=workers, cluster=cluster, progress=progress
     )
     tables = tuple(query_key_classes(**reading, column=column) for column in class_columns(seen))
-    return QueryKeyGrid(seen, dict(zip(keys, found, strict=True)), tables, scales)
+    strongest = strongest_keys(seen, keys, special=special)
+    return QueryKeyGrid(seen, dict(zip(keys, found, strict=True)), strongest, tables, scales)

@@ -1,10 +1,11 @@
-"""The nouns: Items, Tokens, Capture, Gaussians, Affinities, Map, View. All frozen, all arrays read-only.
+"""The nouns: Items, Tokens, Capture, Gaussians, Affinities, Map, Flow, View. All frozen, arrays read-only.
 
 `Recipe`, the last, lives in `store/`, which its digest names results in.
 """
 
 from langscape.data.affinities import Affinities
 from langscape.data.capture import TOKEN_AXES, Attention, Capture, Side
+from langscape.data.flow import Flow
 from langscape.data.gaussians import Context, Gaussians
 from langscape.data.items import Items
 from langscape.data.map import Map
@@ -19,6 +20,7 @@ __all__ = [
     "Attention",
     "Capture",
     "Context",
+    "Flow",
     "Gaussians",
     "Items",
     "Map",

@@ -21,6 +21,7 @@ from langscape.engine.insert import place
 from langscape.engine.schedule import Schedule
 from langscape.engine.weighting import Insertion
 from langscape.errors import DataError, SettingsError
+from langscape.io.codec import noun
 from langscape.metrics import spearman
 
 Space = Literal["oklab", "rgb"]
@@ -43,6 +44,7 @@ _TURN = np.array([[-0.1688, 0.8735, -0.4567], [-0.9756, -0.2142, -0.0491], [-0.1
 _EDGE = 0.245
 
 
+@noun
 @dataclass(frozen=True, eq=False)
 class WordColours:
     """The colour of every word, and the way to colour any other vector of their space.

@@ -68,9 +68,10 @@ class Sweep:
         """Compute what is missing and report.
 
         `workers=0` runs in this process, `workers=n` in n processes (one for each core if not said);
-        `cluster` is the address of a Dask scheduler, or "local" for one started here.
+        `cluster` is the address of a Dask scheduler, or "local" for one started here, with a worker for each
+        core where `workers` is 0 or not said.
         """
-        workers = _workers(workers)
+        workers = _workers(workers) or (cores() if cluster else 0)
         if workers or cluster:
             self._refuse_script()
         self._record({"workers": workers, "cluster": cluster})

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from langscape.data import Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View
+from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View
 from langscape.errors import DataError, FileError
 from langscape.io.tensor_file import write_tensors
 
@@ -28,7 +28,12 @@ FORMAT = 1
 T = TypeVar("T", bound=type)
 
 _NOUNS: dict[str, type] = {}
-_ELSEWHERE = {"Scales": "langscape.affinity.scale", "ClassTable": "langscape.metrics.classes"}
+_ELSEWHERE = {
+    "Scales": "langscape.affinity.scale",
+    "ClassTable": "langscape.metrics.classes",
+    "StrongestKeys": "langscape.affinity.strongest_keys",
+    "WordColours": "langscape.engine.colour",
+}
 """Nouns of modules that are slow to import: they are imported when such a noun is read."""
 _TREE = "noun"
 
@@ -46,7 +51,7 @@ def noun(cls: T) -> T:
     return cls  # type: ignore[return-value]
 
 
-for _one in (Affinities, Capture, Context, Gaussians, Items, Map, Tokens, View):
+for _one in (Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View):
     noun(_one)
 
 

@@ -41,6 +41,7 @@ from langscape.metrics.query_key import (
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.stability import align, stability
+from langscape.metrics.stream_alarms import stream_alarms
 from langscape.metrics.surprisal import surprises
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "spearman",
     "stability",
     "stationary",
+    "stream_alarms",
     "strongest_anywhere",
     "strongest_near",
     "surprises",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from langscape.models.model import Model, wrap_model
     from langscape.models.open import check_model, model_revision, open_model
     from langscape.models.query_key import collect_query_key
-    from langscape.models.residual import Stream, stream
+    from langscape.models.residual import Stream, stream, word_table
     from langscape.models.size import model_size
     from langscape.models.transformer import capture, capture_each
 
@@ -48,6 +48,7 @@ _HEAVY = {
     "model_size": "size",
     "open_model": "open",
     "word_gaussians": "gaussians",
+    "word_table": "residual",
     "wrap_lstm": "lstm_wrap",
     "wrap_model": "model",
 }
@@ -80,6 +81,7 @@ __all__ = [
     "token_classes",
     "token_texts",
     "word_gaussians",
+    "word_table",
     "wrap_lstm",
     "wrap_model",
 ]

@@ -38,6 +38,8 @@ class Contributions:
     score           (token, choice): the model's own logit, or the vector times the word's embedding
     sources         (layer, head, token, choice, key): how a head's share splits over the tokens it reads
     neurons         (layer, token, choice, top): the strongest neurons of an MLP, and `neuron_values`
+
+    sources and neurons are of the first choices alone where `contributions` was told so.
     """
 
     ids: np.ndarray
@@ -58,9 +60,14 @@ class Contributions:
         return parts + self.constant
 
     @property
+    def errors(self) -> np.ndarray:
+        """The differences between the sums and the model's own scores, (token, choice)."""
+        return np.abs(self.total - self.score)
+
+    @property
     def error(self) -> float:
-        """The largest difference between the sum and the model's own score."""
-        return float(np.abs(self.total - self.score).max())
+        """The largest difference between a sum and the model's own score."""
+        return float(self.errors.max())
 
 
 def lens(stream: Stream, top: int = 5) -> Words:
@@ -101,8 +108,12 @@ def promoted(stream: Stream, part: str = "heads", top: int = 3, which: np.ndarra
     return Words(ids, values)
 
 
-def contributions(stream: Stream, ids: np.ndarray, *, neurons: int = 6) -> Contributions:
+def contributions(
+    stream: Stream, ids: np.ndarray, *, neurons: int = 6, split: int | None = None
+) -> Contributions:
     """What each part adds to the scores of words, ids (token, choice); they add up to the model's score.
+
+    Only for the first `split` choices, or all, heads are split over tokens and MLPs over neurons.
 
     >>> import numpy as np
     >>> from langscape.models import get_model, open_model, stream
@@ -140,11 +151,11 @@ def contributions(stream: Stream, ids: np.ndarray, *, neurons: int = 6) -> Contr
     for layer in reversed(range(stream.layers)):
         before(2 * layer + 2)
         made["mlp"].append(_times(held["mlp"][layer], ahead))
-        strongest.append(_neurons(stream, layer, ahead, neurons))
+        strongest.append(_neurons(stream, layer, ahead[:, :split], neurons))
         before(2 * layer + 1)
         made["heads"].append(_times(held["heads"][layer], ahead))
         made["bias"].append(_times(held["attention_bias"][layer], ahead))
-        made["sources"].append(_sources(stream, layer, ahead))
+        made["sources"].append(_sources(stream, layer, ahead[:, :split]))
     stacked = {name: torch.stack(parts[::-1]).numpy() for name, parts in made.items()}
     score = (_tensor(stream.capture["final"]).double()[:, None] * stream.words[rows].double()).sum(-1)
     if stream.head:

@@ -151,6 +151,18 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
     )
 
 
+def word_table(model: Model) -> torch.Tensor:
+    """The vectors (vocabulary, dim) of all words that a stream of this model is compared with.
+
+    The model is run only where its embeddings are narrower than its stream, and widened on the way.
+    """
+    head = model.kind == "decoder" and model.layout.vocabulary > 0
+    table: Any = model.network.get_output_embeddings() if head else model.network.get_input_embeddings()
+    if head or table.weight.shape[1] == model.layout.hidden["self"][1]:
+        return table.weight.detach().cpu().float()
+    return stream(model, [0]).words
+
+
 class _Found:
     """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up."""
 

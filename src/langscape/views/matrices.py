@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from langscape.affinity import Scales
 from langscape.data import View
 from langscape.errors import DataError, SettingsError
-from langscape.metrics import ClassTable
+
+if TYPE_CHECKING:
+    from langscape.affinity import Scales
+    from langscape.metrics import ClassTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,112 @@
+"""Which keys every query attends to most, head by head, and attention averaged over sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from langscape.affinity.head_vectors import HeadVectors, head_vectors
+from langscape.data import Capture, Items, frozen
+from langscape.errors import SettingsError
+from langscape.io.codec import noun
+from langscape.metrics import aggregate_attention
+
+STRONGEST = 5
+"""Keys that are kept of every query."""
+
+POSITIONS = 24
+"""Positions of the table of attention averaged over sentences."""
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class StrongestKeys:
+    """The tokens of some heads as queries and keys, and whom each query attends to.
+
+    items       queries first, then keys; what is the same in every head
+    queries     how many of the items are queries
+    heads       (layer, head) of each of the following
+    norms       (head, item) the length of every query and key
+    keys        (head, query, `STRONGEST`) the items of its strongest keys, −1 for none
+    weights     (head, query, `STRONGEST`) the model's own weights of these
+    aggregates  (head, position, position) mean weight over all sentences, special tokens among them
+    """
+
+    items: Items
+    queries: int
+    heads: tuple[tuple[int, int], ...]
+    norms: np.ndarray
+    keys: np.ndarray
+    weights: np.ndarray
+    aggregates: np.ndarray
+    model: str = ""
+    sentences: tuple[str, ...] = ()
+    special: str = "keep"
+
+    def __post_init__(self) -> None:
+        for name in ("norms", "keys", "weights", "aggregates"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+
+def strongest_keys(
+    capture: Capture, heads: Sequence[tuple[int, int]], *, special: Literal["keep", "drop"] = "keep"
+) -> StrongestKeys:
+    """The strongest keys of every query, for each (layer, head), out of `collect_query_key`'s capture.
+
+    With "drop", special tokens are neither queries nor keys; weights are those that the model gave with them
+    in sight.
+    """
+    keys = tuple(dict.fromkeys(heads))
+    if not keys:
+        raise SettingsError("there is no head to look at; give pairs (layer, head)")
+    norms, rows, weights, aggregates = [], [], [], []
+    first: HeadVectors | None = None
+    for layer, head in keys:
+        one = head_vectors(capture, layer, head, special=special)
+        first = first or one
+        norms.append(one.items().columns["norm"].astype(np.float32))
+        best, given = _strongest(one)
+        rows.append(best)
+        weights.append(given)
+        aggregates.append(_aggregate(one))
+    assert first is not None
+    texts = (*first.queries.columns["text"], *first.keys.columns["text"])
+    columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
+    return StrongestKeys(
+        Items([str(text).strip() or str(text) for text in texts], columns),
+        len(first.Q),
+        keys,
+        np.stack(norms),
+        np.stack(rows),
+        np.stack(weights),
+        np.stack(aggregates),
+        str(capture.metadata.get("model", "")),
+        tuple(capture.metadata.get("sentences", ())),
+        special,
+    )
+
+
+def _strongest(one: HeadVectors) -> tuple[np.ndarray, np.ndarray]:
+    """For every query its strongest keys, counted among all items, and their weights."""
+    n, pairs = len(one.Q), one.pairs
+    rows = np.full((n, STRONGEST), -1, np.int32)
+    weights = np.zeros((n, STRONGEST))
+    order = np.lexsort((-pairs.attention, pairs.query))
+    query = pairs.query[order]
+    starts = np.searchsorted(query, np.arange(n))
+    place = np.arange(len(query)) - starts[query]
+    kept = place < STRONGEST
+    rows[query[kept], place[kept]] = pairs.key[order][kept] + n
+    weights[query[kept], place[kept]] = pairs.attention[order][kept]
+    return rows, weights
+
+
+def _aggregate(one: HeadVectors) -> np.ndarray:
+    whole = one if one.whole is None else one.whole
+    pairs = whole.pairs
+    position = whole.queries.columns["position"][pairs.query]
+    key_position = whole.keys.columns["position"][pairs.key]
+    return aggregate_attention(pairs.attention, position, key_position, POSITIONS).astype(np.float32)

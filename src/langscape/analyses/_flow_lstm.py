@@ -1,0 +1,265 @@
+"""An LSTM over a prompt: what is computed once with the model, and flows of any number of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
+from langscape.data import Capture, Flow
+from langscape.errors import DataError
+from langscape.io.codec import noun
+
+NEAREST = 5
+LEAST = 4
+"""Steps below which "always" means little."""
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class LSTMReading:
+    """What an LSTM did with a prompt, and all that its vectors and vocabulary say of it.
+
+    capture     its vectors at every step
+    arrays      the best words at every step with chances and logits, (step, `DEEPEST`); `log_total`,
+                `surprise`, `change`
+    nearest     the words nearest to every vector, by the vector's name: ids and distances or logits
+    words       those words, with rows of the output projection, the bias last
+    meanings    every vector in the words' own space, where it has another width: what it would predict
+    """
+
+    model: str
+    prompt: str
+    vocabulary: int
+    capture: Capture
+    ids: tuple[int, ...]
+    start: str
+    arrays: Mapping[str, np.ndarray]
+    nearest: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    words: NamedWords
+    weights: Mapping[str, np.ndarray]
+    meanings: Mapping[str, np.ndarray]
+    worst_sum: float
+    alarms: tuple[Mapping[str, Any], ...]
+
+    def coloured_vectors(self) -> dict[str, np.ndarray]:
+        """The vectors that get a colour, in the space of the words."""
+        return {name: self.meanings.get(name, self.capture[name]) for name in self.nearest}
+
+
+def read_lstm(model: Any, prompt: str) -> LSTMReading:
+    """Run an LSTM over a prompt, and find what its vectors mean."""
+    from langscape.metrics import predicted_vectors
+    from langscape.models import capture
+    from langscape.views.flow_lstm import VECTORS, refuse_long_lstm
+
+    seen: Capture = capture(model, prompt)
+    weights = model.weights()
+    layers, steps, units = seen["hidden"].shape
+    if not steps:
+        raise DataError("this capture holds no steps; capture a text of at least one word")
+    refuse_long_lstm(steps, layers, units)
+    ids = seen.tokens.require_ids()
+    arrays = _softmax(seen, ids)
+    arrays["change"] = _change(seen, layers)
+    nearest = {name: _nearest(seen[name], weights) for name in VECTORS}
+    width = weights["embedding"].shape[1]
+    meanings = {}
+    for name in VECTORS:
+        vectors = seen[name]
+        if vectors.shape[-1] != width:
+            flat = vectors.reshape(-1, vectors.shape[-1])
+            told = predicted_vectors(flat, weights["decoder"], weights["embedding"], weights["decoder_bias"])
+            meanings[name] = told.reshape(*vectors.shape[:-1], width)
+    words = named_words(
+        [ids, arrays["top"], *(best for best, _ in nearest.values())],
+        lambda word: model.words[word],
+        lambda known: np.column_stack([weights["decoder"][known], weights["decoder_bias"][known]]),
+    )
+    own = {
+        f"{name}_{layer}": weights[name][layer]
+        for layer in range(layers)
+        for name in ("input_weights", "hidden_weights", "bias")
+    }
+    held = [name for name in seen.arrays if name not in ("logits", "softmax")]
+    return LSTMReading(
+        model.name,
+        prompt,
+        len(model.words),
+        seen.only(*held),
+        tuple(int(one) for one in ids),
+        _start(seen),
+        arrays,
+        nearest,
+        words,
+        own,
+        meanings,
+        _worst_sum(seen, weights),
+        tuple(_alarms(seen, ids.tolist(), weights, model.words)),
+    )
+
+
+def lstm_flow(
+    reading: LSTMReading, title: str, top: int, vector_colours: Mapping[str, np.ndarray], colours: Any
+) -> Flow:
+    """The flow with `top` next words at every step; colours are those of the words (`WordColours`)."""
+    from langscape.views.flow_lstm import WEIGHTS
+
+    seen, numbering = reading.capture, Numbering()
+    arrays: dict[str, np.ndarray] = {"ids": numbering.number(np.asarray(reading.ids))}
+    for name, array in reading.arrays.items():
+        arrays[name] = array[:, :top] if name.startswith("top") else array
+    arrays["top"] = numbering.number(arrays["top"])
+    for name, (best, by) in reading.nearest.items():
+        arrays[f"nearest_{name}"] = numbering.number(best)
+        arrays[f"nearest_{name}_by"] = by
+    ids = numbering.ids
+    rows = reading.words.rows[reading.words.places(ids)]
+    weights = {**reading.weights, "decoder": rows[:, :-1], "decoder_bias": rows[:, -1]}
+    matrices = sum(one.size for name, one in weights.items() if "_weights_" in name)
+    if 4 * (matrices + rows[:, :-1].size) > WEIGHTS:
+        weights = {}
+    arrays["word_colours"] = screen_bytes(colours.rgb[ids])
+    arrays |= {f"colour_{name}": colour for name, colour in vector_colours.items()}
+    remarks = [*seen.notes]
+    if not weights:
+        remarks.append("the weights would not fit a page, so the summands of matrix products are left out")
+    if reading.meanings:
+        remarks.append(
+            "embeddings and units have different widths, so vectors of units take the colours of the words "
+            "they would predict, and their nearest words are those of the highest logit"
+        )
+    return Flow(
+        "lstm",
+        reading.model,
+        title,
+        tuple(seen.tokens),
+        reading.words.texts_of(ids),
+        reading.vocabulary,
+        seen.arrays,
+        seen.axes,
+        arrays,
+        {"sums": reading.worst_sum, "colours": colours.quality["words"]},
+        reading.alarms,
+        weights,
+        reading.start,
+        remarks=tuple(remarks),
+    )
+
+
+def screen_bytes(colour: np.ndarray) -> np.ndarray:
+    """Colours from 0 to 1 as uint8."""
+    return np.round(255 * np.clip(colour, 0, 1)).astype(np.uint8)
+
+
+def _start(capture: Capture) -> str:
+    """What the first token is where the text does not hold it; empty where it does."""
+    if not capture.tokens.special[0]:
+        return ""
+    known = f"“{capture.tokens[0]}”, the boundary between sentences"
+    return f"{known}: every text starts from it, though the prompt does not say it"
+
+
+def _softmax(capture: Capture, ids: np.ndarray) -> dict[str, np.ndarray]:
+    """The best next words of every step, and how much the word that came was a surprise."""
+    logits, chances = capture["logits"].astype(np.float64), capture["softmax"]
+    best = np.argsort(-logits, axis=-1, kind="stable")[:, :DEEPEST]
+    high = logits.max(-1)
+    given = chances[np.arange(len(ids) - 1), ids[1:]].astype(np.float64)
+    return {
+        "top": best.astype(np.int32),
+        "top_chances": np.take_along_axis(chances, best, -1).astype(np.float32),
+        "top_logits": np.take_along_axis(logits, best, -1).astype(np.float32),
+        "log_total": (high + np.log(np.exp(logits - high[:, None]).sum(-1))).astype(np.float32),
+        "surprise": np.append(-np.log(np.maximum(given, 1e-30)), np.nan).astype(np.float32),
+    }
+
+
+def _nearest(vectors: np.ndarray, weights: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest words of vectors: by distance to embeddings, or by logit where widths differ."""
+    from langscape.metrics import nearest_words
+
+    flat = vectors.reshape(-1, vectors.shape[-1])
+    if flat.shape[1] == weights["embedding"].shape[1]:
+        best, by = nearest_words(flat, weights["embedding"], NEAREST)
+    else:
+        bias = weights["decoder_bias"]
+        best, by = nearest_words(flat, weights["decoder"], NEAREST, by="logit", bias=bias)
+    shape = (*vectors.shape[:-1], best.shape[-1])
+    return best.reshape(shape).astype(np.int32), by.reshape(shape).astype(np.float32)
+
+
+def _change(capture: Capture, layers: int) -> np.ndarray:
+    """How far each operation of the graph moves its main operand, at every step; NaN where widths differ."""
+    from langscape.metrics import change
+    from langscape.views.flow_lstm import graph
+
+    rows = []
+    for operation in graph(layers)[1]:
+        start, end = (_vectors(capture, node) for node in (operation["main"], operation["to"]))
+        if start is None or end is None or start.shape != end.shape:
+            rows.append(np.full(len(capture.tokens), np.nan, np.float32))
+        else:
+            rows.append(change(start, end).astype(np.float32))
+    return np.stack(rows)
+
+
+def _vectors(capture: Capture, node: str) -> np.ndarray | None:
+    """A node's vectors at every step, (step, width)."""
+    if node == "embedding":
+        return capture["embedding"]
+    if node in ("logits", "softmax"):
+        return None
+    layer, _, name = node.partition(".")
+    at = int(layer[1:])
+    if name.endswith("_before"):
+        first, after = capture[name][at], capture[name.removesuffix("_before")][at]
+        return np.concatenate([first[None], after[:-1]])
+    return capture[name][at]
+
+
+def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
+    """How exactly summands and bias give the pre-activations as they are printed: the largest difference."""
+    worst = 0.0
+    units = capture["hidden"].shape[-1]
+    inputs = capture["embedding"].astype(np.float64)
+    for layer in range(len(capture["hidden"])):
+        hidden = _vectors(capture, f"l{layer}.hidden_before")
+        assert hidden is not None
+        total = inputs @ weights["input_weights"][layer].T.astype(np.float64)
+        total += hidden.astype(np.float64) @ weights["hidden_weights"][layer].T + weights["bias"][layer]
+        for at, gate in enumerate(capture.metadata["gates"]):
+            told = capture[f"{gate}_pre"][layer]
+            worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - told).max()))
+        inputs = capture["hidden"][layer].astype(np.float64)
+    return worst
+
+
+def _alarms(
+    capture: Capture, ids: Sequence[int], weights: Mapping[str, Any], words: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What a reader should look at: stuck gates, dead units, words on one spot, words never expected."""
+    from langscape.metrics import alarms, surprises, twins
+
+    found = [
+        _alarm(one.where, one.layer, -1, one.text, one.share >= 0.5, one.units)
+        for one in (alarms(capture, share=0.25) if len(capture.tokens) >= LEAST else [])
+    ]
+    for one in twins(weights["embedding"], words) if len(words) >= 3 else []:
+        step = next((at for at, row in enumerate(ids) if row in one.units), None)
+        if step is not None:
+            found.append(_alarm("embedding", -1, step, one.text, True))
+    found += [_alarm("softmax", -1, one.units[0], one.text, one.share > 10) for one in surprises(capture)]
+    return found
+
+
+def _alarm(
+    vector: str, layer: int, step: int, text: str, loud: bool, units: Sequence[int] = ()
+) -> dict[str, Any]:
+    return {
+        "vector": vector, "layer": layer, "step": step, "text": text, "units": list(units),
+        "level": "alarm" if loud else "notice",
+    }  # fmt: skip

@@ -1,0 +1,61 @@
+"""The words that a flow may speak of, and those that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from langscape.io.codec import noun
+
+DEEPEST = 50
+"""Words that are looked up at every place, and hence the most that a flow can name there."""
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class NamedWords:
+    """Words of a vocabulary: ids (word,) ascending, their texts, and a row of numbers for each."""
+
+    ids: np.ndarray
+    texts: tuple[str, ...]
+    rows: np.ndarray
+
+    def places(self, ids: Sequence[int]) -> np.ndarray:
+        """Where the words of these ids stand here."""
+        return np.searchsorted(self.ids, np.asarray(ids, self.ids.dtype))
+
+    def texts_of(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The texts of words by their ids."""
+        return tuple(self.texts[at] for at in self.places(ids))
+
+
+def named_words(
+    ids: Sequence[np.ndarray],
+    text: Callable[[int], str],
+    rows: Callable[[np.ndarray], np.ndarray],
+) -> NamedWords:
+    """Every word that occurs in some arrays of ids; negative ids are no words."""
+    known = np.unique(np.concatenate([np.ravel(one) for one in ids])).astype(np.int64)
+    known = known[known >= 0]
+    return NamedWords(known, tuple(text(int(one)) for one in known), rows(known))
+
+
+class Numbering:
+    """The words that a flow speaks of, numbered as they come; its arrays hold these numbers."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self._at: dict[int, int] = {}
+
+    def number(self, ids: np.ndarray) -> np.ndarray:
+        """The numbers of vocabulary ids, int32; -1 stays."""
+        out = np.full(ids.shape, -1, np.int32)
+        for place, word in np.ndenumerate(ids):
+            if word >= 0:
+                if int(word) not in self._at:
+                    self._at[int(word)] = len(self.ids)
+                    self.ids.append(int(word))
+                out[place] = self._at[int(word)]
+        return out

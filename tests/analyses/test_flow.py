@@ -1,0 +1,75 @@
+"""A flow reads its prompt once: more words or other colours start from what was stored."""
+
+import pytest
+
+from langscape.analyses import flow as module
+from langscape.analyses.flow import flow
+from langscape.declarations.running import using
+from langscape.models import get_model
+from langscape.store import Store
+
+PROMPTS = {"lstm-tiny": "the small dog barks .", "default": "Rain fell."}
+
+
+def steps(store):
+    return sorted(entry.recipe["step"] for entry in store.entries())
+
+
+def forbid_models(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the model was asked again")
+
+    for name in ("read_lstm", "read_stream", "opened"):
+        monkeypatch.setattr(module, name, refuse)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_another_number_of_words_asks_the_model_nothing(name, tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    if name == "default":
+        get_model(name)
+    with using(store):
+        first = flow(name, PROMPTS[name])
+        before = steps(store)
+        forbid_models(monkeypatch)
+        more = flow(name, PROMPTS[name], top=15)
+    assert steps(store) == sorted([*before, "flow"])
+    place = "top" if name == "lstm-tiny" else "lens"
+    assert first.arrays[place].shape[-1] == 8
+    assert more.arrays[place].shape[-1] == 15
+    assert [more.words[i] for i in more.arrays[place].reshape(-1, 15)[0][:8]] == [
+        first.words[i] for i in first.arrays[place].reshape(-1, 8)[0]
+    ]
+
+
+def test_other_colours_of_a_large_vocabulary_ask_the_model_nothing(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    get_model("default")
+    with using(store):
+        first = flow("default", PROMPTS["default"])
+        forbid_models(monkeypatch)
+        other = flow("default", PROMPTS["default"], space="rgb")
+    assert steps(store) == ["flow", "flow", "flow.reading"]
+    assert (first.arrays["word_colours"] != other.arrays["word_colours"]).any()
+    assert (first.arrays["lens"] == other.arrays["lens"]).all()
+
+
+def test_other_colours_of_an_lstm_map_its_words_again_but_do_not_run_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    with using(store):
+        first = flow("lstm-tiny", PROMPTS["lstm-tiny"])
+        monkeypatch.setattr(module, "read_lstm", None)
+        flow("lstm-tiny", PROMPTS["lstm-tiny"], fit="force")
+        assert steps(store).count("flow.word_colours") == 1
+        other = flow("lstm-tiny", PROMPTS["lstm-tiny"], space="rgb")
+    assert steps(store).count("flow.reading") == 1
+    assert (first.arrays["colour_cell"] != other.arrays["colour_cell"]).any()
+
+
+def test_another_prompt_finds_the_colours_of_the_words(tmp_path):
+    store = Store(tmp_path)
+    with using(store):
+        flow("lstm-tiny", "the dog barks .")
+        flow("lstm-tiny", "the bird sings .")
+    assert steps(store).count("flow.word_colours") == 1
+    assert steps(store).count("flow.reading") == 2
