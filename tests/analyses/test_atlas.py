@@ -81,7 +81,7 @@ def test_a_causal_atlas_tells_how_soon_a_walk_is_absorbed_instead_of_where_it_la
     assert "induction" not in made.scores.columns
 
 
-def test_a_head_in_which_a_token_stands_alone_is_left_out_of_the_maps_by_name():
+def test_a_token_that_stands_alone_in_a_head_is_left_off_its_map_by_name():
     capture = captured()
     weights = capture["attention"].copy()
     weights[1, 2, 5] = 0
@@ -92,9 +92,11 @@ def test_a_head_in_which_a_token_stands_alone_is_left_out_of_the_maps_by_name():
         restarts=1,
         schedule=SHORT,
     )
-    assert (1, 2) not in made.maps
-    assert "1.2" in made.notes[0]
-    assert len(made.scores) == 6
+    assert len(made.maps) == len(made.scores) == 6
+    alone, other = made.maps[1, 2], made.maps[1, 1]
+    assert 5 not in alone.items.columns["position"]
+    assert 5 in other.items.columns["position"]
+    assert any("have no attention with any other and were left out" in note for note in alone.notes)
 
 
 def test_heads_are_ranked_by_figures_only():

@@ -8,7 +8,7 @@ from tests.models.folders import TEXT, bert_folder
 import langscape
 from langscape.metrics.scores import SCORES, applying, score_of
 
-TOLD_APART = {"layer", "head", "tags", "group"}
+TOLD_APART = {"layer", "head", "tags", "group", "verdict"}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_an_atlas_has_a_registered_score_in_every_column(tiny):
     found = langscape.atlas(tiny, TEXT, restarts=2, steps=20)
     columns = set(found.scores.columns) - TOLD_APART
     assert [name for name in columns if score_of(name) is None] == []
-    assert columns <= {score.name for score in applying("atlas")}
+    assert {name.removesuffix("_null") for name in columns} <= {score.name for score in applying("atlas")}
     assert all(unknown(one) == [] for one in found.maps.values())
     described = {one["name"]: one for one in found.view(attention=False).properties["columns"]}
     assert described["entropy"]["meaning"] == SCORES["entropy"].meaning

@@ -2,29 +2,93 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from langscape.affinity.joint import joint_from_dense
 from langscape.affinity.tokens import run_facts, token_items
-from langscape.data import Affinities, Capture, Side
+from langscape.data import Affinities, Capture, Items, Side, Tokens
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.sinks import find_sinks, separators_of
+
+Special = Literal["keep", "drop"]
+Sinks = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadTokens:
+    """The weights of one head among the tokens that its map shows.
+
+    rows     (n,) their places in the text
+    weights  (n, n) weights[query, key], as the model has them
+    shown    (n,) the share of each token's weight that is shown
+    sinks    (place in the text, share of the head's weight) of every sink left off, the heaviest first
+    """
+
+    items: Items
+    rows: np.ndarray
+    weights: np.ndarray
+    shown: np.ndarray
+    sinks: tuple[tuple[int, float], ...]
+
+    @property
+    def parked(self) -> float:
+        """The share of the head's weight that lies on sinks left off the map."""
+        return sum(share for _, share in self.sinks)
+
+
+def head_tokens(
+    capture: Capture,
+    layer: int,
+    head: int,
+    special: Special = "keep",
+    sinks: Sinks = "keep",
+    *,
+    side: Side | None = None,
+) -> HeadTokens:
+    """The tokens and weights that a map of this head shows; see `attention` for what is left out."""
+    for name, value in (("special", special), ("sinks", sinks)):
+        if value not in ("keep", "drop"):
+            raise SettingsError(f'{name} {value!r} is not known; use "keep" or "drop"')
+    seen = capture.attention(side)
+    if seen.queries is not seen.keys:
+        raise DataError(f"{seen.name} is between the tokens of two sides; a map needs one side on both axes")
+    A = seen.one(layer, head)
+    if not np.isfinite(A).all():
+        raise DataError(
+            f"{seen.name} of layer {layer}, head {head} holds NaN or infinity; capture it in float32"
+        )
+    tokens = seen.keys
+    off = tokens.special.copy() if special == "drop" else np.zeros(len(tokens), bool)
+    found = np.zeros(len(tokens), bool)
+    if sinks == "drop" and len(tokens) > 2:
+        found = find_sinks(A[None, None], separators=separators_of(tokens))[0, 0] & ~off
+    rows = np.flatnonzero(~(off | found))
+    weights = A[np.ix_(rows, rows)]
+    shown = weights.sum(axis=1)
+    parked = [(int(at), float(A[rows, at].mean())) for at in np.flatnonzero(found)] if len(rows) else []
+    ranked = tuple(sorted(parked, key=lambda one: -one[1]))
+    return HeadTokens(token_items(tokens).take(rows), rows, weights, shown, ranked)
 
 
 def attention(
     capture: Capture,
     layer: int,
     head: int,
-    special: Literal["keep", "drop"] = "keep",
+    special: Special = "keep",
+    sinks: Sinks = "keep",
     *,
     side: Side | None = None,
 ) -> Affinities:
     """The joint P of one head's attention, p_ij = (1 − δ_ij)(A_ij + A_ji)/Σ; causal heads too.
 
-    Layer and head are the model's own numbers, from 0. "drop" leaves out the rows and columns of
-    special tokens before normalising. `side` says whose of an encoder–decoder: the encoder's if none
-    is named. Items are the tokens, with columns position, special and text. A token that neither looks at
+    Layer and head are the model's own numbers, from 0. special="drop" leaves out the rows and columns of
+    special tokens before normalising; sinks="drop" also the tokens on which this head parks its weight
+    (`metrics.find_sinks`). What is left is normalised together: a token that parks nearly all of its weight
+    pulls little, as it attends to little. `side` says whose of an encoder–decoder: the encoder's if none is
+    named. Items are the tokens, with columns position, special and text. A token that neither looks at
     another nor is looked at has no place; it is left out, and named in the notes.
 
     >>> from langscape.data import Capture
@@ -34,38 +98,40 @@ def attention(
     >>> [round(float(p), 3) for p in P[1]]
     [0.184, 0.0, 0.316]
     """
-    if special not in ("keep", "drop"):
-        raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
-    seen = capture.attention(side)
-    of = seen.name
-    if seen.queries is not seen.keys:
-        raise DataError(f"{of} is between the tokens of two sides; a map needs one side on both axes")
-    A = seen.one(layer, head)
-    if not np.isfinite(A).all():
-        raise DataError(f"{of} of layer {layer}, head {head} holds NaN or infinity; capture it in float32")
-    items = token_items(seen.keys)
-    kept = np.arange(len(items))
-    if special == "drop":
-        kept = kept[~items.columns["special"].astype(bool)]
-    alone = _alone(A, kept)
-    kept, left = kept[~alone], kept[alone]
-    if len(kept) < 2:
+    seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    items = seen.items
+    alone = _alone(seen.weights)
+    if (~alone).sum() < 2:
         raise DataError(
-            f"{of} of layer {layer}, head {head} joins {len(kept)} tokens with others; a map needs at "
-            "least 2. Give a longer text, or keep special tokens"
+            f"layer {layer}, head {head} joins {(~alone).sum()} tokens with others; a map needs at least 2. "
+            "Give a longer text, or keep special tokens and sinks"
         )
     notes = capture.notes
-    if len(left):
-        named = ", ".join(f"{items.labels[i]!r} at {i}" for i in left[:5]) + (" …" if len(left) > 5 else "")
-        notes = (*notes, f"{len(left)} tokens have no attention with any other and were left out: {named}")
-    P = joint_from_dense(np.ascontiguousarray(A[np.ix_(kept, kept)], np.float32))
-    settings = {"affinity": "attention", "of": of, "layer": layer, "head": head, "special": special}
+    if seen.sinks:
+        notes = (*notes, _parked(capture.attention(side).keys, seen))
+    if alone.any():
+        listed = [f"{items.labels[i]!r} at {seen.rows[i]}" for i in np.flatnonzero(alone)]
+        named = ", ".join(listed[:5]) + (" …" if len(listed) > 5 else "")
+        notes = (*notes, f"{len(listed)} tokens have no attention with any other and were left out: {named}")
+    kept = np.flatnonzero(~alone)
+    P = joint_from_dense(np.ascontiguousarray(seen.weights[np.ix_(kept, kept)], np.float32))
+    settings = {"affinity": "attention", "of": capture.attention(side).name, "layer": layer, "head": head,
+                "special": special, "sinks": sinks, "parked": seen.parked}  # fmt: skip
     return Affinities(P, items.take(kept), {**settings, **run_facts(capture)}, notes=notes)
 
 
-def _alone(A: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Which of the kept tokens have no weight with any other kept one, either way."""
-    joined = A[np.ix_(kept, kept)].astype(np.float32)
+def _parked(tokens: Tokens, seen: HeadTokens) -> str:
+    """How much weight is left off the map, and where it lies."""
+    named = ", ".join(f"“{tokens.shown[at].strip()}” at {at}" for at, _ in seen.sinks[:3])
+    more = f" and {len(seen.sinks) - 3} more" if len(seen.sinks) > 3 else ""
+    left = 100 * (1 - seen.parked)
+    parked = f"{100 * seen.parked:.0f} % of the weight is parked on {named}{more}"
+    return f"{parked}; the map shows the other {left:.0f} %"
+
+
+def _alone(weights: np.ndarray) -> np.ndarray:
+    """Which tokens have no weight with any other, either way."""
+    joined = weights.astype(np.float32)
     joined = joined + joined.T
     np.fill_diagonal(joined, 0)
     return joined.sum(1) == 0

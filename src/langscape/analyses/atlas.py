@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
+from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored, verdict_of
 from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
@@ -25,6 +26,7 @@ from langscape.declarations.settings import (
     Quantiles,
     Restarts,
     Seed,
+    Sinks,
     Special,
     Steps,
     Target,
@@ -40,10 +42,12 @@ if TYPE_CHECKING:
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
-_MEANINGS = {"group": "Heads of one group attend alike; 0 is the largest group."}
+_MEANINGS = {
+    "group": "Heads of one group attend alike; 0 is the largest group.",
+    "verdict": "How far the map can be read, from what it keeps against a map of shuffled attention.",
+}
 
 _HEAD_PERPLEXITY = 10.0
-_SEPARATORS = frozenset(".!?;\n")
 
 Embedded = tuple[list[Map], dict[str, np.ndarray]]
 """Maps of heads, and for each of them kl, kl_sd and stability."""
@@ -116,6 +120,7 @@ def make_atlas(
     capture: Capture,
     *,
     special: Literal["keep", "drop"] = "drop",
+    sinks: Literal["keep", "drop"] = "drop",
     restarts: int = 8,
     steps: int = 1000,
     schedule: Schedule | None = None,
@@ -127,25 +132,32 @@ def make_atlas(
 ) -> Atlas:
     """Map, score, name and group every head that the capture holds.
 
-    special says whether the maps keep special tokens; scores always see them. probe is a capture
+    special and sinks say whether the maps keep special tokens, and tokens on which a head parks its weight;
+    scores always see them. probe is a capture
     of the same heads over repeated tokens, and induction is then judged there. Of the restarts of a head the
     lowest KL is kept; `stability` is how far tokens move between them. Without a schedule, restarts take
     those of `head_schedules` in turn. embed_heads makes the maps of the heads it is given elsewhere.
     """
     seen = capture.attention(side)
     keys = _keys(seen)
-    problems, kept, notes = _problems(capture, side, keys, special)
+    problems, kept, notes = _problems(capture, side, keys, special, sinks)
     if embed_heads is None:
-        schedules = head_schedules(len(problems[0]), steps) if schedule is None else [schedule]
-        maps, figures = embed_restarts(problems, restarts, schedules, seed, progress)
+        made = [one.affinities for one in problems]
+        schedules = head_schedules(max(map(len, made)), steps) if schedule is None else [schedule]
+        maps, figures = embed_restarts(made, restarts, schedules, seed, progress)
     else:
         maps, figures = embed_heads(kept)
+    nulls = null_scores(problems, steps, seed)
+    maps = [scored(*each) for each in zip(maps, problems, nulls, strict=True)]
+    figures |= {name: np.array([one.quality[name] for one in maps]) for name in ("kept", "kept_null")}
     found = dict(zip(kept, maps, strict=True))
     scores = _scores(seen, keys, None if probe is None else probe.attention(side))
     blank = {name: np.full(len(keys), np.nan) for name in figures}
     for name, values in figures.items():
         blank[name][[keys.index(key) for key in kept]] = values
     distances, groups = _likeness(seen.weights)
+    verdicts = {key: verdict_of(one) for key, one in found.items()}
+    blank["verdict"] = np.array([verdicts.get(key, "no map") for key in keys], object)
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
     return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
@@ -237,29 +249,37 @@ def _keys(seen: Attention) -> list[tuple[int, int]]:
 
 
 def _problems(
-    capture: Capture, side: Any, keys: list[tuple[int, int]], special: Literal["keep", "drop"]
-) -> tuple[list[Affinities], list[tuple[int, int]], list[str]]:
-    """The heads' affinities over the same tokens; heads that leave tokens without any are named instead."""
-    from langscape.affinity import attention
-
-    made = {key: attention(capture, *key, special, side=side) for key in keys}
-    most = max(len(one) for one in made.values())
-    kept = [key for key in keys if len(made[key]) == most]
-    left = [key for key in keys if len(made[key]) < most]
+    capture: Capture, side: Any, keys: list[tuple[int, int]], special: Any, sinks: Any
+) -> tuple[list[HeadProblem], list[tuple[int, int]], list[str]]:
+    """What the maps of the heads are made from; heads that leave too few tokens are named instead."""
+    found: dict[tuple[int, int], HeadProblem] = {}
+    why = ""
+    for key in keys:
+        try:
+            one = head_problem(capture, *key, special, sinks, side)
+        except DataError as error:
+            why = str(error)
+            continue
+        if len(one.affinities) > 2:
+            found[key] = one
+    if not found:
+        raise DataError(why or "every head leaves fewer than 3 tokens for a map; give a longer text")
+    left = [key for key in keys if key not in found]
     notes = []
     if left:
         named = ", ".join(f"{layer}.{head}" for layer, head in left[:5]) + (" …" if len(left) > 5 else "")
-        notes.append(f"{len(left)} heads have no map, for some tokens attend to no other there: {named}")
-    return [made[key] for key in kept], kept, notes
+        notes.append(f"{len(left)} heads have no map, for too few tokens attend to another there: {named}")
+    return list(found.values()), list(found), notes
 
 
 def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
-    from langscape.metrics import even_scores, head_scores, name_heads, stationary
+    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads, stationary
     from langscape.metrics.scores import HeadWeights, applying
 
     A = seen.weights
     known = _known(seen.keys)
-    scores, even = head_scores(A, **known), even_scores(A, **known)
+    sinks = find_sinks(A, separators=known["separators"])
+    scores, even = head_scores(A, **known, sinks=sinks), even_scores(A, **known)
     if probe is not None:
         again = _known(probe.keys)
         scores["induction"] = head_scores(probe.weights, **again)["induction"]
@@ -278,12 +298,10 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
 
 def _known(tokens: Tokens) -> dict[str, Any]:
     """What the scores need to know of the tokens: ids, special ones, separators."""
-    separators = tokens.special & (np.arange(len(tokens)) > 0)
-    if not separators.any():
-        # a model without a separator of its own parks weight on what ends a sentence
-        separators = np.array([text.strip(" ") in _SEPARATORS for text in tokens.texts])
+    from langscape.metrics.sinks import separators_of
+
     ids = tokens.labels if tokens.ids is None else tokens.ids.tolist()
-    return {"ids": ids, "special": tokens.special, "separators": separators}
+    return {"ids": ids, "special": tokens.special, "separators": separators_of(tokens)}
 
 
 def _likeness(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -347,7 +365,8 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
         held = f"layers are {min(layers)} to {max(layers)}, heads {min(heads)} to {max(heads)}"
         raise SettingsError(f"layer {layer}, head {head} has no map here; {held}")
     found = atlas.maps[layer, head]
-    found = found.but(per_point={"error": head_error(atlas.capture, atlas.side, layer, head, found)})
+    error = head_error(atlas.capture, atlas.side, layer, head, found)
+    found = found.but(per_point={**found.per_point, "error": error})
     view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles)
     return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
@@ -384,13 +403,17 @@ def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str
     """The heads ranked by a score, as lines of text, and how many have each name."""
     columns = atlas.scores.columns
     order = atlas.ranked(sort)
-    shown = ["interest", "max_attention", "entropy", "sink", "kl", "kl_sd", "stability"]
+    shown = ["interest", "parked", "evenness", "kept", "kept_null", "kl", "stability"]
     shown = [sort, *(name for name in shown if name != sort)]
-    out = ["  ".join(["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", "name"])]
+    out = [
+        "  ".join(
+            ["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", f"{'map':<14}", "name"]
+        )
+    ]
     for row in order[: show or len(order)]:
         values = [f"{_text(name, columns[name][row]):>{max(8, len(name))}}" for name in shown]
         where = f"{columns['layer'][row]}.{columns['head'][row]}"
-        named = f"{columns['group'][row]:>5}  {columns['tags'][row]}"
+        named = f"{columns['group'][row]:>5}  {columns['verdict'][row]:<14}  {columns['tags'][row]}"
         out.append("  ".join([f"{where:<6}", *values, named]).rstrip())
     counted = Counter(tag for tags in columns["tags"] for tag in tags.split(", ") if tag)
     for tag, count in counted.most_common():
@@ -409,9 +432,10 @@ def _strongest(atlas: Atlas, tag: str) -> list[int]:
 
 
 def _text(name: str, value: float) -> str:
-    from langscape.metrics.scores import SCORES
+    from langscape.metrics.scores import score_of
 
-    return SCORES[name].text(value) if name in SCORES else f"{value:g}"
+    score = score_of(name)
+    return score.text(value) if score else f"{value:g}"
 
 
 def head_error(capture: Capture, side: Any, layer: int, head: int, made: Map) -> np.ndarray:
@@ -419,8 +443,8 @@ def head_error(capture: Capture, side: Any, layer: int, head: int, made: Map) ->
     from langscape.affinity import attention
     from langscape.metrics import kl_points
 
-    special = "keep" if len(made) == len(capture.tokens) else "drop"
-    return kl_points(attention(capture, layer, head, special, side=side).P, made.xy)
+    special, sinks = made.settings.get("special", "keep"), made.settings.get("sinks", "keep")
+    return kl_points(attention(capture, layer, head, special, sinks, side=side).P, made.xy)
 
 
 AtlasSide = Annotated[
@@ -438,7 +462,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=1, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=2, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
@@ -446,6 +470,7 @@ def layer_maps(
     layer: Layer,
     heads: Heads,
     special: Special = "drop",
+    sinks: Sinks = "drop",
     restarts: Restarts = 8,
     steps: Steps = 1000,
     layers: Layers = None,
@@ -465,8 +490,8 @@ def layer_maps(
     path = stored_file(text_capture, **reading, want=["attention"])
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
-    problems = [attention(seen, layer, head, special, side=side) for head in heads or ()]
-    schedules = head_schedules(len(problems[0]), steps)
+    problems = [attention(seen, layer, head, special, sinks, side=side) for head in heads or ()]
+    schedules = head_schedules(max(map(len, problems)), steps)
     maps, scores = embed_restarts(problems, restarts, schedules, seed, progress)
     return LayerMaps(tuple(maps), scores)
 
@@ -478,7 +503,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),
@@ -494,6 +519,7 @@ def atlas(
     text: Text = None,
     *,
     special: Special = "drop",
+    sinks: Sinks = "drop",
     restarts: Restarts = 8,
     steps: Steps = 1000,
     layers: Layers = None,
@@ -513,7 +539,13 @@ def atlas(
     """
     network = opened(model)
     reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
-    how: dict[str, Any] = {"special": special, "restarts": restarts, "steps": steps, "seed": seed}
+    how: dict[str, Any] = {
+        "special": special,
+        "sinks": sinks,
+        "restarts": restarts,
+        "steps": steps,
+        "seed": seed,
+    }
     elsewhere = None
     if workers == 0 and cluster is None:
         # one process runs descents side by side in its threads, and keeps no capture beside the atlas

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import text_capture
+from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored
 from langscape.analyses.atlas import head_schedules, restarted
 from langscape.data import Affinities, Capture, Map, Progress, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -21,6 +22,7 @@ from langscape.declarations.settings import (
     Restarts,
     Seed,
     Side,
+    Sinks,
     Special,
     Steps,
     Target,
@@ -126,6 +128,7 @@ def map_head(
     head: int,
     *,
     special: Literal["keep", "drop"] = "drop",
+    sinks: Literal["keep", "drop"] = "drop",
     restarts: int = 8,
     steps: int = 1000,
     seed: int = 0,
@@ -136,10 +139,18 @@ def map_head(
 
     side says whose head of an encoder–decoder: the encoder's if none is named.
     """
-    from langscape.affinity import attention
+    problem = head_problem(capture, layer, head, special, sinks, side)
+    return _mapped(problem, restarts, steps, seed, progress)[0]
 
-    problem = attention(capture, layer, head, special, side=side)
-    return all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)[0]
+
+def _mapped(
+    problem: HeadProblem, restarts: int, steps: int, seed: int, progress: Progress | None
+) -> tuple[Map, np.ndarray]:
+    schedules = head_schedules(len(problem.affinities), steps)
+    made, runs = all_restarts(problem.affinities, restarts, schedules, seed, progress)
+    if len(made) < 3:
+        return made, runs
+    return scored(made, problem, float(null_scores([problem], steps, seed)[0])), runs
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -148,7 +159,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 TokenColor = Annotated[
-    Literal["position", "special", "text", "error", "spread"] | None,
+    Literal["position", "special", "text", "kept", "shown", "error", "spread"] | None,
     Setting("Colour", "Colour tokens by this column."),
 ]
 
@@ -206,7 +217,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=1,
+    version=2,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),
@@ -224,6 +235,7 @@ def head(
     layer: Layer,
     head: HeadNumber,
     special: Special = "drop",
+    sinks: Sinks = "drop",
     restarts: Restarts = 20,
     steps: Steps = 1000,
     cut: Cut = True,
@@ -253,8 +265,6 @@ def head(
     )
     if side == "cross":
         return Head(seen, layer, head, side, None, np.empty((0, 0, 2), np.float32))
-    from langscape.affinity import attention
-
-    problem = attention(seen, layer, head, special, side=side)
-    made, runs = all_restarts(problem, restarts, head_schedules(len(problem), steps), seed, progress)
+    problem = head_problem(seen, layer, head, special, sinks, side)
+    made, runs = _mapped(problem, restarts, steps, seed, progress)
     return Head(seen, layer, head, side, made, runs)

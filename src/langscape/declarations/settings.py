@@ -58,6 +58,16 @@ Special = Annotated[
         labels={"drop": "left out", "keep": "kept"},
     ),
 ]
+Sinks = Annotated[
+    Literal["drop", "keep"],
+    Setting(
+        "Attention sinks",
+        "Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how "
+        "much lies there. Kept, it is the document’s.",
+        document="000",
+        labels={"drop": "left off", "keep": "kept"},
+    ),
+]
 Layer = Annotated[int, Setting("Layer", "The layer, numbered from 0.", ge=0, names="layer")]
 Head = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, names="head")]
 HiddenLayer = Annotated[

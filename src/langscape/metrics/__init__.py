@@ -27,6 +27,7 @@ from langscape.metrics.gaussians import (
 )
 from langscape.metrics.head_similarity import head_distances, head_groups
 from langscape.metrics.heads import even_scores, head_scores, name_heads
+from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
 from langscape.metrics.point_scores import Correlation, PointScores, Stability
@@ -39,6 +40,7 @@ from langscape.metrics.query_key import (
     strongest_near,
 )
 from langscape.metrics.ranks import global_, spearman
+from langscape.metrics.sinks import find_sinks, parked_weight
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.stability import align, stability
 from langscape.metrics.stream_alarms import stream_alarms
@@ -66,11 +68,13 @@ __all__ = [
     "ellipse_distances",
     "euclidean2",
     "even_scores",
+    "find_sinks",
     "global_",
     "head_distances",
     "head_groups",
     "head_scores",
     "hellinger2",
+    "kept",
     "kl",
     "kl_points",
     "local",
@@ -80,10 +84,12 @@ __all__ = [
     "ndcg",
     "nearest_words",
     "pair_clusters",
+    "parked_weight",
     "predicted_vectors",
     "quality",
     "reconstruction",
     "saturation",
+    "shuffled_weights",
     "spearman",
     "stability",
     "stationary",

@@ -36,13 +36,15 @@ def head_scores(
     special: Sequence[bool] | None = None,
     separators: Sequence[bool] | None = None,
     band: int = BAND,
+    sinks: Any = None,
 ) -> dict[str, np.ndarray]:
-    """Figures for every head, each of shape (layer, head); NaN where the text gives no occasion.
+    """Scores of every head, each of shape (layer, head); NaN where the text gives no occasion.
 
     attention   (layer, head, query, key), rows sum to 1
     ids         what each token is, for same_token and induction; equal entries are the same token
     special     tokens that are [CLS], </s> or the like; they are not asked where they look
     separators  tokens that part sentences; without them, the special tokens other than the first
+    sinks       (layer, head, key) tokens on which a head parks weight, as `find_sinks` finds them
 
     Means are over the queries that are text. `previous_token`, `next_token`, `same_token` and `induction`
     leave out the first token as key, since it soaks up weight for other reasons.
@@ -59,28 +61,31 @@ def head_scores(
     induction       weight on tokens that followed an earlier occurrence of the query's token
     chain           share of queries whose strongest other key is the one before, or the one after,
                     whichever is more frequent: 1 reads the text in order
-    interest        (1 − sink)(1 − broad): weight that is neither parked nor spread evenly
+    parked          weight on the head's own sinks and on special tokens
+    evenness        entropy of what is left, over the logarithm of the number of keys left in sight: 1 is even
+    interest        (1 − parked)(1 − evenness): weight that is neither parked nor spread evenly; half of it
+                    for heads that park more than a third
 
     >>> A = np.eye(5, k=-1); A[0, 0] = 1
     >>> scores = head_scores(A[None, None])
     >>> float(scores["previous_token"][0, 0]), float(scores["entropy"][0, 0])
     (1.0, 0.0)
     """
-    A = _checked(attention)
+    A = checked_weights(attention)
     n = A.shape[-1]
-    text = ~_flags(special, n, "special")
+    text = ~flags(special, n, "special")
     first = np.arange(n) == 0
-    part = _flags(separators, n, "separators") if separators is not None else ~text & ~first
+    part = flags(separators, n, "separators") if separators is not None else ~text & ~first
     asked = text & ~first if (text & ~first).any() else np.ones(n, bool)
-    visible = _visible(A, n)
+    visible = visible_keys(A)
     place = np.arange(n)
     behind = place[:, None] - place[None, :]
-    sinks = first | part | ~text
+    usual = first | part | ~text
     pairs = asked[:, None] & (text & ~first)[None, :]
     scores = {
         "max_attention": A.max(axis=2).mean(axis=-1),
         **_spread(A, asked, visible),
-        "sink": _mean(A, asked, np.broadcast_to(sinks, (n, n))),
+        "sink": _mean(A, asked, np.broadcast_to(usual, (n, n))),
         "first_token": _mean(A, asked, np.broadcast_to(first, (n, n))),
         "separator": _mean(A, asked, np.broadcast_to(part & ~first, (n, n)), need=True),
         "itself": _mean(A, asked, behind == 0),
@@ -92,7 +97,10 @@ def head_scores(
     scores["same_token"] = _mean(A, asked, pairs & same & visible, need=True)
     scores["induction"] = _mean(A, asked, pairs & after & visible, need=True)
     scores["chain"] = _chain(A, asked)
-    scores["interest"] = (1 - scores["sink"]).clip(0, 1) * (1 - scores["broad"]).clip(0, 1)
+    off = np.broadcast_to(~text, (*A.shape[:2], n)) | (False if sinks is None else np.asarray(sinks, bool))
+    scores |= _left(A, asked, visible, off)
+    half = np.where(scores["parked"] > 1 / 3, 0.5, 1.0)
+    scores["interest"] = half * (1 - scores["parked"]).clip(0, 1) * (1 - scores["evenness"]).clip(0, 1)
     return scores
 
 
@@ -103,10 +111,11 @@ def even_scores(
     special: Sequence[bool] | None = None,
     separators: Sequence[bool] | None = None,
     band: int = BAND,
+    sinks: Any = None,
 ) -> dict[str, float]:
     """The scores of a head that looks evenly at all it sees in this text: what chance would give."""
-    A = _checked(attention)
-    visible = _visible(A, A.shape[-1]).astype(np.float64)
+    A = checked_weights(attention)
+    visible = visible_keys(A).astype(np.float64)
     even = visible / visible.sum(axis=1, keepdims=True)
     made = head_scores(even[None, None], ids=ids, special=special, separators=separators, band=band)
     return {name: float(values[0, 0]) for name, values in made.items()}
@@ -143,7 +152,8 @@ def name_heads(
     return tags
 
 
-def _checked(attention: Any) -> np.ndarray:
+def checked_weights(attention: Any) -> np.ndarray:
+    """Attention of shape (layer, head, query, key) as floats; anything else is refused."""
     A = np.asarray(attention)
     if A.ndim != 4 or A.shape[2] != A.shape[3] or not A.size:
         raise DataError(f"attention has shape {A.shape}; expected (layer, head, query, key) of one text")
@@ -154,15 +164,17 @@ def _checked(attention: Any) -> np.ndarray:
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float32)
 
 
-def _flags(given: Sequence[bool] | None, n: int, what: str) -> np.ndarray:
+def flags(given: Sequence[bool] | None, n: int, what: str) -> np.ndarray:
+    """One truth value per token; all False where none are given."""
     flags = np.zeros(n, bool) if given is None else np.asarray(given, bool)
     if flags.shape != (n,):
         raise DataError(f"{what} has shape {flags.shape}; expected one entry for each of {n} tokens")
     return flags
 
 
-def _visible(A: np.ndarray, n: int) -> np.ndarray:
-    """Which keys a query can see: all, or for causal attention itself and those before."""
+def visible_keys(A: np.ndarray) -> np.ndarray:
+    """Which keys a query can see, (query, key): all, or for causal attention itself and those before."""
+    n = A.shape[-1]
     causal = not np.triu(A.max(axis=(0, 1)), 1).any()
     return np.tri(n, dtype=bool) if causal else np.ones((n, n), bool)
 
@@ -185,6 +197,23 @@ def _spread(A: np.ndarray, asked: np.ndarray, visible: np.ndarray) -> dict[str, 
     entropy = np.clip(entropy, 0, None).astype(np.float64)
     most = np.log(np.maximum(visible[asked].sum(axis=1), 2))
     return {"entropy": entropy.mean(axis=-1), "broad": (entropy / most).mean(axis=-1)}
+
+
+def _left(A: np.ndarray, asked: np.ndarray, visible: np.ndarray, off: np.ndarray) -> dict[str, np.ndarray]:
+    """What each head parks on the keys that are `off`, and how evenly the rest is spread."""
+    parked, evenness = np.zeros(A.shape[:2]), np.zeros(A.shape[:2])
+    for where in np.ndindex(*A.shape[:2]):
+        rows = asked & ~off[where]
+        if not rows.any():
+            rows = asked
+        left = np.where(off[where], 0.0, A[where][rows].astype(np.float64))
+        total, keys = left.sum(axis=1), (visible[rows] & ~off[where]).sum(axis=1)
+        parked[where] = 1 - min(float(total.mean()), 1.0)
+        there = (total > 0) & (keys > 1)
+        shares = left[there] / total[there, None]
+        entropy = -(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=1)
+        evenness[where] = float((entropy / np.log(keys[there])).mean()) if there.any() else 1.0
+    return {"parked": parked, "evenness": evenness}
 
 
 def _repeats(ids: Sequence[Any] | None, n: int) -> tuple[np.ndarray, np.ndarray]:

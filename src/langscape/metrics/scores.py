@@ -38,6 +38,10 @@ K = 10
 """Neighbours that `local`, `ndcg` and `trustworthiness` look at, on every map and for inserted points."""
 
 
+GOOD, PARTLY = 0.4, 0.1
+"""How far from its null (0) to its best value (1) a score calls a picture good, or partly to be read."""
+
+
 def neighbours(n: int) -> int:
     """The k of a map of n points: 10, or fewer than half the points.
 
@@ -62,6 +66,7 @@ class Score:
     chance    what chance would give
     reads     a longer word on how to read it, for the documentation
     format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
+    null      what a picture without the information is; its value stands beside the score's, as name_null
     spread    True if the standard deviation over points stands beside it, as name_sd
     headline  True if the command's summary names it
     """
@@ -76,6 +81,7 @@ class Score:
     high: float | None = 1.0
     better: Literal["higher", "lower", "neither"] = "higher"
     chance: str = ""
+    null: str = ""
     reads: str = ""
     format: Format = "number"
     spread: bool = False
@@ -105,6 +111,22 @@ class Score:
         if self.format == "percent":
             return f"{100 * value:.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
         return f"{value:z.3f}" + (f" ± {sd:.3f}" if math.isfinite(sd) else "")
+
+    def verdict(self, value: float, null: float) -> str:
+        """What may be said of a picture with this value, where one without the information has `null`.
+
+        It is good from two fifths of the way between the null and the best value, and partly to be read from
+        a tenth.
+
+        >>> kept = SCORES["kept"]
+        >>> kept.verdict(0.8, 0.25), kept.verdict(0.3, 0.15), kept.verdict(0.12, 0.1)
+        ('good', 'partly', 'not to be read')
+        """
+        best = self.high if self.better == "higher" else self.low
+        if best is None or not (math.isfinite(value) and math.isfinite(null)):
+            return ""
+        above = (value - null) / (best - null) if best != null else 0.0
+        return "good" if above >= GOOD else "partly" if above >= PARTLY else "not to be read"
 
     def sentence(self, k: float | None = None) -> str:
         """The meaning, with the number of neighbours filled in: k, or the score's own."""
@@ -140,13 +162,16 @@ def applying(place: Place, *, computed: bool = False) -> list[Score]:
 def score_of(name: str) -> Score | None:
     """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
 
-    Standard deviations (local_sd) and means over inserted points (inserted_local) belong to their score.
+    Standard deviations (local_sd), nulls (kept_null) and means over inserted points (inserted_local) belong
+    to their score.
 
     >>> score_of("inserted_local").name, score_of("local_sd").name, score_of("colour of hair")
     ('local', 'local', None)
     """
     if name in SCORES:
         return SCORES[name]
+    if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
+        return SCORES[name.removesuffix("_null")]
     inserted, deviation = SCORES.get(name.removeprefix("inserted_")), SCORES.get(name.removesuffix("_sd"))
     if name.startswith("inserted_") and inserted and "inserted" in inserted.computed:
         return inserted
@@ -156,6 +181,9 @@ def score_of(name: str) -> Score | None:
 def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
+    if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
+        label, said = f"{of.label}, shuffled", meaning or f"The same of {of.null}."
+        return {"name": name, "label": label, "meaning": said, "format": of.format}
     if score is None:
         label = name.replace("_", " ")
         return {"name": name, "label": label[:1].upper() + label[1:], "meaning": meaning or "", "format": ""}
@@ -502,6 +530,31 @@ register(
 )
 register(
     Score(
+        "kept",
+        "Kept",
+        "Of a token’s {k} strongest partners in the weights, the share that is also among its {k} nearest on "
+        "the map.",
+        {"head map": None, "atlas": None},
+        k=K,
+        format="percent",
+        chance="k / (tokens − 1)",
+        null="a map of the same head with every row’s weights shuffled",
+        reads="the score to read a head’s map by: KL does not tell a good map of a head from a bad one",
+    )
+)
+register(
+    Score(
+        "shown",
+        "Shown",
+        "The share of this token’s weight that the map shows; the rest lies on tokens that were left off.",
+        {"head map": None},
+        better="neither",
+        format="percent",
+        headline=False,
+    )
+)
+register(
+    Score(
         "spread",
         "Spread",
         "How far this point moves from restart to restart, in units of the map’s radius.",
@@ -591,6 +644,17 @@ _head_score(
     "chain",
     "Chain score",
     "How well following the strongest weight from token to token reads the text in order.",
+)
+_head_score(
+    "parked",
+    "Parked",
+    "Weight on the tokens where this head parks it, whatever is asked, and on special tokens.",
+    format="percent",
+)
+_head_score(
+    "evenness",
+    "Evenness",
+    "How evenly the weight that is not parked is spread over the tokens in sight: 1 is all alike.",
 )
 _head_score(
     "interest",

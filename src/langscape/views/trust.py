@@ -21,8 +21,8 @@ def trust(map: Map) -> list[Trust]:
     shown = [_kl(map)] if math.isfinite(map.kl) else []
     for name, value in map.quality.items():
         told_apart = name in (*HOW, "kl", "inserted") or name.startswith("inserted_")
-        spread = name not in SCORES and name.endswith("_sd")
-        if not (told_apart or spread) and math.isfinite(value):
+        beside = name not in SCORES and name.endswith(("_sd", "_null"))
+        if not (told_apart or beside) and math.isfinite(value):
             shown.append(_measured(map, name, float(value)))
     return shown + ([_inserted(map)] if map.quality.get("inserted") else [])
 
@@ -101,13 +101,18 @@ def _measured(map: Map, name: str, value: float) -> Trust:
     quality, n = map.quality, len(map)
     sampled = score.computed.get("map") is not None
     shown = score.text(value, float(quality.get(f"{name}_sd", math.nan)))
-    meaning = score.sentence(quality.get("k") if sampled else None)
+    meaning = score.sentence(quality.get("k") if sampled or score.null else None)
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
         meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
     elif sampled and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
+    null = float(quality.get(f"{name}_null", math.nan))
+    if math.isfinite(null):
+        verdict = score.verdict(value, null)
+        shown += f" ({verdict}; shuffled {score.text(null)})"
+        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {_READ[verdict]}."
     return {
         "name": name,
         "label": score.label,
@@ -115,6 +120,17 @@ def _measured(map: Map, name: str, value: float) -> Trust:
         "shown": shown,
         "meaning": meaning,
     }
+
+
+_READ = {
+    "good": "good",
+    "partly": "partly to be read",
+    "not to be read": "not to be read",
+}
+
+
+def _upper(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _lower(sentence: str) -> str:

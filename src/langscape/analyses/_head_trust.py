@@ -1,0 +1,100 @@
+"""How far a map of a head can be trusted: what it keeps, against a map of the same head without structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from langscape.data import Affinities, Capture, Items, Map, Side
+
+Special = Literal["keep", "drop"]
+Sinks = Literal["keep", "drop"]
+
+SHUFFLED = 8
+"""Maps of shuffled attention that the null of an atlas is read off."""
+
+EVEN = 0.95
+"""The evenness from which a head has nothing to map: 1 attends to all alike."""
+
+OWN = 3
+"""Maps of shuffled attention that a single head is held against."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeadProblem:
+    """One head to be mapped: its affinities, the weights among the tokens of its map, and how much they are.
+
+    shown is (n,) the share of each token's weight that lies among them.
+    """
+
+    affinities: Affinities
+    weights: np.ndarray
+    shown: np.ndarray
+
+
+def head_problem(
+    capture: Capture, layer: int, head: int, special: Special, sinks: Sinks, side: Side | None = None
+) -> HeadProblem:
+    """What the map of a head is made from, and scored by."""
+    from langscape.affinity import attention
+    from langscape.affinity.attention import head_tokens
+
+    made = attention(capture, layer, head, special, sinks, side=side)
+    seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    rows = np.searchsorted(seen.rows, made.items.columns["position"])
+    return HeadProblem(made, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
+
+
+def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> np.ndarray:
+    """What a map of each head would keep if its weights were dealt anew among the keys each token sees.
+
+    t-SNE draws together what it can, so a map of chance keeps more than chance, and the more so the fewer
+    partners a token has. A few heads from the most peaked to the most even are shuffled and mapped; for the
+    others it is read off between them, by their number of partners.
+    """
+    from langscape.analyses.atlas import head_schedules, restarted
+    from langscape.metrics.kept import kept, partners, shuffled_weights
+
+    counts = np.array([partners(one.weights) for one in problems])
+    order = np.argsort(counts, kind="stable")
+    places = np.linspace(0, len(order) - 1, SHUFFLED).round().astype(int)
+    chosen = order[np.unique(places)].tolist() if len(problems) > 1 else [0] * OWN
+    dealt = [shuffled_weights(problems[one].weights, seed + at) for at, one in enumerate(chosen)]
+    shuffled = [_affinities(weights) for weights in dealt]
+    maps = restarted(shuffled, 1, head_schedules(max(map(len, shuffled)), steps), seed)[0]
+    found = np.array([kept(P.P, made.xy).mean for P, made in zip(shuffled, maps, strict=True)])
+    if len(problems) == 1:
+        return found.mean(keepdims=True)
+    return np.interp(np.log(counts), np.log(counts[chosen]), found)
+
+
+def scored(made: Map, problem: HeadProblem, null: float) -> Map:
+    """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps."""
+    from langscape.metrics.kept import evenness, kept
+
+    found = kept(problem.affinities.P, made.xy)
+    even = evenness(problem.weights)
+    notes = made.notes
+    if even >= EVEN:
+        notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
+    quality = {**made.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
+    per_point = {**made.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
+    return made.but(quality=quality, per_point=per_point, notes=notes)
+
+
+def verdict_of(made: Map) -> str:
+    """How the map of a head is to be read, in a word or two."""
+    from langscape.metrics.scores import SCORES
+
+    if any(note.startswith("nothing to map") for note in made.notes):
+        return "evenly spread"
+    return SCORES["kept"].verdict(made.quality["kept"], made.quality["kept_null"])
+
+
+def _affinities(weights: np.ndarray) -> Affinities:
+    from langscape.affinity.joint import joint_from_dense
+
+    return Affinities(joint_from_dense(weights.astype(np.float32)), Items.numbered(len(weights)), {})
