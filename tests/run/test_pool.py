@@ -23,11 +23,10 @@ from langscape.store.store import Store
 
 @pytest.fixture
 def pool(store: Store, log: Callable[[], Counter]) -> Iterator[Pool]:
-    others = {process.pid for process in workers_of(os.getpid())}  # of a studio that other tests share
     started = Pool(store, ["chores"], 1, ahead=1)
     yield started
     started.stop()
-    assert not [one for one in workers_of(os.getpid()) if one.pid not in others and alive(one)]
+    assert not [process for process in workers_of(os.getpid()) if alive(process)]
     assert list((store.root / "aside").iterdir()) == []
 
 
