@@ -110,7 +110,7 @@ def attention(
     if seen.sinks:
         notes = (*notes, _parked(capture.attention(side).keys, seen))
     if alone.any():
-        listed = [f"{items.labels[i]!r} at {seen.rows[i]}" for i in np.flatnonzero(alone)]
+        listed = [f"{items.labels[int(i)]!r} at {seen.rows[i]}" for i in np.flatnonzero(alone)]
         named = ", ".join(listed[:5]) + (" …" if len(listed) > 5 else "")
         notes = (*notes, f"{len(listed)} tokens have no attention with any other and were left out: {named}")
     kept = np.flatnonzero(~alone)
