@@ -80,7 +80,7 @@ def _model(model: Any, text: Any = None, /, *, tokenizer: Any = None, **settings
     import langscape
     from langscape.models import open_model
 
-    opened = open_model(model, tokenizer=tokenizer)
+    opened: Any = open_model(model, tokenizer=tokenizer)
     what = f"{type(model).__name__ if not isinstance(model, str | Path) else 'The model'} {opened.name!r}"
     said = " ".join(f"{note[:1].upper()}{note[1:]}." for note in opened.notes)
     if _is_texts(text):

@@ -83,8 +83,9 @@ _NAMED = re.compile(r"blocks\.(\d+)\.(?:attn\.hook_(pattern|q|k|v)|hook_(resid_p
 
 def has_activations(held: Any) -> bool:
     """Whether it is a mapping with the names of TransformerLens, such as `blocks.0.attn.hook_pattern`."""
-    keys = getattr(held, "keys", None)
-    return callable(keys) and any(isinstance(key, str) and _NAMED.match(key) for key in keys())
+    if not hasattr(held, "keys") or isinstance(held, type):
+        return False
+    return any(isinstance(key, str) and _NAMED.match(key) for key in held.keys())  # noqa: SIM118  no dict
 
 
 def capture_of_activations(

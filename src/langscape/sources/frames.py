@@ -169,8 +169,9 @@ def _known(table: pa.Table, wanted: Sequence[str], setting: str) -> None:
 
 
 def _lists(column: pa.ChunkedArray, name: str) -> np.ndarray:
-    import pyarrow.compute as pc
+    import pyarrow.compute
 
+    pc: Any = pyarrow.compute  # its functions are made when it is loaded, unseen by type checkers
     if column.null_count:
         raise DataError(f"column {name!r} lacks {column.null_count:,} vectors; leave such rows out first")
     lengths = pc.list_value_length(column).to_numpy()
