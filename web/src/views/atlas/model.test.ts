@@ -39,7 +39,7 @@ const view: View = {
   later: { attention_0_1: async () => ({ shape: [3, 3], data: Uint8Array.of(255, 0, 51, 0, 0, 0, 0, 0, 0) }) },
 }
 const atlas = readAtlas(view)
-const wish: Wish = { sort: null, descending: true, tag: null, text: '', group: null }
+const wish: Wish = { sort: null, descending: true, tag: null, verdict: null, kept: 0, text: '', group: null }
 const names = (over: Partial<Wish>) =>
   arranged(atlas, { ...wish, ...over }).map(({ name, heads }) => [name, heads.map(({ name }) => name).join(' ')])
 
