@@ -17,7 +17,10 @@ def item_names(items: Items) -> list[str]:
     if not {"position", "special", "text"} <= set(columns):
         return list(items.labels)
     told = zip(items.labels, columns["text"].tolist(), columns["special"].tolist(), strict=True)
-    return [token_text(label, None if text is None else str(text), special is True) for label, text, special in told]
+    return [
+        token_text(label, None if text is None else str(text), special is True)
+        for label, text, special in told
+    ]
 
 
 def raw_names(readable: Sequence[str], labels: Sequence[str]) -> dict[str, str]:

@@ -211,7 +211,7 @@ export function arranged(atlas: Atlas, wish: Wish): Group[] {
   const sign = wish.descending ? -1 : 1
   if (wish.sort === 'verdict') {
     const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
-    const value = ({ row }: HeadName) => (ranking?.type === 'number' ? ranking.values[row] : 0)
+    const value = ({ row }: HeadName) => (ranking?.type === 'number' && ranking.values[row] >= 0 ? ranking.values[row] : -1)
     const rank = ({ verdict }: HeadName) => Math.min(verdictRank(verdict), 99)
     passing.sort((a, b) => -sign * (rank(a) - rank(b)) || value(b) - value(a) || a.row - b.row)
   } else if (column?.type === 'number') {

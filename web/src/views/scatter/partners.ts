@@ -40,14 +40,23 @@ export function partnersOf(scatter: Scatter, row: number, most: number): Record<
   return { asks: read(partners.asks, partners.asksWeights), asked: read(partners.asked, partners.askedWeights) }
 }
 
+/** Partners of less weight are listed, but not worth a sentence. */
+const LEAST = 0.01
+
 /** Those partners that the map could not keep close, in a sentence; empty where it kept all. */
 export function farText(scatter: Scatter, way: Way, partners: Partner[]): string {
-  const far = partners.filter(({ near }) => !near)
+  const far = partners.filter(({ near, weight }) => !near && weight >= LEAST)
   if (!far.length) return ''
   const positions = positionsOf(scatter)
   const names = far.map(({ row }) => `“${scatter.labels[row]}”${positions ? ` at ${positions[row]}` : ''}`)
   const listed = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0]
   return `${way === 'asks' ? 'attends to' : 'is attended to by'} ${listed}, which ${far.length > 1 ? 'lie' : 'lies'} far`
+}
+
+/** The share of a token's weight that lies on tokens which the map leaves off; 0 where that is not known. */
+export function leftOff(scatter: Scatter, row: number): number {
+  const shown = scatter.columns.find(({ name }) => name === 'shown')
+  return shown?.type === 'number' ? Math.max(0, 1 - shown.values[row]) || 0 : 0
 }
 
 /** A strand on screen: a shallow arc, bent to one side for each way, so that both between one pair are seen. */
