@@ -7,7 +7,7 @@ from langscape.data.token_text import token_text
 
 
 @pytest.mark.parametrize(
-    "label, text, reads",
+    ("label", "text", "reads"),
     [
         ("Ġbetter", " better", "␣better"),
         ("Ġbetter", "better", "␣better"),

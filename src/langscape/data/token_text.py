@@ -93,7 +93,7 @@ def _loose(some: bytearray) -> str:
 
 @cache
 def _letters() -> dict[str, int]:
-    """The byte that each letter stands for in byte-level labels: printable ones for themselves, others moved."""
+    """The byte that each letter of a byte-level label stands for: printable ones are themselves."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     moved = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(moved)}

@@ -28,7 +28,7 @@ class Partners:
 def strongest_partners(weights: Any, k: int | None = None) -> Partners:
     """Of weights[query, key], the k strongest other tokens of each, as a query and as a key.
 
-    k is 10, or fewer than half of the tokens, as for `kept`. Equal weights are taken in the order of the tokens.
+    k is 10, or fewer than half of the tokens, as for `kept`. Of equal weights the first tokens are taken.
 
     >>> found = strongest_partners([[0.1, 0.9, 0.0], [0.3, 0.1, 0.6], [0.0, 0.0, 1.0]], k=1)
     >>> found.asks.ravel().tolist(), found.asked.ravel().tolist()

@@ -31,7 +31,7 @@ EVEN = "evenly spread"
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Where each head's square stands: its column and row, and how many of both there are; inches of the rest."""
+    """Where each head's square stands (column, row), how many there are of both, and inches of the rest."""
 
     places: np.ndarray
     across: int
@@ -73,8 +73,8 @@ def draw(view: View) -> Figure:
         drawn.set_linewidth(0)
         if verdict == EVEN:
             drawn.set_alpha(0.12)
-            middle = corner + np.array([0.5, tall / 2])
-            axes.text(*middle, EVEN, size=_letters(grid), color=SOFT, ha="center", va="center", **PLAIN)
+            x, y = corner[0] + 0.5, corner[1] + tall / 2
+            axes.text(x, y, EVEN, size=_letters(grid), color=SOFT, ha="center", va="center", **PLAIN)
         name = f"{layer}.{head}" if ranking is not None else ""
         score = "" if shown is None else _said(RANKING if ranking is not None else "kl", shown[row])
         _write_foot(axes, grid, corner, name, score, verdict)
@@ -120,9 +120,9 @@ def _write_foot(axes: Axes, grid: _Grid, corner: np.ndarray, name: str, score: s
 
 
 def _write_legend(figure: Figure, verdicts: Sequence[str]) -> None:
-    width, height = figure.get_size_inches()
-    axes = figure.add_axes(inches(figure, MARGIN, MARGIN / 2, width - 2 * MARGIN, _LEGEND))
-    axes.set(xlim=(0, width - 2 * MARGIN), ylim=(0, 1))
+    width = _WIDTH - 2 * MARGIN
+    axes = figure.add_axes(inches(figure, MARGIN, MARGIN / 2, width, _LEGEND))
+    axes.set(xlim=(0, width), ylim=(0, 1))
     axes.set_axis_off()
     x = 0.05
     for verdict in verdicts:
@@ -168,7 +168,7 @@ def _said(name: str, value: float) -> str:
 
 
 def _letters(grid: _Grid) -> float:
-    return float(np.clip(5.5 * grid.cell / 0.85, 4.0, 7.0))
+    return float(np.clip(5.9 * grid.cell, 4.0, 7.0))
 
 
 def _unit(plane: np.ndarray) -> np.ndarray:

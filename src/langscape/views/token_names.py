@@ -16,11 +16,9 @@ def item_names(items: Items) -> list[str]:
     columns = items.columns
     if not {"position", "special", "text"} <= set(columns):
         return list(items.labels)
-    told = zip(items.labels, columns["text"].tolist(), columns["special"].tolist(), strict=True)
-    return [
-        token_text(label, None if text is None else str(text), special is True)
-        for label, text, special in told
-    ]
+    texts = [None if text is None else str(text) for text in columns["text"].tolist()]
+    special = [one is True for one in columns["special"].tolist()]
+    return [token_text(*told) for told in zip(items.labels, texts, special, strict=True)]
 
 
 def raw_names(readable: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
