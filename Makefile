@@ -40,7 +40,7 @@ api: web/node_modules/.done .make/package
 	$(BIN)/python scripts/write_openapi.py .make/openapi.json
 	cd web && npm run --silent api
 
-# about half an hour; the small budget is a part of `make test`
+# about forty minutes; the small budget is a part of `make test`
 attack: .make/tests .make/browser .make/page .make/kernels .make/model
 	$(BIN)/python -m tests.attack --budget full --write
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import subprocess
 import sys
 
@@ -17,7 +18,8 @@ from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items,
 from langscape.declarations import analyses
 from langscape.engine import WordColours
 from langscape.errors import DataError, FileError
-from langscape.io.codec import _ELSEWHERE, _NOUNS, differences, is_noun, noun, read_noun, write_noun
+from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
+from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
 from langscape.store.results import Table
 
@@ -248,7 +250,23 @@ def test_a_damaged_file_is_one_error_or_a_right_answer(tmp_path_factory, data):
         bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else bytes(raw)
     )
     with contextlib.suppress(FileError):
-        read_noun(path)
+        assert is_noun(read_noun(path))
+
+
+def test_json_that_is_no_noun_is_no_result(tmp_path):
+    text = json.dumps({"format": FORMAT, "tree": {"tokens": []}}).encode()
+    write_tensors(tmp_path / "x", {"noun": np.frombuffer(text, np.uint8)}, {})
+    with pytest.raises(FileError, match="x holds no result of langscape"):
+        read_noun(tmp_path / "x")
+
+
+def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path):
+    write_noun(some_map(), tmp_path / "x")
+    raw = (tmp_path / "x").read_bytes()
+    (tmp_path / "x").write_bytes(raw.replace(b'"U8"', b'"\\n"'))
+    with pytest.raises(FileError, match="x is damaged") as caught:
+        read_noun(tmp_path / "x")
+    assert "\n" not in str(caught.value)
 
 
 def test_affinities_of_real_points_come_back(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from langscape import views
+from langscape import affinity, views
 from papers import page
 from papers.command import Check, made_folder, tabled
 from papers.page import Tabled
@@ -173,8 +173,9 @@ def _of_model(results: Results, out: Path) -> tuple[list[str], list[Tabled]]:
             )
         )
     (layer, head), best = results.best
+    special = best.settings.get("special", "keep")
     view = views.query_key(
-        results.capture,
+        affinity.strongest_keys(results.capture, [(layer, head)], special=special),
         {(layer, head): best},
         color=results.column,
         title=f"Layer {layer}, head {head} by attention",

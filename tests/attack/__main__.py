@@ -11,12 +11,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.attack import report
-from tests.attack.budget import BUDGETS
-from tests.attack.report import Row
+from tests.attack.budget import BUDGETS, Budget
+from tests.attack.report import CAMPAIGNS, Row
 
-CAMPAIGNS = ("readers", "paths", "bombs", "guard", "requests", "scripts", "kills", "disk", "load")
+
+class Done(NamedTuple):
+    """What came of a campaign, and under which circumstances."""
+
+    rows: list[Row]
+    about: str
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     options.add_argument("--budget", choices=BUDGETS, default="small")
     options.add_argument("--only", help=f"some of {', '.join(CAMPAIGNS)}, with commas between")
-    options.add_argument("--write", action="store_true", help="write the table to docs/reliability.md")
+    options.add_argument("--write", action="store_true", help="write the tables to docs/reliability.md")
     options.add_argument(
         "--replay", nargs=2, metavar=("TARGET", "SEED"), help="read one mutant, with traceback"
     )
@@ -35,21 +41,28 @@ def main(arguments: list[str] | None = None) -> int:
     only = asked.only.split(",") if asked.only else CAMPAIGNS
     if unknown := set(only) - set(CAMPAIGNS):
         options.error(f"no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
-    if asked.write and asked.only:
-        options.error("--write needs all campaigns: leave --only out")
-    budget, rows, began = BUDGETS[asked.budget], [], time.monotonic()
+    budget, rows = BUDGETS[asked.budget], []
     for name in only:
-        campaign = importlib.import_module(f"tests.attack.{name}")
-        for row in campaign.run(budget):
-            rows.append(row)
-            print(_line(row), flush=True)
-    minutes = (time.monotonic() - began) / 60
+        done = run_campaign(name, budget)
+        rows += done.rows
+        if asked.write:
+            report.write(name, done.rows, done.about)
     print("\n" + report.told(rows), flush=True)
-    if asked.write:
-        report.write(
-            rows, f"`make attack`, budget {budget.name}, {minutes:.0f} minutes on {os.cpu_count()} cores."
-        )
     return 0 if all(row.kept for row in rows) else 1
+
+
+def run_campaign(name: str, budget: Budget) -> Done:
+    """Run one, and print each row when it is there."""
+    began, busy, rows = time.monotonic(), os.getloadavg()[1], []
+    for row in importlib.import_module(f"tests.attack.{name}").run(budget):
+        rows.append(row)
+        print("\n  ".join([_line(row), *row.findings[:12]]), flush=True)
+    minutes, after = (time.monotonic() - began) / 60, os.getloadavg()[1]
+    about = (
+        f"Budget {budget.name}, {minutes:.0f} minutes on {os.cpu_count()} cores. Times depend on what else "
+        f"the machine does: its average load was {busy:.1f} when this began and {after:.1f} when it ended."
+    )
+    return Done(rows, about)
 
 
 def replay(called: str, seed: int, keep: Path | None) -> int:

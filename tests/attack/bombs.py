@@ -279,7 +279,15 @@ BOMBS: tuple[Bomb, ...] = (
 )
 """Every bomb."""
 
-QUICK = ("gzip_letters", "text_header", "binary_header", "safetensors_nested", "corpus_dots", "csv_columns")
+QUICK = (
+    "gzip_letters",
+    "text_header",
+    "binary_header",
+    "safetensors_nested",
+    "corpus_dots",
+    "csv_columns",
+    "words_quotes",
+)
 """Those of the small budget: they are made in a moment."""
 
 
@@ -290,8 +298,10 @@ class Exploding(Target):
     bomb: Bomb | None = None
 
     def mutant(self, seed: int) -> tuple[Given, random.Random]:
-        """The bomb."""
+        """The bomb: a copy where the campaign has made it, or a new one for `--replay`."""
         assert self.bomb is not None
+        if PLACE not in os.environ:
+            return {self.bomb.name: self.bomb.make()}, random.Random(1)
         made = Path(os.environ[PLACE]) / self.bomb.make.__name__
         return {self.bomb.name: lambda path: shutil.copy(made, path)}, random.Random(1)
 

@@ -39,7 +39,7 @@ FULL = Budget(
     bodies=3000,
     kills=200,
     clients=100,
-    watchers=200,
+    watchers=260,
     load=600.0,
     every=True,
 )

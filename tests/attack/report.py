@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- attack: begin -->", "<!-- attack: end -->"
+
+CAMPAIGNS = ("readers", "paths", "bombs", "guard", "requests", "scripts", "kills", "disk", "load")
+"""Every campaign, in the order of the page."""
 
 
 @dataclass
@@ -55,10 +57,14 @@ def told(rows: Sequence[Row], most: int = 12) -> str:
     return "\n".join(lines)
 
 
-def write(rows: Sequence[Row], about: str, page: Path = PAGE) -> None:
-    """Put the table between the marks of the page; all else on it stays."""
+def write(campaign: str, rows: Sequence[Row], about: str, page: Path = PAGE) -> None:
+    """Put the campaign's table between the marks of the page; those of others and all else stay."""
     text = page.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"{page} must hold {BEGIN} and {END} once each")
-    table = f"{BEGIN}\n{about}\n\n{markdown(rows)}\n{END}"
-    page.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: table, text, flags=re.S), encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    held, after = rest.split(END)
+    parts = {part.partition("\n")[0]: part.strip() for part in held.split("### ")[1:]}
+    parts[campaign] = f"{campaign}\n\n{about}\n\n{markdown(rows)}"
+    listed = "".join(f"### {parts[name]}\n\n" for name in CAMPAIGNS if name in parts)
+    page.write_text(f"{before}{BEGIN}\n{listed}{END}{after}", encoding="utf-8")

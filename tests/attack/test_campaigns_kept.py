@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 
 import pytest
-from tests.attack.__main__ import CAMPAIGNS
 from tests.attack.budget import SMALL
+from tests.attack.report import CAMPAIGNS
 
 pytestmark = pytest.mark.slow
 

@@ -33,18 +33,20 @@ def test_a_promise_that_broke_is_told_with_its_findings_and_one_that_held_is_not
     assert "every promise was kept" in report.told(rows[:1])
 
 
-def test_the_table_is_written_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_campaigns_table_is_written_between_the_marks_and_those_of_others_stay(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
-    report.write([Row("a", "holds", "3", "3 refused")], "about", page)
-    text = page.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert "stale" not in text
-    assert "| holds | 3 | 3 refused |" in text
+    report.write("load", [Row("load", "lasts", "9", "9 kept")], "long", page)
+    report.write("readers", [Row("readers", "holds", "3", "2 refused")], "once", page)
+    report.write("readers", [Row("readers", "holds", "3", "3 refused")], "again", page)
+    head = "| promise | tried | result |\n|---|---|---|\n"
+    assert page.read_text() == (
+        f"before\n{report.BEGIN}\n### readers\n\nagain\n\n{head}| holds | 3 | 3 refused |\n\n"
+        f"### load\n\nlong\n\n{head}| lasts | 9 | 9 kept |\n\n{report.END}\nafter\n"
+    )
     page.write_text("no marks")
     with pytest.raises(ValueError, match="once each"):
-        report.write([], "about", page)
+        report.write("load", [], "about", page)
 
 
 def test_the_page_has_its_marks() -> None:

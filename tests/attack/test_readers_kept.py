@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 PAST = (
     ("vectors: npz", 401), ("vectors: Parquet", 831), ("map", 13), ("recipe", 184), ("recipe", 893),
     ("store: index", 497), ("store: index", 646), ("store: index", 709), ("store: capture", 16),
+    ("store: capture", 205), ("store: capture", 540),
     ("store: packed vectors", 37), ("model: LSTM folder", 62), ("model: config.json", 707),
     ("model: config.json", 849), ("model: weights", 387), ("model: weights", 555), ("model: weights", 746),
 )  # fmt: skip

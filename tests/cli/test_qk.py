@@ -89,7 +89,10 @@ def test_several_files_are_read_one_after_another(texts):
         (("qk", "tiny", "--layer", 0, "--head", 0, "-o", "map.docx"), "map.docx"),
         (("query-key-grid", "tiny", "-o", "map.parquet"), "map.parquet"),
         (("qk", "tiny", "--layer", 0, "--head", 4), "head 4 is not there"),
-        (("qk", "tiny", "--layer", 0, "--head", 0, "--pipeline", "de", "-t", "many.txt"), "tagger spacy"),
+        (
+            ("qk", "tiny", "--layer", 0, "--head", 0, "--pipeline", "de_core_news_sm", "-t", "many.txt"),
+            "tagger spacy",
+        ),
     ],
 )
 def test_wrong_wishes_are_said_in_one_message(texts, words, said):

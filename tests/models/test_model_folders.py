@@ -327,6 +327,28 @@ def test_seventy_billion_weights_are_refused_before_anything_is_hashed_or_loaded
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("command", ["atlas", "texts", "flow", "max-attention"])
+def test_the_command_refuses_seventy_billion_weights_in_two_seconds(tmp_path: Path, command: str) -> None:
+    """Seconds of work, its own start included: how long it waits for its turn is the machine's affair."""
+    folder = vast_folder(tmp_path / "vast")
+    code = "import resource, sys\nresource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+    code += f"from langscape.cli import main\nsys.argv = ['langscape', {command!r}, {str(folder)!r}]\nmain()"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "LANGSCAPE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode != 0
+    assert done.stderr.startswith(f"error: {folder} holds 70.6 billion weights, which need 282 GB as float32")
+    assert "Take a model of at most " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+
+
 def test_what_would_fit_is_said(tmp_path: Path) -> None:
     weights = read_weights(vast_folder(tmp_path / "vast", layers=1), "it")
     assert (weights.bytes("float32"), weights.bytes("stored")) == (4 * weights.count, 2 * weights.count)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
 from langscape.affinity import head_vectors, heads_of
 from langscape.errors import DataError, MissingError, SettingsError
-from langscape.models import capture, collect_query_key, token_classes, wrap_model
+from langscape.models import capture, collect_query_key, taggers, token_classes, wrap_model
 from langscape.models.taggers import PARTS, find_tagger, parts_of_speech
 from langscape.models.token_classes import CLASSES
 
@@ -161,6 +163,27 @@ def test_textblob_tells_nouns_verbs_and_pronouns() -> None:
     assert list(told) == [
         "pronoun", "verb", "noun", "conjunction", "pronoun", "noun", "auxiliary", "adjective", "punctuation",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["none_such", "json", "pip", "blank:en", "en_folder"])
+def test_only_an_installed_pipeline_of_spacy_is_loaded_by_its_name(tmp_path, monkeypatch, name) -> None:
+    import sys
+    from importlib.metadata import EntryPoint
+
+    loaded = []
+    util = SimpleNamespace(load_model_from_package=lambda name, **how: loaded.append(name))
+    fake = SimpleNamespace(util=util, load=lambda *what, **how: loaded.append(what), tokens=SimpleNamespace())
+    fake.tokens.Doc = None
+    monkeypatch.setitem(sys.modules, "spacy", fake)
+    installed = [EntryPoint("de_core_news_sm", "de_core_news_sm", "spacy_models")]
+    monkeypatch.setattr(taggers, "entry_points", lambda group: installed if group == "spacy_models" else [])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en_folder").mkdir()
+    with pytest.raises(MissingError, match=f"{name} is not installed: python -m spacy download {name}"):
+        find_tagger(f"spacy:{name}")
+    assert loaded == []
+    find_tagger("spacy:de_core_news_sm")
+    assert loaded == ["de_core_news_sm"]
 
 
 def test_another_pipeline_of_spacy_is_taken_by_its_folder(tmp_path) -> None:

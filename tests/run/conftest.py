@@ -13,10 +13,16 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import chores  # noqa: F401
 import drive
-from watching import content
+from watching import OTHERS, content, workers_of
 
 from langscape.execution.sweep import Sweep
 from langscape.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(process.pid for process in workers_of(os.getpid()))
 
 
 @pytest.fixture

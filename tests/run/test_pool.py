@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,3 +100,22 @@ def test_workers_that_cannot_start_are_tried_some_times_and_then_no_more(
     assert isinstance(pool.error, StoreError)
     assert "3 worker processes in a row ended before they were ready (exit code 3)" in str(pool.error)
     assert not pool.free()
+
+
+def test_a_worker_whose_parent_is_gone_ends_without_a_word() -> None:
+    """Its stdin is still open, as when the parent's end has not been heard of yet."""
+    code = "from langscape.execution.worker import send_answer, take_over_pipes\n"
+    code += "lines, answers = take_over_pipes()\nlines.get()\nsend_answer(answers, {'state': 'done'})\n"
+    code += "raise SystemExit('it goes on')"
+    pipe = subprocess.PIPE
+    worker = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stderr is not None
+    worker.stdout.close()
+    worker.stdin.write(b"[]\n")
+    worker.stdin.flush()
+    assert worker.stderr.read() == b""
+    assert worker.wait(60) == 0
+    worker.stdin.close()
+    worker.stderr.close()

@@ -30,12 +30,17 @@ def start(root: Path, count: int, pause: float, workers: int, *more: str) -> sub
     )
 
 
+OTHERS: set[int] = set()
+"""Workers that were there when a test began, of a studio that tests of another folder share."""
+
+
 def workers_of(pid: int) -> list[psutil.Process]:
     """The sweep workers below a process, and nothing else it may have started, such as a browser."""
     try:
-        return [child for child in psutil.Process(pid).children(recursive=True) if _is_worker(child)]
+        found = psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+    return [child for child in found if child.pid not in OTHERS and _is_worker(child)]
 
 
 def _is_worker(process: psutil.Process) -> bool:

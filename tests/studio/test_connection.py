@@ -228,6 +228,17 @@ def test_what_is_no_request_is_said_to_be_none_and_nothing_is_logged(client, imp
     assert b'{"error"' in got
 
 
+@pytest.mark.parametrize("to", ["websocket", "h2c", "TLS/1.0"])
+def test_another_protocol_is_not_spoken_and_nothing_is_logged(client, logged, to):
+    more = (f"Upgrade: {to}", "Connection: Upgrade", "Sec-WebSocket-Key: a", "Sec-WebSocket-Version: 13")
+    with line(client) as raw:
+        raw.sendall(head(client, "GET /api/jobs HTTP/1.1", *more))
+        assert raw.recv(65536).startswith(b"HTTP/1.1 200 ")
+    with line(client) as raw:
+        raw.sendall(head(client, "GET /api/jobs HTTP/1.1", *more).replace(client.key.encode(), b"guessed"))
+        assert raw.recv(65536).startswith(b"HTTP/1.1 401 ")
+
+
 def test_nonsense_after_an_answer_has_begun_ends_the_connection_and_nothing_is_logged(client, logged):
     with line(client) as raw:
         raw.sendall(head(client, "GET /api/events HTTP/1.1", "Transfer-Encoding: chunked"))

@@ -90,12 +90,25 @@ def test_settings_out_of_range_are_refused_before_anything_runs(client, settings
         ({"analysis": "words", "inputs": {"vectors": "../../etc/passwd"}}, 404),
         ({"analysis": "words", "inputs": {"vectors": "sample-harbour"}}, 422),
         ({"analysis": "words", "inputs": {"vectors": {"a": 1}}}, 422),
+        ({"analysis": "words", "settings": {"perplexity": 10**400}}, 422),
+        ({"analysis": "words", "settings": {"seed": 10**400}}, 422),
     ],
 )  # fmt: skip
 def test_asks_that_make_no_sense_are_refused(client, body, status):
     got = client.post("/api/jobs", body)
     assert got.status == status
     assert got.error["message"]
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    ["/tmp/pipeline", "../pipeline", "./en_mine", "blank:en", "os", "en_core\\x", "en_core.x", "en_x\n"],
+)
+def test_a_pipeline_is_named_and_never_a_path_or_a_module(client, pipeline):
+    asked = {"tagger": "spacy", "pipeline": pipeline, "layer": 0, "head": 0}
+    got = client.post("/api/jobs", {"analysis": "query_key", "settings": asked})
+    assert got.status == 422
+    assert "expected a name like de_core_news_sm" in got.error["message"]
 
 
 def test_landmarks_carry_the_map_and_the_rest_is_inserted(client, vectors):

@@ -13,6 +13,7 @@ from map_settings import ENDLESS, SHORT
 
 from langscape import affinity, embed
 from langscape.engine import Schedule
+from langscape.execution import pool
 from langscape.sources import read_vectors
 from langscape.store import Store, locks
 from langscape.studio import examples
@@ -119,6 +120,17 @@ def test_a_cancelled_job_that_is_asked_for_again_runs_again(client):
     client.wait(first["id"], "running")
     assert client.send("DELETE", f"/api/jobs/{first['id']}").status == 204
     assert client.get(f"/api/jobs/{first['id']}").error["code"] == "not_found"
+
+
+@pytest.mark.slow
+def test_many_that_are_cancelled_while_workers_start_leave_a_studio_that_works(client, vectors, monkeypatch):
+    monkeypatch.setattr(pool, "BOOT_TRIES", 3)
+    for seed in range(8):
+        record = client.ask("words", {**ENDLESS, "seed": 100 + seed}, vectors="sample-words")
+        client.wait(record["id"], "running")
+        assert client.post(f"/api/jobs/{record['id']}/cancel").json["state"] == "cancelled"
+    done = client.wait(client.ask("words", {**SHORT, "seed": 13}, vectors=vectors)["id"])
+    assert done["error"] is None
 
 
 def test_a_job_whose_data_is_refused_says_what_by_the_name_the_user_gave(client, few):

@@ -75,7 +75,7 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
     places = np.linspace(0, len(order) - 1, SHUFFLED).round().astype(int)
     chosen = order[np.unique(places)].tolist() if len(problems) > 1 else [0] * OWN
     dealt = [shuffled_weights(problems[one].weights, seed + at) for at, one in enumerate(chosen)]
-    shuffled = [_affinities(weights) for weights in dealt]
+    shuffled = [shuffled_affinities(weights) for weights in dealt]
     maps = restarted(shuffled, 1, head_schedules(max(map(len, shuffled)), steps), seed)[0]
     found = np.array([kept(P.P, made.xy).mean for P, made in zip(shuffled, maps, strict=True)])
     if len(problems) == 1:
@@ -106,7 +106,8 @@ def verdict_of(made: Map) -> str:
     return SCORES["kept"].verdict(made.quality["kept"], made.quality["kept_null"])
 
 
-def _affinities(weights: np.ndarray) -> Affinities:
+def shuffled_affinities(weights: np.ndarray) -> Affinities:
+    """The affinities of weights that belong to no text."""
     from langscape.affinity.joint import joint_from_dense
 
     return Affinities(joint_from_dense(weights.astype(np.float32)), Items.numbered(len(weights)), {})

@@ -62,7 +62,9 @@ Pipeline = Annotated[
     str | None,
     Setting(
         "Pipeline of spaCy",
-        "With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.",
+        "With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.",
+        pattern=r"[a-z]{2,3}_[a-z0-9_]{1,60}",
+        like="de_core_news_sm",
         document="001",
     ),
 ]

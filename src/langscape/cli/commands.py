@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -35,29 +34,24 @@ class CommandTree(TyperGroup):
     An analysis is imported when its command is called: the list of commands is read off their sources.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Every command by name, those of analyses after the others."""
         return [*super().list_commands(ctx), *_modules()]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name."""
-        found = super().get_command(ctx, name)
-        return found if found is not None else analysis_command(name)
+        found = super().get_command(ctx, cmd_name)
+        return found if found is not None else analysis_command(cmd_name)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
-        written = [
-            (name, super(CommandTree, self).get_command(ctx, name)) for name in super().list_commands(ctx)
-        ]
-        rows = [
-            (name, one.get_short_help_str(200)) for name, one in written if one is not None and not one.hidden
-        ]
+        rows = [(name, one.get_short_help_str(200)) for name, one in self.commands.items() if not one.hidden]
         rows += [(name, _first_sentence(module)) for name, module in _modules().items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def analysis_command(name: str) -> click.Command | None:
+def analysis_command(name: str) -> Any:
     """The command of an analysis, by its name or an alias; None where there is none."""
     module = _modules().get(name)
     known = [of_module(module)] if module in modules() else analyses().values()

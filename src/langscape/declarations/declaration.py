@@ -39,6 +39,7 @@ class Setting:
     label     what a form writes beside it
     help      one sentence on what it does
     ge, le    the least and the largest value
+    pattern   what the whole of a text must match, and `like` such a text, for messages
     document  the number of the work that it comes from
     labels    what a form calls the choices, by value
     option    the name of the command's option where it is not the parameter's own
@@ -52,6 +53,8 @@ class Setting:
     help: str = ""
     ge: float | None = None
     le: float | None = None
+    pattern: str | None = None
+    like: str = ""
     document: str = ""
     labels: Mapping[Any, str] = field(default_factory=dict)
     option: str = ""
@@ -418,6 +421,8 @@ def expected(one: Parameter) -> str:
         return f"one of {', '.join(str(value) for value in one.choices)}"
     if one.type == "flag":
         return "true or false"
+    if one.type == "text" and one.said.pattern:
+        return f"a name like {one.said.like}"
     if one.type == "text":
         return "text of 1 to 2,000 characters that can be seen"
     if one.type == "words":

@@ -155,7 +155,13 @@ def _annotation(one: Parameter) -> Any:
             dict[name, numbers],
             Field(min_length=1, max_length=100, description=one.said.help, title=one.said.label),
         ]
-    visible = Field(min_length=1, max_length=TEXT, description=one.said.help, title=one.said.label)
+    visible = Field(
+        min_length=1,
+        max_length=TEXT,
+        pattern=one.said.pattern and f"^(?:{one.said.pattern})$",
+        description=one.said.help,
+        title=one.said.label,
+    )
     return Annotated[StrictStr, AfterValidator(_visible), visible]
 
 

@@ -198,7 +198,7 @@ class Pool:
     def _replace(self, worker: _Worker) -> list[Outcome]:
         self._bury(worker)
         self._workers.remove(worker)
-        self._stillborn += not worker.ready
+        self._stillborn += not (worker.ready or worker.cancelled)
         ending = worker.process.ending
         if self._stillborn >= BOOT_TRIES and self.error is None:
             self.error = StoreError(

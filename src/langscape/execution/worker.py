@@ -200,9 +200,12 @@ def take_over_pipes() -> tuple[queue.Queue[bytes], IO[bytes]]:
 
 
 def send_answer(answers: IO[bytes], message: Mapping[str, Any]) -> None:
-    """One line of JSON to the process that started this one."""
-    answers.write(json.dumps(message).encode() + b"\n")
-    answers.flush()
+    """One line of JSON to the process that started this one; where that is gone, this one ends too."""
+    try:
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
+    except BrokenPipeError:
+        os._exit(0)
 
 
 def _shared_store(root: str, id: str) -> Store:

@@ -91,7 +91,10 @@ def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) 
                     return file.get_tensor(name)
                 return part(name.partition(" ")[2], file.get_slice(name))
 
-            return _Reader(tensor, names).decode(written["tree"])
+            found = _Reader(tensor, names).decode(written["tree"])
+            if not is_noun(found):
+                raise FileError(f"{path.name} holds no result of langscape")
+            return found
     except FileError:
         raise
     except (
@@ -104,7 +107,8 @@ def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) 
         AttributeError,
         DataError,
     ) as error:
-        raise FileError(f"{path.name} is damaged ({type(error).__name__}: {str(error)[:120]})") from None
+        reason = " ".join(str(error).split())[:120]
+        raise FileError(f"{path.name} is damaged ({type(error).__name__}: {reason})") from None
 
 
 class _Writer:

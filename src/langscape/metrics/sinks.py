@@ -22,7 +22,7 @@ TIMES = 8.0
 """How many times its even share a token takes; four times where many tokens are taken together."""
 
 
-def find_sinks(attention: Any, *, separators: Sequence[bool] | np.ndarray | None = None) -> np.ndarray:
+def find_sinks(attention: Any, *, separators: Any = None) -> np.ndarray:
     """Which tokens are sinks of which head, (layer, head, key), found from the weights alone.
 
     attention   (layer, head, query, key), rows sum to 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
 
 from langscape.errors import DataError, MissingError, SettingsError
 from langscape.models.token_classes import KINDS, whole_words
@@ -39,7 +42,8 @@ def find_tagger(name: str = "auto") -> Tagger:
     """A part-of-speech tagger that is installed with its data; it gives words of PARTS.
 
     "auto" takes spaCy with en_core_web_sm, the better one, or else TextBlob. Both are English;
-    "spacy:de_core_news_sm" takes another pipeline of spaCy, by name or folder.
+    "spacy:de_core_news_sm" takes another pipeline of spaCy that is installed, "spacy:./mine" one in a folder.
+    A pipeline can hold code of its own: take folders from those you trust.
     """
     kind, _, pipeline = name.partition(":")
     if kind not in TAGGERS or (pipeline and kind != "spacy"):
@@ -119,7 +123,13 @@ def _textblob() -> Tagger:
 def _spacy(pipeline: str) -> Tagger:
     import spacy  # pyright: ignore[reportMissingImports]
 
-    nlp = spacy.load(pipeline, exclude=["parser", "ner", "lemmatizer"])
+    exclude = ["parser", "ner", "lemmatizer"]
+    if os.sep in pipeline:
+        nlp = spacy.load(Path(pipeline), exclude=exclude)
+    elif pipeline in {one.name for one in entry_points(group="spacy_models")}:
+        nlp = spacy.util.load_model_from_package(pipeline, exclude=exclude)
+    else:  # spaCy itself would import any package of that name, or read a folder
+        raise LookupError(f"{pipeline} is not installed: python -m spacy download {pipeline}")
     tokens = spacy.tokens.Doc
     return lambda words: [
         _UNIVERSAL.get(token.pos_, "other") for token in nlp(tokens(nlp.vocab, words=words))

@@ -10,7 +10,7 @@ import numpy as np
 
 from langscape.data import Gaussians, Items, Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.io.csvtext import unguarded
+from langscape.io.csvtext import may_be_guarded, unguarded
 from langscape.io.regular_file import check_regular
 from langscape.io.sql import MEMORY, identifier, table_of
 from langscape.sources.word_lookup import some
@@ -44,6 +44,7 @@ def gaussians(
     tell = progress or (lambda step: None)
     with table_of(path, reader_of(path), memory=memory) as (connection, source):
         tell(Step(0, 3, f"reading {path.name}"))
+        source = _named(connection, source, path)
         names = _columns(connection, source, path, by, columns)
         return _gathered(connection, source, path, by, names, standardise, tell)
 
@@ -64,8 +65,21 @@ def columns_of(path: str | Path) -> dict[str, str]:
     """The columns of a table with DuckDB's names of their types."""
     path = Path(path)
     with table_of(path, reader_of(path)) as (connection, source):
+        source = _named(connection, source, path)
         found = connection.execute(f"describe select * from {source}").fetchall()
     return {str(name): str(kind) for name, kind, *_ in found}
+
+
+def _named(connection: DuckDBPyConnection, source: str, path: Path) -> str:
+    """The table with the names that its columns had before a CSV was written."""
+    if reader_of(path) != "read_csv":
+        return source
+    names = [name for name, *_ in connection.execute(f"describe select * from {source}").fetchall()]
+    plain = _plain(names, path)
+    if plain == names:
+        return source
+    each = (f"{identifier(name)} as {identifier(to)}" for name, to in zip(names, plain, strict=True))
+    return f"(select {', '.join(each)} from {source})"
 
 
 def _columns(
@@ -150,7 +164,10 @@ def _notes(
 
 
 def _plain(labels: list[str], path: Path) -> list[str]:
-    return [unguarded(label) for label in labels] if reader_of(path) == "read_csv" else labels
+    """Names or labels as they were before a CSV was written."""
+    if reader_of(path) != "read_csv" or not may_be_guarded(labels):
+        return labels
+    return [unguarded(label) for label in labels]
 
 
 def _each(names: Sequence[str], function: str, letter: str = "x") -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from langscape.data import Items
 from langscape.errors import DataError, FileError
-from langscape.io.csvtext import csv_rows, unguarded
+from langscape.io.csvtext import csv_rows, may_be_guarded, unguarded
 from langscape.io.regular_file import open_regular
 from langscape.memory_limits import check_memory
 from langscape.sources.word_lookup import counted, some
@@ -32,6 +32,7 @@ _LINE_ENDS = (
 # bytes in memory of a line that holds one letter (its text, cell, row and entry), and of each further cell
 _LINE_BYTES, _CELL_BYTES = 600, 80
 _LINE_BREAK = re.compile(r"\s*[\r\n]\s*")
+_TABLES = (".csv", ".tsv")
 _GROUP_HEADS = ("group", "groups", "category", "class", "topic", "type")
 
 
@@ -109,9 +110,13 @@ def _lines(path: Path) -> list[str]:
 
 
 def write_word_list(path: Path, listed: WordList) -> None:
-    """Write a list so that `read_word_list` reads the same, whatever the words hold and the path ends in."""
+    """Write a list so that `read_word_list` reads the same, whatever the words hold and the path ends in.
+
+    Spaces around a word and line breaks within it are not a part of it.
+    """
     groups = listed.groups
-    plain = groups is None and not any(mark in word for word in listed.words for mark in "\t;")
+    marks = "\t;," if path.suffix.lower() in _TABLES else "\t;"
+    plain = groups is None and not any(mark in word for word in listed.words for mark in marks)
     with path.open("w", encoding="utf-8", newline="") as file:
         if plain:  # a word a line is not taken apart
             file.writelines(f"{word}\n" for word in ("word", *listed.words))
@@ -138,12 +143,20 @@ def _rows(path: Path, lines: list[str], ending: str) -> list[tuple[int, list[str
 
 
 def _cells(lines: list[str], delimiter: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
-    text = io.StringIO("\n".join(lines))
-    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, quoting=quoting, strict=True)
-    return [
-        (reader.line_num, [unguarded(_LINE_BREAK.sub(" ", cell.strip())) for cell in cells])
-        for cells in reader
-    ]
+    text = "\n".join(lines)
+    reader = csv.reader(
+        io.StringIO(text), delimiter=delimiter, skipinitialspace=True, quoting=quoting, strict=True
+    )
+    rows = [(reader.line_num, [_in_one_line(cell) for cell in cells]) for cells in reader]
+    if "'" in text and may_be_guarded(cell for _, cells in rows for cell in cells):
+        for _, cells in rows:
+            cells[:] = map(unguarded, cells)
+    return rows
+
+
+def _in_one_line(cell: str) -> str:
+    cell = cell.strip()
+    return _LINE_BREAK.sub(" ", cell) if "\n" in cell else cell
 
 
 def _delimiter(ending: str, lines: list[str]) -> str | None:
@@ -153,7 +166,7 @@ def _delimiter(ending: str, lines: list[str]) -> str | None:
         if delimiter in "\t;" and 2 * holding > len(lines):
             return delimiter
         if delimiter == ",":
-            plain_text = ending.lower() not in (".csv", ".tsv")
+            plain_text = ending.lower() not in _TABLES
             if holding == len(lines) or (holding and not plain_text):
                 return delimiter
     return None

@@ -1,6 +1,7 @@
 """How jobs stand, as server-sent events: pure ASGI, so that each arrives as it happens.
 
-A listener that is slow does not pile up messages: of each job it gets the latest.
+A listener that is slow does not pile up messages: of each job it gets the latest. A change is put into words
+once for all listeners.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from langscape.studio.problem import Problem
 HEARTBEAT = 10.0
 """Seconds after which silence is broken by a comment, so that a dead connection is noticed."""
 
-MOST = 100
-"""Listeners at a time; a browser has six connections to a server at most."""
+MOST = 256
+"""Listeners at a time. Each takes about 25 kB, and 0.1 ms of a core for every change; the other connections
+that the studio has at most (`connection.MOST`) are left for what is asked."""
 
 
 class Events:
@@ -47,7 +49,7 @@ class Events:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """One listener, until it goes."""
         if len(self._listeners) >= MOST:
-            raise Problem("bad_request", f"{MOST} pages are listening already; close some")
+            raise Problem("bad_request", f"{MOST} pages are listening already", "Close some of them.")
         listener = _Listener()
         self._listeners.add(listener)
         gone = asyncio.create_task(_gone(receive))
@@ -64,7 +66,7 @@ class Events:
                 await asyncio.wait({waiting, gone}, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
                 waiting.cancel()
                 if not gone.done():
-                    await _write(send, "".join(map(_event, listener.take())) or ": still here\n\n")
+                    await _write(send, "".join(listener.take()) or ": still here\n\n")
             await send({"type": "http.response.body", "body": b""})
         except OSError:
             pass  # it went while we were writing
@@ -73,8 +75,9 @@ class Events:
             self._listeners.discard(listener)
 
     def _spread(self, record: dict[str, Any]) -> None:
+        event = _event(record)
         for listener in self._listeners:
-            listener.put(record)
+            listener.put(record["id"], event)
 
 
 class _Listener:
@@ -82,15 +85,15 @@ class _Listener:
 
     def __init__(self) -> None:
         self.closed = False
-        self._waiting: dict[str, dict[str, Any]] = {}
+        self._waiting: dict[str, str] = {}
         self._something = asyncio.Event()
 
-    def put(self, record: dict[str, Any]) -> None:
-        self._waiting.pop(record["id"], None)
-        self._waiting[record["id"]] = record
+    def put(self, id: str, event: str) -> None:
+        self._waiting.pop(id, None)
+        self._waiting[id] = event
         self._something.set()
 
-    def take(self) -> list[dict[str, Any]]:
+    def take(self) -> list[str]:
         taken, self._waiting = list(self._waiting.values()), {}
         self._something.clear()
         return taken

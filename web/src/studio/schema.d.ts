@@ -1956,7 +1956,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2119,7 +2119,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2255,7 +2255,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
@@ -2383,7 +2383,7 @@ export interface components {
             tagger?: "none" | "auto" | "textblob" | "spacy";
             /**
              * Pipeline of spaCy
-             * @description With spaCy: the pipeline that tags, by name or folder; en_core_web_sm if left out.
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
              * @default null
              */
             pipeline?: string | null;
