@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 _NAMED = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "", "\u00a0": "␣"})
 
 
+@lru_cache(maxsize=4096)  # a text has few different tokens, and an atlas writes them for every head
 def token_text(label: str, text: str | None = None, special: bool = False) -> str:
     """What a token reads as: label is the tokenizer's own, text what it stands for in the text.
 
