@@ -71,7 +71,7 @@ def test_a_token_without_attention_is_left_out_and_named() -> None:
     assert len(affinity.attention(capture, 0, 0)) == 5
     dropped = affinity.attention(capture, 0, 0, special="drop")
     assert dropped.items.labels == ("t1", "t3", "t4")
-    assert dropped.notes == ("1 tokens have no attention with any other and were left out: 't2' at 2",)
+    assert dropped.notes == ("1 tokens have no attention with any other and were left out: “t2” at 2",)
     assert (dropped.P.sum(1) > 0).all()
 
 

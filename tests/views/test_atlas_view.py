@@ -193,3 +193,39 @@ def test_the_figure_has_every_head_in_its_own_cell(tmp_path):
         assert set(map(tuple, cells.astype(int))) == {(row % 3, row // 3)}
     assert [text.get_text() for text in axes.texts][:2] == ["0.00", "0.10"]
     assert write(view, tmp_path / "atlas.png").stat().st_size > 5000
+
+
+def test_the_figure_is_in_the_order_of_the_ranking_and_says_how_far_maps_can_be_read():
+    capture = captured()
+    keys = [(layer, head) for layer in range(2) for head in range(3)]
+    interest = np.array([0.1, 0.6, np.nan, 0.3, 0.9, 0.2])
+    verdicts = ["good", "partly", "not to be read", "evenly spread", "good", "partly"]
+    numbers = {"layer": [layer for layer, _ in keys], "head": [head for _, head in keys]}
+    scores = Items([str(key) for key in keys], {**numbers, "interest": interest, "verdict": verdicts})
+    axes = figure_atlas.draw(atlas(capture, maps_of(capture), scores)).axes
+    texts = [text.get_text() for text in axes[0].texts]
+    placed = {text.get_text(): text.get_position()[0] for text in axes[0].texts}
+    order = [
+        "1.1  good",
+        "0.1  partly",
+        "1.0  evenly spread",
+        "1.2  partly",
+        "0.0  good",
+        "0.2  not to be read",
+    ]
+    assert sorted(order, key=placed.get) == order
+    assert [int(placed[name]) for name in order] == list(range(6))
+    assert {"interest 0.900", "–", "evenly spread"} <= set(texts)
+    maps = [one for one in axes[0].collections if len(one.get_offsets()) == 6]
+    assert [one.get_alpha() for one in maps] == [None, None, None, 0.12, None, None]
+    legend = [text.get_text() for text in axes[1].texts]
+    assert legend == ["good", "partly", "not to be read", "evenly spread"]
+
+
+def test_tokens_are_written_as_people_read_them():
+    capture = captured()
+    labels = ["Ġa", "##b", "Ċ", "æĹ", "plain", "[SEP]"]
+    tokens = Tokens(labels, [" a", "b", "\n", "日", "plain", ""], [False] * 5 + [True])
+    view = atlas(capture.but(tokens=tokens), maps_of(capture))
+    assert view.properties["tokens"] == ["␣a", "##b", "⏎", "‹E6 97›", "plain", "[SEP]"]
+    assert view.properties["raw_tokens"] == {"␣a": "Ġa", "⏎": "Ċ", "‹E6 97›": "æĹ"}

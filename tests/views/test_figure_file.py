@@ -185,6 +185,8 @@ def test_the_colours_equal_those_of_the_page(pytestconfig):
     assert listed("CATEGORIES", "light") == colours.CATEGORIES
     assert listed("RAMP", "light") == colours.RAMP
     assert listed("HEAT", "light") == colours.HEAT
+    told = re.search(r"export const VERDICTS = {\s*light: {(.*?)}", source).group(1)
+    assert dict(re.findall(r"'?([a-z][a-z ]*)'?: '(#\w+)'", told)) == colours.VERDICTS
     assert listed("NEUTRAL", "light") == (colours.NEUTRAL,)
     assert re.search(r"NO_VALUE_TEXT = '(.*)'", source).group(1) == colours.NO_VALUE
     shapes = re.search(r"export const SHAPES = \[(.*?)\]", source).group(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from langscape.affinity.joint import joint_from_dense
 from langscape.affinity.tokens import run_facts, token_items
-from langscape.data import Affinities, Capture, Items, Side, Tokens
+from langscape.data import Affinities, Capture, Items, Side
 from langscape.errors import DataError, SettingsError
 from langscape.metrics.sinks import find_sinks, separators_of
 
@@ -107,10 +108,11 @@ def attention(
             "Give a longer text, or keep special tokens and sinks"
         )
     notes = capture.notes
+    names = capture.attention(side).keys.readable if seen.sinks or alone.any() else ()
     if seen.sinks:
-        notes = (*notes, _parked(capture.attention(side).keys, seen))
+        notes = (*notes, _parked(names, seen))
     if alone.any():
-        listed = [f"{items.labels[int(i)]!r} at {seen.rows[i]}" for i in np.flatnonzero(alone)]
+        listed = [f"“{names[at]}” at {at}" for at in seen.rows[alone]]
         named = ", ".join(listed[:5]) + (" …" if len(listed) > 5 else "")
         notes = (*notes, f"{len(listed)} tokens have no attention with any other and were left out: {named}")
     kept = np.flatnonzero(~alone)
@@ -120,9 +122,9 @@ def attention(
     return Affinities(P, items.take(kept), {**settings, **run_facts(capture)}, notes=notes)
 
 
-def _parked(tokens: Tokens, seen: HeadTokens) -> str:
+def _parked(names: Sequence[str], seen: HeadTokens) -> str:
     """How much weight is left off the map, and where it lies."""
-    named = ", ".join(f"“{tokens.shown[at].strip()}” at {at}" for at, _ in seen.sinks[:3])
+    named = ", ".join(f"“{names[at]}” at {at}" for at, _ in seen.sinks[:3])
     more = f" and {len(seen.sinks) - 3} more" if len(seen.sinks) > 3 else ""
     left = 100 * (1 - seen.parked)
     parked = f"{100 * seen.parked:.0f} % of the weight is parked on {named}{more}"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from langscape.data import Affinities, Capture, Items, Map, Side
+
+if TYPE_CHECKING:
+    from langscape.metrics.partners import Partners
 
 Special = Literal["keep", "drop"]
 Sinks = Literal["keep", "drop"]
@@ -46,6 +49,15 @@ def head_problem(
     seen = head_tokens(capture, layer, head, special, sinks, side=side)
     rows = np.searchsorted(seen.rows, made.items.columns["position"])
     return HeadProblem(made, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
+
+
+def head_partners(capture: Capture, made: Map, side: Side | None = None) -> Partners:
+    """Whom each token of a head's map attends to most, and who attends most to it, among those on the map."""
+    from langscape.metrics.partners import strongest_partners
+
+    rows = made.items.columns["position"]
+    weights = capture.attention(side).one(made.settings["layer"], made.settings["head"])
+    return strongest_partners(weights[np.ix_(rows, rows)])
 
 
 def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> np.ndarray:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
-from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored, verdict_of
+from langscape.analyses._head_trust import (
+    HeadProblem,
+    head_partners,
+    head_problem,
+    null_scores,
+    scored,
+    verdict_of,
+)
 from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Shown, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
@@ -371,7 +378,8 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
     found = atlas.maps[layer, head]
     error = head_error(atlas.capture, atlas.side, layer, head, found)
     found = found.but(per_point={**found.per_point, "error": error})
-    view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles)
+    partners = head_partners(atlas.capture, found, atlas.side)
+    view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles, partners=partners)
     return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import text_capture
-from langscape.analyses._head_trust import HeadProblem, head_problem, null_scores, scored
+from langscape.analyses._head_trust import HeadProblem, head_partners, head_problem, null_scores, scored
 from langscape.analyses.atlas import head_schedules, restarted
 from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -65,12 +65,13 @@ class Head(Shown):
     def scatter(
         self, *, title: str | None = None, color: str | None = None, quantiles: int | None = None
     ) -> View:
-        """The map as a picture."""
+        """The map as a picture, with the strongest partners of every token."""
         from langscape.views import scatter
 
         if self.map is None:
             raise SettingsError("queries and keys of cross-attention are different tokens: there is no map")
-        return scatter(self.map, title=title, color=color, quantiles=quantiles)
+        partners = head_partners(self.capture, self.map, self.side)
+        return scatter(self.map, title=title, color=color, quantiles=quantiles, partners=partners)
 
     def matrix(self, *, title: str | None = None) -> View:
         """The attention as a picture: who attends to whom."""

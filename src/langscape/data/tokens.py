@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
+from langscape.data.token_text import token_text
 from langscape.errors import DataError
 
 
@@ -96,6 +97,16 @@ class Tokens(Noun, Sequence[str]):
         """What each token stands for in the text; those that stand for nothing there, by their label."""
         both = zip(self.texts, self.labels, strict=True)
         return tuple(text if text.strip() else label for text, label in both)
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """Each token as pictures and tables write it: decoded, with ␣ for a leading space.
+
+        >>> Tokens(["The", "Ġlamp"], ["The", " lamp"]).readable
+        ('The', '␣lamp')
+        """
+        both = zip(self.labels, self.texts, self.special.tolist(), strict=True)
+        return tuple(token_text(*one) for one in both)
 
     @property
     def positions(self) -> np.ndarray:

@@ -30,6 +30,7 @@ from langscape.metrics.heads import even_scores, head_scores, name_heads
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.partners import Partners, strongest_partners
 from langscape.metrics.point_scores import Correlation, PointScores, Stability
 from langscape.metrics.quality import quality
 from langscape.metrics.query_key import (
@@ -52,6 +53,7 @@ __all__ = [
     "ClassTable",
     "Correlation",
     "Pairing",
+    "Partners",
     "PointScores",
     "Space",
     "Stability",
@@ -96,6 +98,7 @@ __all__ = [
     "stream_alarms",
     "strongest_anywhere",
     "strongest_near",
+    "strongest_partners",
     "surprises",
     "trustworthiness",
     "twins",

@@ -164,7 +164,7 @@ def checked_weights(attention: Any) -> np.ndarray:
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float32)
 
 
-def flags(given: Sequence[bool] | None, n: int, what: str) -> np.ndarray:
+def flags(given: Sequence[bool] | np.ndarray | None, n: int, what: str) -> np.ndarray:
     """One truth value per token; all False where none are given."""
     flags = np.zeros(n, bool) if given is None else np.asarray(given, bool)
     if flags.shape != (n,):

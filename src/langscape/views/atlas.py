@@ -13,6 +13,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
 from langscape.views.heads import heads_of, model_of
+from langscape.views.token_names import raw_names
 from langscape.views.trust import too_few
 
 TAGS = ("tags", "tag", "names", "name", "pattern")
@@ -57,7 +58,7 @@ def atlas(
     order = sorted(maps)
     for layer, head in order:
         heads.one(layer, head)
-    xy, positions, items = _places(maps, order, heads.keys)
+    xy, positions, items = _places(maps, order, heads.keys.readable)
     token_columns, arrays = columns_of(Map(np.zeros((len(items), 2)), items))
     arrays = {f"token_{name}": values for name, values in arrays.items()}
     arrays |= {"xy": xy, "positions": positions, "special": heads.keys.special.astype(np.uint8)}
@@ -76,7 +77,8 @@ def atlas(
     properties = {
         "title": title or "Atlas of heads",
         "subtitle": model_of(capture),
-        "tokens": list(heads.keys),
+        "tokens": list(heads.keys.readable),
+        "raw_tokens": raw_names(heads.keys.readable, heads.keys),
         "heads": [list(key) for key in order],
         "columns": score_columns,
         "tags": next(

@@ -6,6 +6,7 @@ import numpy as np
 
 from langscape.data import Capture, Side, View
 from langscape.views.heads import heads_of, model_of
+from langscape.views.token_names import raw_names
 
 
 def attention(
@@ -22,8 +23,10 @@ def attention(
         "subtitle": " · ".join(part for part in (model_of(capture), heads.name.replace("_", " ")) if part),
         "layer": layer,
         "head": head,
-        "queries": list(heads.queries),
-        "keys": list(heads.keys),
+        "queries": list(heads.queries.readable),
+        "keys": list(heads.keys.readable),
+        "raw_tokens": raw_names(heads.queries.readable, heads.queries)
+        | raw_names(heads.keys.readable, heads.keys),
         "notes": list(capture.notes),
     }
     arrays = {

@@ -21,6 +21,9 @@ NO_VALUE = "(none)"
 SHAPES = ("circle", "triangle", "diamond", "square")
 """After eight categories the colours come again with the next shape; a triangle is least like a circle."""
 
+VERDICTS = {"good": "#047898", "partly": "#c07f00", "not to be read": "#c2332b", "evenly spread": "#9aa0a8"}
+"""How far a map can be read, the best first, and the colour of each verdict; others are grey."""
+
 DISTINCT = len(CATEGORIES) * len(SHAPES)
 
 

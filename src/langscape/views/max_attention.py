@@ -10,6 +10,7 @@ import numpy as np
 from langscape.data import Capture, Side, View
 from langscape.errors import SettingsError, not_there
 from langscape.views.heads import heads_of, model_of
+from langscape.views.token_names import raw_names
 
 
 def max_attention(
@@ -41,7 +42,8 @@ def max_attention(
         "subtitle": " · ".join(part for part in (model_of(capture), heads.name.replace("_", " ")) if part),
         "layers": wanted,
         "heads": list(heads.heads),
-        "keys": list(heads.keys),
+        "keys": list(heads.keys.readable),
+        "raw_tokens": raw_names(heads.keys.readable, heads.keys),
         "notes": list(capture.notes),
     }
     arrays = {

@@ -13,6 +13,7 @@ from langscape.metrics.scores import applying
 from langscape.models.display_names import model_title
 from langscape.views.columns import columns_of, said_of
 from langscape.views.plain import plain
+from langscape.views.token_names import item_names, raw_names
 from langscape.views.trust import notes_of, trust
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def query_key(
     properties: dict[str, Any] = {
         "title": title or _title(panels),
         "subtitle": _subtitle(strongest, first),
-        "labels": list(items.labels),
+        "labels": item_names(items),
+        "raw_tokens": raw_names(item_names(items), items.labels),
         "queries": n,
         "columns": described,
         "color": color,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
+from langscape.views.token_names import item_names, raw_names
 from langscape.views.trust import notes_of, trust
+
+if TYPE_CHECKING:
+    from langscape.metrics.partners import Partners
 
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
@@ -30,6 +34,7 @@ def scatter(
     rings: Sequence[str] | np.ndarray | None = None,
     labels: Sequence[str] | None = None,
     quantiles: int | None = None,
+    partners: Partners | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
@@ -37,7 +42,8 @@ def scatter(
     first column of 2 to 32 categories, or the "position" of tokens. rings are labels, or a boolean per
     item; without it, items inserted later are ringed. labels are those to write first where not all fit.
     quantiles, a number, stretches both axes so that this many quantiles are equally far apart: readable,
-    distances are lost.
+    distances are lost. partners are what `metrics.strongest_partners` finds for a head's tokens; who clicks
+    one then sees whom it attends to, and not only what lies near.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -68,10 +74,14 @@ def scatter(
         arrays["rings"] = ringed.astype(np.uint8)
     if labels is not None:
         arrays["label_order"] = _label_order(map, labels)
+    if partners is not None:
+        arrays |= _partners(map, partners)
+    names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
         "subtitle": _subtitle(map),
-        "labels": list(map.labels),
+        "labels": names,
+        "raw_tokens": raw_names(names, map.labels),
         "columns": described,
         "color": _color(described, color),
         "labels_first": 0 if labels is None else len(set(labels)),
@@ -115,6 +125,15 @@ def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndar
         return given, "marked"
     chosen = set(_known(map, "rings", wanted))
     return np.array([label in chosen for label in map.labels], dtype=bool), "marked"
+
+
+def _partners(map: Map, partners: Partners) -> dict[str, np.ndarray]:
+    names = ("asks", "asks_weights", "asked", "asked_weights")
+    arrays = {name: getattr(partners, name) for name in names}
+    for name, array in arrays.items():
+        if len(array) != len(map):
+            raise DataError(f"{name} of the partners has {len(array)} rows, but the map has {len(map)} items")
+    return arrays
 
 
 def _label_order(map: Map, first: Sequence[str]) -> np.ndarray:

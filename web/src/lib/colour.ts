@@ -21,6 +21,17 @@ export const HEAT = {
   dark: ['#15171b', '#1b2745', '#223d73', '#2c59a6', '#447bd3', '#7aa6ee', '#b4cff8', '#eef4ff'],
 } as const
 
+/** How far a map can be read, the best first, and the colour of each verdict; others are grey. */
+export const VERDICTS = {
+  light: { good: '#047898', partly: '#c07f00', 'not to be read': '#c2332b', 'evenly spread': '#9aa0a8' },
+  dark: { good: '#4bbda2', partly: '#f0b94a', 'not to be read': '#ff7b6b', 'evenly spread': '#7d838c' },
+} as const
+
+/** The colour of a verdict. */
+export function verdictColour(verdict: string, theme: Theme): string {
+  return (VERDICTS[theme] as Record<string, string>)[verdict] ?? NEUTRAL[theme]
+}
+
 /** For points without a value, and for categories beyond the last one that has its own mark. */
 export const NEUTRAL = { light: '#9aa0a8', dark: '#7d838c' } as const
 

@@ -61,6 +61,20 @@ export const HELP = {
     text: 'Gathers heads by layer, by what they do, or by likeness: heads of one group attend alike.',
     from: 'attention-head t-SNE',
   },
+  kept: {
+    text: 'Kept is the share of each token’s strongest partners that are also among its nearest on the map. Low: what lies close says little of who attends to whom.',
+  },
+  verdict: {
+    text: 'How far a map can be read: what it keeps, against maps of the same weights dealt at random. Good is far above them, not to be read no better; evenly spread heads have nothing to map.',
+  },
+  thread: {
+    text: 'A thin line through the tokens in reading order: a head that reads the text in order is a thread without crossings.',
+    from: 'attention-head t-SNE',
+  },
+  partners: {
+    text: 'The strongest weights of this token, as the model has them. Solid lines lead to whom it attends, dashed ones to who attends to it. Partners that lie far are those the map could not keep close.',
+    from: 'attention-head t-SNE',
+  },
   only: { text: 'Keeps heads whose number or name begins like this: 3 for layer 3, 3.5 for one head, induction for all that do it.' },
   light: { text: 'Lights every token whose text holds these letters, in all thumbnails at once.' },
   thumbnail: {

@@ -74,7 +74,7 @@ export class Finder {
 }
 
 /** Marks by which tokenisers say where words begin and go on. */
-const MARKS = /^(##|▁|Ġ)|<\/w>$/g
+const MARKS = /^(##|▁|Ġ|␣+)|<\/w>$/g
 
 /** A label without case, outer spaces and the marks of tokenisers, so that a token finds its word. */
 export function folded(label: string): string {

@@ -105,7 +105,8 @@ export class AppState {
       )
     }
     const analysis = this.address.get('analysis')
-    if (analysis && !room.analyses.some((one) => one.analysis === analysis)) this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })
+    if (analysis && !room.analyses.some((one) => one.analysis === analysis))
+      this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })
     const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
     if (said.some((name) => this.address.number(name) === null)) {
       this.failAddress(
@@ -124,7 +125,9 @@ export class AppState {
       this.#chosen = without(this.#chosen, id)
       if (this.about) this.about = { ...this.about, examples: without(this.about.examples, id) }
       const analysis = this.here?.analysis === analysisOf(id) ? this.here : null
-      this.failAddress(`There is no result “${id}”; it may have been deleted. ${analysis ? this.#instead(analysis) : ''}`.trim(), { job: null })
+      this.failAddress(`There is no result “${id}”; it may have been deleted. ${analysis ? this.#instead(analysis) : ''}`.trim(), {
+        job: null,
+      })
     }
   }
 

@@ -74,7 +74,13 @@ export const ROOMS: RoomName[] = [
         main: ['model', 'layer', 'head', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
-      { analysis: 'query_key.grid', title: 'Every head', change: 'Your text', verb: 'Map every head', main: ['model', 'by', 'c', 'tokens'] },
+      {
+        analysis: 'query_key.grid',
+        title: 'Every head',
+        change: 'Your text',
+        verb: 'Map every head',
+        main: ['model', 'by', 'c', 'tokens'],
+      },
       {
         analysis: 'query_key.constants',
         title: 'Six constants',
@@ -82,7 +88,13 @@ export const ROOMS: RoomName[] = [
         verb: 'Map under six constants',
         main: ['model', 'layer', 'head', 'choose', 'tokens'],
       },
-      { analysis: 'query_key.beside', title: 'Two ways', change: 'Your text', verb: 'Map both ways', main: ['model', 'layer', 'head', 'by'] },
+      {
+        analysis: 'query_key.beside',
+        title: 'Two ways',
+        change: 'Your text',
+        verb: 'Map both ways',
+        main: ['model', 'layer', 'head', 'by'],
+      },
       {
         analysis: 'query_key.scale',
         title: 'The constant c',
@@ -97,7 +109,13 @@ export const ROOMS: RoomName[] = [
     name: 'words',
     title: 'Words',
     analyses: [
-      { analysis: 'words', title: 'Words', change: 'Your words', verb: 'Map words', main: ['perplexity', 'local', 'restarts', 'landmarks'] },
+      {
+        analysis: 'words',
+        title: 'Words',
+        change: 'Your words',
+        verb: 'Map words',
+        main: ['perplexity', 'local', 'restarts', 'landmarks'],
+      },
     ],
     about: 'Word vectors as a map, with new words placed live.',
   },

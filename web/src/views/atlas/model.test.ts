@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
-import { arranged, attentionOf, placesOf, rank, readAtlas, type Wish } from './model'
+import { arranged, attentionOf, described, placesOf, rank, readAtlas, type Wish } from './model'
 
 const heads = [
   [0, 0],
@@ -39,7 +39,7 @@ const view: View = {
   later: { attention_0_1: async () => ({ shape: [3, 3], data: Uint8Array.of(255, 0, 51, 0, 0, 0, 0, 0, 0) }) },
 }
 const atlas = readAtlas(view)
-const wish: Wish = { sort: null, descending: true, tag: null, text: '', group: null }
+const wish: Wish = { sort: null, descending: true, tag: null, verdict: null, kept: 0, text: '', group: null }
 const names = (over: Partial<Wish>) =>
   arranged(atlas, { ...wish, ...over }).map(({ name, heads }) => [name, heads.map(({ name }) => name).join(' ')])
 
@@ -96,4 +96,65 @@ describe('an atlas', () => {
 it('ranks count from the largest, and what is missing has none', () => {
   const values = Float32Array.of(2, NaN, 5, 2)
   expect([0, 1, 2, 3].map((row) => rank(values, row))).toEqual([2, null, 1, 2])
+})
+
+describe('verdicts', () => {
+  const told: View = {
+    ...view,
+    properties: {
+      ...view.properties,
+      columns: [
+        { name: 'interest', label: 'Interest', meaning: '', type: 'number', array: 'score1' },
+        { name: 'kept', label: 'Kept', meaning: '', type: 'number', array: 'score3' },
+        { name: 'parked', label: 'Parked', meaning: '', type: 'number', array: 'score4' },
+        {
+          name: 'verdict',
+          label: 'Verdict',
+          meaning: '',
+          type: 'category',
+          array: 'score5',
+          categories: ['evenly spread', 'good', 'not to be read'],
+        },
+      ],
+      tags: null,
+    },
+    arrays: {
+      ...view.arrays,
+      score3: { shape: [4], data: Float32Array.of(0.1, 0.6, 0.8, 0.3) },
+      score4: { shape: [4], data: Float32Array.of(0.46, 0, 0.004, NaN) },
+      score5: { shape: [4], data: Int32Array.of(0, 1, 1, 2) },
+    },
+  }
+  const judged = readAtlas(told)
+  const ordered = (over: Partial<Wish>) =>
+    arranged(judged, { ...wish, ...over })
+      .flatMap(({ heads }) => heads)
+      .map(({ name }) => name)
+      .join(' ')
+
+  it('are counted, the best first', () => {
+    expect(judged.verdicts).toEqual([
+      ['good', 2],
+      ['not to be read', 1],
+      ['evenly spread', 1],
+    ])
+  })
+
+  it('sort heads with the more interesting first, group them, and filter them', () => {
+    expect(ordered({ sort: 'verdict' })).toBe('1.0 0.1 1.1 0.0')
+    expect(ordered({ sort: 'verdict', descending: false })).toBe('0.0 1.1 1.0 0.1')
+    expect(arranged(judged, { ...wish, group: 'verdict' }).map(({ name }) => name)).toEqual(['good', 'not to be read', 'evenly spread'])
+    expect(ordered({ verdict: 'good' })).toBe('0.1 1.0')
+    expect(ordered({ kept: 0.5 })).toBe('0.1 1.0')
+    expect(ordered({ kept: 0.75, verdict: 'good' })).toBe('1.0')
+  })
+
+  it('are said of a head with what it parks', () => {
+    expect(judged.heads.map((head) => described(judged, head))).toEqual([
+      'Layer 0, head 0, evenly spread: nothing to map, parks 46 %',
+      'Layer 0, head 1, map good',
+      'Layer 1, head 0, map good',
+      'Layer 1, head 1, map not to be read',
+    ])
+  })
 })

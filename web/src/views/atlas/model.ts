@@ -1,6 +1,14 @@
+import { VERDICTS } from '../../lib/colour'
+import { formatNumber } from '../../lib/format'
 import type { View } from '../../lib/view'
 import type { Head } from '../attention/head'
-import { numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
+import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
+
+/** The score that heads are ordered by at first. */
+export const RANKING = 'interest'
+
+/** The verdict on heads that have nothing to map. */
+export const EVEN = 'evenly spread'
 
 /** A head by its place in the model, both from 0, and its row in every array of the atlas. */
 export interface HeadName {
@@ -10,6 +18,8 @@ export interface HeadName {
   /** "3.5" for layer 3, head 5. */
   name: string
   tags: string[]
+  /** How far its map can be read; empty where nothing is known of it. */
+  verdict: string
 }
 
 export interface Score {
@@ -23,6 +33,8 @@ export interface Atlas {
   title: string
   subtitle: string
   tokens: string[]
+  /** The tokenizer's own label of every token that is written otherwise. */
+  raw: Record<string, string>
   heads: HeadName[]
   layers: number[]
   /** Heads per layer at most, for a grid of layers × heads. */
@@ -30,6 +42,8 @@ export interface Atlas {
   scores: Score[]
   /** Every tag with the number of heads that have it, the most frequent first. */
   tags: [string, number][]
+  /** Every verdict with the number of maps that have it, the best first. */
+  verdicts: [string, number][]
   /** heads × items × 2, and which token each item is. */
   xy: Float32Array
   items: number
@@ -48,6 +62,7 @@ interface Properties {
   title: string
   subtitle: string
   tokens: string[]
+  raw_tokens?: Record<string, string>
   heads: [number, number][]
   columns: (DescribedColumn & { label: string; meaning: string })[]
   tags: string | null
@@ -66,21 +81,31 @@ export function readAtlas(view: View): Atlas {
     meaning: column.meaning,
     column: readColumn(view, column),
   }))
+  const judged = scores.find(({ name, column }) => name === 'verdict' && column.type === 'category')?.column
   const tagged = scores.find(({ name }) => name === properties.tags)?.column
-  const heads = properties.heads.map(([layer, head], row) => ({ row, layer, head, name: `${layer}.${head}`, tags: tagsOf(tagged, row) }))
-  const counts = new Map<string, number>()
-  for (const { tags } of heads) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1)
+  const heads = properties.heads.map(([layer, head], row) => ({
+    row,
+    layer,
+    head,
+    name: `${layer}.${head}`,
+    tags: tagsOf(tagged, row),
+    verdict: judged ? cellText(judged, row, formatNumber) : '',
+  }))
+  const counts = counted(heads.flatMap(({ tags }) => tags))
+  const verdicts = counted(heads.flatMap(({ verdict }) => verdict || []))
   const layers = [...new Set(heads.map(({ layer }) => layer))].sort((a, b) => a - b)
   const positions = view.arrays['positions'].data as Int32Array
   return {
     title: properties.title,
     subtitle: properties.subtitle,
     tokens: properties.tokens,
+    raw: properties.raw_tokens ?? {},
     heads,
     layers,
     wide: Math.max(...layers.map((number) => heads.filter(({ layer }) => layer === number).length)),
     scores,
     tags: [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])),
+    verdicts: [...verdicts].sort((a, b) => verdictRank(a[0]) - verdictRank(b[0])),
     xy: view.arrays['xy'].data as Float32Array,
     items: positions.length,
     positions,
@@ -95,6 +120,31 @@ export function readAtlas(view: View): Atlas {
     notes: properties.notes,
     settings: Object.entries(properties.settings).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   }
+}
+
+function counted(names: string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+/** Place of a verdict, 0 for the best; those that are not known come last. */
+export function verdictRank(verdict: string): number {
+  const at = Object.keys(VERDICTS.light).indexOf(verdict)
+  return at < 0 ? Infinity : at
+}
+
+/** What a head is, in a line: where it stands, what it does, how far its map can be read, what it parks. */
+export function described(atlas: Atlas, head: HeadName): string {
+  const parked = atlas.scores.find(({ name }) => name === 'parked')?.column
+  const share = parked?.type === 'number' ? Math.round(100 * parked.values[head.row]) : NaN
+  const parts = [
+    `Layer ${head.layer}, head ${head.head}`,
+    ...head.tags,
+    head.verdict === EVEN ? 'evenly spread: nothing to map' : head.verdict && `map ${head.verdict}`,
+    share >= 1 ? `parks ${share} %` : '',
+  ]
+  return parts.filter(Boolean).join(', ')
 }
 
 function tagsOf(column: Column | undefined, row: number): string[] {
@@ -123,6 +173,7 @@ export async function attentionOf(view: View, atlas: Atlas, { layer, head }: Hea
     keys: atlas.tokens,
     specialQueries: atlas.special,
     specialKeys: atlas.special,
+    raw: atlas.raw,
   }
 }
 
@@ -131,6 +182,10 @@ export interface Wish {
   sort: string | null
   descending: boolean
   tag: string | null
+  /** Only maps of this verdict. */
+  verdict: string | null
+  /** Only maps that keep at least this share; 0 for all. */
+  kept: number
   text: string
   /** Column of categories, "layer", or null for no groups. */
   group: string | null
@@ -144,13 +199,22 @@ export interface Group {
 /** The heads that pass the filter, in order, in groups; heads without the score come last. */
 export function arranged(atlas: Atlas, wish: Wish): Group[] {
   const text = wish.text.trim().toLowerCase()
+  const kept = atlas.scores.find(({ name }) => name === 'kept')?.column
   const passing = atlas.heads.filter(
-    ({ name, tags }) =>
-      (!wish.tag || tags.includes(wish.tag)) && (!text || name.startsWith(text) || tags.some((tag) => tag.toLowerCase().includes(text))),
+    ({ row, name, tags, verdict }) =>
+      (!wish.verdict || verdict === wish.verdict) &&
+      (!wish.kept || kept?.type !== 'number' || kept.values[row] >= wish.kept) &&
+      (!wish.tag || tags.includes(wish.tag)) &&
+      (!text || name.startsWith(text) || tags.some((tag) => tag.toLowerCase().includes(text))),
   )
   const column = atlas.scores.find(({ name }) => name === wish.sort)?.column
-  if (column?.type === 'number') {
-    const sign = wish.descending ? -1 : 1
+  const sign = wish.descending ? -1 : 1
+  if (wish.sort === 'verdict') {
+    const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
+    const value = ({ row }: HeadName) => (ranking?.type === 'number' && ranking.values[row] >= 0 ? ranking.values[row] : -1)
+    const rank = ({ verdict }: HeadName) => Math.min(verdictRank(verdict), 99)
+    passing.sort((a, b) => -sign * (rank(a) - rank(b)) || value(b) - value(a) || a.row - b.row)
+  } else if (column?.type === 'number') {
     const missing = (value: number) => (Number.isNaN(value) ? 1 : 0)
     const value = ({ row }: HeadName) => column.values[row]
     passing.sort((a, b) => missing(value(a)) - missing(value(b)) || sign * (value(a) - value(b)) || a.row - b.row)
@@ -159,6 +223,7 @@ export function arranged(atlas: Atlas, wish: Wish): Group[] {
   const groups = new Map<string, HeadName[]>()
   for (const head of passing) for (const name of groupNames(atlas, wish.group, head)) groups.set(name, [...(groups.get(name) ?? []), head])
   const entries = [...groups].map(([name, heads]) => ({ name, heads }))
+  if (wish.group === 'verdict') return entries.sort((a, b) => verdictRank(a.name) - verdictRank(b.name))
   return wish.group === 'layer' ? entries.sort((a, b) => a.heads[0].layer - b.heads[0].layer) : entries
 }
 
@@ -184,6 +249,8 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     dims: 2,
     at,
     labels,
+    raw: {},
+    partners: null,
     columns,
     colour,
     rings: null,

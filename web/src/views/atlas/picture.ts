@@ -1,13 +1,15 @@
+import { verdictColour, type Theme } from '../../lib/colour'
 import type { Inks } from '../../lib/ink'
 import { escape } from '../../lib/svg'
-import { placesOf, type Atlas, type HeadName } from './model'
+import { EVEN, placesOf, type Atlas, type HeadName } from './model'
 import { around, type Dressed } from './thumbnail'
 
 const SIZE = 92
 const GAP = 14
-const FOOT = 16
+const FOOT = 30
 const LEFT = 24
 const HEAD = 76
+const LEGEND = 22
 
 /** The maps of these heads, so many in a row, as an SVG that stands alone. */
 export function gridSvg(
@@ -16,25 +18,44 @@ export function gridSvg(
   wide: number,
   dressed: Dressed,
   said: (head: HeadName) => string,
+  theme: Theme,
   inks: Inks,
   font: string,
 ): string {
   const across = Math.max(1, Math.min(wide, heads.length))
   const width = Math.max(2 * LEFT + across * (SIZE + GAP), 420)
-  const height = HEAD + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
+  const verdicts = atlas.verdicts.filter(([verdict]) => heads.some((head) => head.verdict === verdict))
+  const top = HEAD + (verdicts.length ? LEGEND : 0)
+  const height = top + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
   const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
     `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
   const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${atlas.tokens.length} tokens, numbered from 0`
+  const mark = (x: number, y: number, verdict: string) => `<circle cx="${x}" cy="${y}" r="3.6" fill="${verdictColour(verdict, theme)}"/>`
+  let at = LEFT
+  const legend = verdicts.map(([verdict]) => {
+    const entry = mark(at + 4, 70, verdict) + text(at + 12, 74, verdict, 11, inks.soft)
+    at += 30 + 6 * verdict.length
+    return entry
+  })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(font)}">`,
     `<title>${escape(atlas.title)}</title><rect width="${width}" height="${height}" fill="${inks.ground}"/>`,
     text(LEFT, 32, atlas.title, 17, inks.ink, ' font-weight="600"'),
     text(LEFT, 52, line, 12, inks.soft),
+    ...legend,
     ...heads.map((head, i) => {
       const x = LEFT + (i % across) * (SIZE + GAP)
-      const y = HEAD + Math.floor(i / across) * (SIZE + FOOT + GAP)
-      const named = `${text(0, SIZE + 13, head.name, 11, inks.ink, ' font-weight="600"')}${text(SIZE, SIZE + 13, said(head), 10, inks.soft, ' text-anchor="end"')}`
-      return `<g transform="translate(${x} ${y})"><rect width="${SIZE}" height="${SIZE}" fill="none" stroke="${inks.line}" stroke-width=".5"/>${dots(placesOf(atlas, head.row), dressed)}${named}</g>`
+      const y = top + Math.floor(i / across) * (SIZE + FOOT + GAP)
+      const even = head.verdict === EVEN
+      const named = [
+        text(0, SIZE + 13, head.name, 11, inks.ink, ' font-weight="600"'),
+        head.verdict
+          ? mark(SIZE - 4, SIZE + 9.5, head.verdict) + text(SIZE - 11, SIZE + 13, head.verdict, 10, inks.soft, ' text-anchor="end"')
+          : '',
+        text(0, SIZE + 26, said(head), 10, inks.soft),
+        even ? text(SIZE / 2, SIZE / 2 + 4, EVEN, 11, inks.soft, ' text-anchor="middle"') : '',
+      ].join('')
+      return `<g transform="translate(${x} ${y})"><rect width="${SIZE}" height="${SIZE}" fill="none" stroke="${inks.line}" stroke-width=".5"/><g${even ? ' opacity=".14"' : ''}>${dots(placesOf(atlas, head.row), dressed)}</g>${named}</g>`
     }),
     '</svg>',
   ].join('\n')

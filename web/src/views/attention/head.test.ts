@@ -8,6 +8,7 @@ const head: Head = {
   keys: ['the', 'cat', '</s>'],
   specialQueries: Uint8Array.of(0, 0),
   specialKeys: Uint8Array.of(0, 0, 1),
+  raw: {},
 }
 
 it('links lead from a query to keys and from queries to a key', () => {

@@ -5,6 +5,8 @@ export interface Head {
   keys: string[]
   specialQueries: Uint8Array
   specialKeys: Uint8Array
+  /** The tokenizer's own label of every token that is written otherwise. */
+  raw: Record<string, string>
 }
 
 export type Direction = 'to' | 'from'

@@ -22,6 +22,8 @@ export interface QueryKeys {
   title: string
   subtitle: string
   labels: string[]
+  /** The tokenizer's own label of every token that is written otherwise. */
+  raw: Record<string, string>
   /** The first so many points are queries, the others keys. */
   queries: number
   count: number
@@ -49,6 +51,7 @@ interface Properties {
   title: string
   subtitle: string
   labels: string[]
+  raw_tokens?: Record<string, string>
   queries: number
   columns: Described[]
   color: string
@@ -71,6 +74,7 @@ export function readQueryKeys(view: View): QueryKeys {
     title: properties.title,
     subtitle: properties.subtitle,
     labels: properties.labels,
+    raw: properties.raw_tokens ?? {},
     queries: properties.queries,
     count,
     dims,
@@ -172,6 +176,8 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     dims: all.dims,
     at: placesOf(view, all, panel.row),
     labels: all.labels,
+    raw: all.raw,
+    partners: null,
     columns: [column],
     colour: column.name,
     rings: null,

@@ -1,5 +1,6 @@
 import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
+import type { Partners } from './partners'
 
 /** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
 export interface Scatter {
@@ -9,6 +10,10 @@ export interface Scatter {
   dims: number
   at: Float32Array
   labels: string[]
+  /** The tokenizer's own label of every token that is written otherwise. */
+  raw: Record<string, string>
+  /** Whom each token of a head attends to, and by whom it is attended to; null for other maps. */
+  partners: Partners | null
   columns: Column[]
   /** The column coloured by at first, or null. */
   colour: string | null
@@ -74,6 +79,7 @@ interface Properties {
   title?: string
   subtitle?: string
   labels: string[]
+  raw_tokens?: Record<string, string>
   columns?: DescribedColumn[]
   color?: string | null
   ring_meaning?: string
@@ -96,6 +102,8 @@ export function readScatter(view: View): Scatter {
     dims,
     at: xy.data as Float32Array,
     labels: properties.labels,
+    raw: properties.raw_tokens ?? {},
+    partners: readPartners(view),
     columns,
     colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
@@ -106,6 +114,17 @@ export function readScatter(view: View): Scatter {
     kls: (properties.kls ?? []).filter((kl): kl is number => typeof kl === 'number' && Number.isFinite(kl)),
     notes: properties.notes ?? [],
     settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),
+  }
+}
+
+function readPartners({ arrays }: View): Partners | null {
+  if (!arrays['asks']) return null
+  return {
+    k: arrays['asks'].shape[1],
+    asks: arrays['asks'].data as Int32Array,
+    asksWeights: arrays['asks_weights'].data as Float32Array,
+    asked: arrays['asked'].data as Int32Array,
+    askedWeights: arrays['asked_weights'].data as Float32Array,
   }
 }
 

@@ -1,10 +1,14 @@
 import { toScreen, type Camera, type Size } from './camera'
 import type { PlacedLabel } from './labels'
 import type { Outlines } from './outlines'
+import { arcs, type Strand } from './partners'
 import type { Style } from './style'
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 export const LABEL_SIZE = 12
+/** How lines are drawn whose look is shared with saved pictures. */
+export const DASH = [5, 4]
+export const THREAD = { width: 1, alpha: 0.45 }
 /** Beyond so many ghosts only those of chosen points are drawn. */
 const GHOSTS = 20_000
 
@@ -20,6 +24,8 @@ export interface Marks {
   neighbours: number[]
   selected: number[]
   matches: number[]
+  /** Lines from what is in focus to its partners; they take the place of lines to its neighbours. */
+  strands?: Strand[]
 }
 
 export interface Paper {
@@ -93,10 +99,41 @@ export function drawGhosts(
   text.globalAlpha = 1
 }
 
-/** Lines from what is in focus to its neighbours. */
-export function drawNeighbours(text: CanvasRenderingContext2D, { marks, paper, screen, isVisible }: Scene): void {
+/** A thin line through the tokens in reading order. */
+export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVisible }: Scene, thread: Int32Array): void {
+  text.strokeStyle = paper.ink
+  text.globalAlpha = THREAD.alpha
+  text.lineWidth = THREAD.width
+  text.lineJoin = 'round'
+  text.beginPath()
+  for (const row of thread) if (isVisible(row)) text.lineTo(...screen(row))
+  text.stroke()
+  text.globalAlpha = 1
+}
+
+/** Arcs from what is in focus to its partners: solid to whom it asks, dashed to who asks it. */
+function drawStrands(text: CanvasRenderingContext2D, { marks, paper, screen, isVisible }: Scene): void {
+  const shown = marks.strands!.filter(({ row }) => isVisible(row))
+  for (const { way, from, bend, to, width, alpha } of arcs(marks.focus!, shown, screen)) {
+    text.strokeStyle = way === 'asks' ? paper.accent : paper.ink
+    text.setLineDash(way === 'asks' ? [] : DASH)
+    text.globalAlpha = alpha
+    text.lineWidth = width
+    text.beginPath()
+    text.moveTo(...from)
+    text.quadraticCurveTo(...bend, ...to)
+    text.stroke()
+  }
+  text.setLineDash([])
+  text.globalAlpha = 1
+}
+
+/** Lines from what is in focus to its partners, or where there are none to its neighbours. */
+export function drawNeighbours(text: CanvasRenderingContext2D, scene: Scene): void {
+  const { marks, paper, screen, isVisible } = scene
   const { focus, neighbours } = marks
   if (focus === null) return
+  if (marks.strands) return drawStrands(text, scene)
   const [x, y] = screen(focus)
   text.strokeStyle = paper.accent
   text.globalAlpha = 0.55

@@ -2,7 +2,7 @@ import { RAMP, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
-import { FONT, LABEL_SIZE, type Paper } from './painters'
+import { DASH, FONT, LABEL_SIZE, THREAD, type Paper } from './painters'
 import type { Stage } from './stage'
 import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
@@ -40,6 +40,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
     ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
+    ...lines(stage, paper),
     ...labels(stage, paper),
     ...ticks(stage, paper),
     '</g>',
@@ -83,6 +84,23 @@ function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): str
       )
   }
   return out
+}
+
+/** The thread through the tokens, and the arcs to partners. */
+function lines(stage: Stage, paper: Paper): string[] {
+  const at = (place: readonly [number, number]) => place.map((value) => value.toFixed(1)).join(' ')
+  const thread = stage.threaded()
+  return [
+    ...(thread.length
+      ? [
+          `<polyline points="${thread.map(at).join(' ')}" fill="none" stroke="${paper.ink}" stroke-width="${THREAD.width}" stroke-opacity="${THREAD.alpha}" stroke-linejoin="round"/>`,
+        ]
+      : []),
+    ...stage.arcs().map(({ way, from, bend, to, width, alpha }) => {
+      const [stroke, dash] = way === 'asks' ? [paper.accent, ''] : [paper.ink, ` stroke-dasharray="${DASH.join(' ')}"`]
+      return `<path d="M${at(from)}Q${at(bend)} ${at(to)}" fill="none" stroke="${stroke}" stroke-width="${width.toFixed(2)}" stroke-opacity="${alpha.toFixed(2)}"${dash}/>`
+    }),
+  ]
 }
 
 function labels(stage: Stage, paper: Paper): string[] {

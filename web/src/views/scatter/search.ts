@@ -19,6 +19,10 @@ export class Search {
   }
 }
 
+/** Without case, and without the sign for a leading space. */
 function fold(text: string): string {
-  return text.normalize('NFC').toLowerCase()
+  return text
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/^␣+(?=.)/, '')
 }

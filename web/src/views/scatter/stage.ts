@@ -14,6 +14,7 @@ import {
   drawLasso,
   drawNeighbours,
   drawRings,
+  drawThread,
   drawTicks,
   FONT,
   LABEL_SIZE,
@@ -22,6 +23,7 @@ import {
   type Scene,
   type Tick,
 } from './painters'
+import { arcs, type Arc } from './partners'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
@@ -78,6 +80,8 @@ export class Stage {
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
+  /** Rows that a thin line runs through; null when it is not shown. */
+  #thread: Int32Array | null = null
   /** Where other runs put each row, one plane after the other; null when they are not shown. */
   #ghosts: Float32Array | null = null
   /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
@@ -177,6 +181,30 @@ export class Stage {
   haunt(ghosts: Float32Array | null): void {
     this.#ghosts = ghosts
     this.ask(false)
+  }
+
+  /** Draw a thin line through these rows, one after the other; null hides it. */
+  thread(rows: Int32Array | null): void {
+    this.#thread = rows
+    this.ask(false)
+  }
+
+  /** Where the thread runs on screen, for exports and tests; empty when it is not shown. */
+  threaded(): [number, number][] {
+    return Array.from(this.#thread ?? [])
+      .filter((row) => this.#isVisible(row))
+      .map((row) => this.screen(row))
+  }
+
+  /** The arcs to the partners of what is in focus, for exports and tests. */
+  arcs(): Arc[] {
+    const { focus, strands } = this.#marks
+    if (focus === null || !strands) return []
+    return arcs(
+      focus,
+      strands.filter(({ row }) => this.#isVisible(row)),
+      (row) => this.screen(row),
+    )
   }
 
   reset(): void {
@@ -367,6 +395,7 @@ export class Stage {
     const scene = this.#scene
     // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
     if (this.#ghosts && this.#way === 0) drawGhosts(text, scene, this.#ghosts)
+    if (this.#thread) drawThread(text, scene, this.#thread)
     drawNeighbours(text, scene)
     drawRings(text, scene)
     this.shown = this.#labels()

@@ -140,6 +140,12 @@ describe('search', () => {
     expect(search.find('tea')).toEqual([0, 2, 1])
   })
 
+  it('takes no sign for a leading space into account, unless it is all there is', () => {
+    const tokens = new Search(['␣tea', 'steam', '␣'])
+    expect(tokens.find('tea')).toEqual([0, 1])
+    expect(tokens.find('␣')).toEqual([2])
+  })
+
   it('finds letters however they are composed', () => {
     expect(search.find('a\u0308PF')).toEqual([3])
   })

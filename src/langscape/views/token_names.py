@@ -1,0 +1,26 @@
+"""Tokens as all views write them, and their raw labels for who points at one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langscape.data import Items
+from langscape.data.token_text import token_text
+
+
+def item_names(items: Items) -> list[str]:
+    """What items are called on a picture: tokens as people read them, others by their labels.
+
+    Tokens are known by their columns position, special and text.
+    """
+    columns = items.columns
+    if not {"position", "special", "text"} <= set(columns):
+        return list(items.labels)
+    texts = [None if text is None else str(text) for text in columns["text"].tolist()]
+    special = [one is True for one in columns["special"].tolist()]
+    return [token_text(*told) for told in zip(items.labels, texts, special, strict=True)]
+
+
+def raw_names(readable: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """The tokenizer's own label of every token that is written otherwise."""
+    return {name: label for name, label in zip(readable, labels, strict=True) if name != label}

@@ -1,0 +1,146 @@
+"""What pages say of heads: verdicts on the maps of an atlas, partners and the reading thread of one map."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from langscape.data import Capture, Items, Map, Tokens
+from langscape.metrics import strongest_partners
+from langscape.views import atlas, scatter
+
+N = 9
+HEADS = [(0, 0), (0, 1), (1, 0), (1, 1)]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def judged():
+    rng = np.random.default_rng(0)
+    tokens = Tokens([f"Ġw{i}" for i in range(N)], [f" w{i}" for i in range(N)])
+    axes = {"attention": ("layer", "head", "query", "key")}
+    capture = Capture(tokens, {"attention": rng.dirichlet(np.ones(N), (2, 2, N))}, axes)
+    maps = {key: Map(rng.normal(size=(N, 2)), Items(list(tokens)), kl=0.5) for key in HEADS}
+    columns = {
+        "layer": [layer for layer, _ in HEADS],
+        "head": [head for _, head in HEADS],
+        "interest": [0.1, 0.9, 0.4, 0.6],
+        "parked": [0.0, 0.46, 0.0, 0.1],
+        "kept": [0.05, 0.8, 0.1, 0.6],
+        "verdict": ["evenly spread", "good", "not to be read", "good"],
+    }
+    return atlas(capture, maps, Items([f"{a}.{b}" for a, b in HEADS], columns), title="Judged")
+
+
+def shown(page):
+    return [button.get_attribute("data-head") for button in page.locator("[data-head]").all()]
+
+
+@pytest.fixture
+def heads(open_page):
+    page = open_page(judged(), wait=False).page
+    page.wait_for_selector("[data-head='0.1'] canvas")
+    return page
+
+
+def test_the_atlas_opens_in_the_order_of_the_ranking_with_score_and_verdict_on_every_tile(heads):
+    assert shown(heads) == ["0.1", "1.1", "1.0", "0.0"]
+    best, even = heads.locator("[data-head='0.1']"), heads.locator("[data-head='0.0']")
+    expect(best).to_contain_text("interest 0.900")
+    expect(best.locator(".verdict")).to_have_text("good")
+    expect(best).to_have_attribute("title", "Layer 0, head 1, map good, parks 46 %")
+    expect(even.locator(".words")).to_have_text("evenly spread")
+    assert float(even.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) < 0.3
+    assert float(best.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) == 1
+
+
+def test_heads_are_filtered_and_sorted_by_verdict_and_by_what_their_maps_keep(heads):
+    heads.get_by_role("button", name="good 2").click()
+    assert shown(heads) == ["0.1", "1.1"]
+    heads.get_by_role("button", name="good 2").click()
+    heads.get_by_role("combobox", name="Kept").select_option("at least 75 %")
+    assert shown(heads) == ["0.1"]
+    heads.get_by_role("combobox", name="Kept").select_option("any")
+    heads.get_by_role("combobox", name="Sort").select_option("Verdict")
+    heads.get_by_role("button", name="best first").click()
+    assert shown(heads) == ["0.0", "1.0", "0.1", "1.1"]
+
+
+def test_the_saved_atlas_says_the_verdicts(heads):
+    with heads.expect_download() as waiting:
+        heads.get_by_role("button", name="Save as SVG").click()
+    drawn = ElementTree.parse(waiting.value.path()).getroot()
+    texts = [node.text for node in drawn.iter(f"{SVG}text")]
+    assert [text for text in texts if text in {f"{a}.{b}" for a, b in HEADS}] == shown(heads)
+    assert texts.count("good") == 3  # two tiles and the legend
+    assert "interest 0.900" in texts
+    assert [group.get("opacity") for group in drawn.iter(f"{SVG}g") if group.get("opacity")] == [".14"]
+
+
+def token_map():
+    """Tokens on a line; the first attends to the last, and the second to the first."""
+    tokens = Tokens([f"Ġw{i}" for i in range(N)], [f" w{i}" for i in range(N)])
+    A = np.full((N, N), 0.002)
+    A[0, N - 1], A[1, 0] = 0.7, 0.4
+    columns = {
+        "position": np.arange(N)[::-1] + 20,
+        "special": np.zeros(N, bool),
+        "text": np.array(tokens.shown, object),
+    }
+    xy = np.stack([np.arange(N) * 10.0, np.zeros(N)], axis=1)
+    per_point = {"kept": np.linspace(0, 1, N), "shown": np.full(N, 0.75)}
+    map = Map(xy, Items(list(tokens), columns), per_point=per_point)
+    return scatter(map, title="A head", partners=strongest_partners(A))
+
+
+@pytest.fixture
+def tokens(open_page):
+    return open_page(token_map()).page
+
+
+def focus(page, label):
+    page.get_by_placeholder("Search").fill(label)
+    page.keyboard.press("Enter")
+
+
+def saved(page):
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save as SVG").click()
+    return ElementTree.parse(waiting.value.path()).getroot()
+
+
+def test_a_token_shows_whom_it_attends_to_however_far(tokens):
+    focus(tokens, "w0")
+    panel = tokens.get_by_label("Selection", exact=True)
+    expect(panel.locator(".name")).to_contain_text("␣w0")
+    expect(panel.locator(".name small")).to_have_text("Ġw0")
+    asks = panel.get_by_label("Asks: it attends most to").get_by_role("button")
+    expect(asks.first).to_contain_text("␣w8")
+    expect(asks.first).to_contain_text("far")
+    expect(asks.first).to_contain_text("70.0 %")
+    expect(panel).to_contain_text("It attends to “␣w8” at 20, which lies far.")
+    asked = panel.get_by_label("Is asked: most attended to by").get_by_role("button")
+    expect(asked.first).to_contain_text("␣w1")
+    expect(panel).to_contain_text("25 % of its weight lies on tokens that this map leaves off.")
+    expect(panel.get_by_label("Nearest on the map, by distance").get_by_role("button").first).to_contain_text(
+        "␣w1"
+    )
+    arcs = [path for path in saved(tokens).iter(f"{SVG}path") if path.get("fill") == "none"]
+    assert {bool(path.get("stroke-dasharray")) for path in arcs} == {False, True}
+    asks.first.click()
+    expect(panel.locator(".name")).to_contain_text("␣w8")
+
+
+def test_the_reading_thread_runs_through_the_tokens_in_order(tokens):
+    assert not list(saved(tokens).iter(f"{SVG}polyline"))
+    tokens.get_by_role("switch", name="Reading thread").check()
+    (thread,) = saved(tokens).iter(f"{SVG}polyline")
+    across = [float(number) for number in thread.get("points").split()][::2]
+    assert len(across) == N
+    assert across == sorted(across, reverse=True)  # the text begins at the right here
+
+
+def test_tokens_are_coloured_by_what_the_map_keeps_and_shows_of_them(tokens):
+    for column, ends in (("kept", ["0.0 %", "100.0 %"]), ("shown", ["75.0 %", "75.0 %"])):
+        tokens.get_by_role("combobox", name="Colour").select_option(column)
+        expect(tokens.locator(".ends span")).to_have_text(ends)

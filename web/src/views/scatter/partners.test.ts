@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+
+import type { View } from '../../lib/view'
+import { readScatter } from './model'
+import { arcs, farText, leftOff, partnersOf, readingOrder } from './partners'
+
+/** Four tokens on a line, one of them far off; the first asks the last. */
+const view: View = {
+  kind: 'scatter',
+  properties: {
+    labels: ['the', '␣river', '␣bank', 'x'],
+    raw_tokens: { '␣river': 'Ġriver' },
+    columns: [
+      { name: 'position', type: 'number', array: 'column0' },
+      { name: 'shown', type: 'number', array: 'column1' },
+    ],
+  },
+  arrays: {
+    xy: { shape: [4, 2], data: Float32Array.of(0, 0, 1, 0, 2, 0, 90, 0) },
+    column0: { shape: [4], data: Float32Array.of(7, 3, 5, 41) },
+    column1: { shape: [4], data: Float32Array.of(0.75, 1, NaN, 1) },
+    asks: { shape: [4, 2], data: Int32Array.of(3, 1, 0, -1, -1, -1, 2, -1) },
+    asks_weights: { shape: [4, 2], data: Float32Array.of(0.5, 0.25, 0.5, 0, 0, 0, 0.005, 0) },
+    asked: { shape: [4, 2], data: Int32Array.of(1, -1, 0, -1, 3, -1, 0, -1) },
+    asked_weights: { shape: [4, 2], data: Float32Array.of(0.5, 0, 0.25, 0, 0.005, 0, 0.5, 0) },
+  },
+  later: {},
+}
+const scatter = readScatter(view)
+
+describe('partners of a token', () => {
+  it('are the strongest in the weights, near or far, both ways', () => {
+    expect(partnersOf(scatter, 0, 6)).toEqual({
+      asks: [
+        { row: 3, weight: 0.5, near: false },
+        { row: 1, weight: 0.25, near: true },
+      ],
+      asked: [{ row: 1, weight: 0.5, near: true }],
+    })
+    expect(partnersOf(scatter, 0, 1)!.asks).toHaveLength(1)
+    expect(partnersOf(scatter, 2, 6)!.asks).toEqual([])
+  })
+
+  it('are not known of other maps', () => {
+    expect(partnersOf({ ...scatter, partners: null }, 0, 6)).toBeNull()
+  })
+
+  it('are named where they lie far and weigh something', () => {
+    const { asks, asked } = partnersOf(scatter, 0, 6)!
+    expect(farText(scatter, 'asks', asks)).toBe('attends to “x” at 41, which lies far')
+    expect(farText(scatter, 'asked', asked)).toBe('')
+    const far = asks.map((one) => ({ ...one, near: false }))
+    expect(farText(scatter, 'asked', far)).toBe('is attended to by “x” at 41 and “␣river” at 3, which lie far')
+    expect(farText(scatter, 'asks', partnersOf(scatter, 3, 6)!.asks)).toBe('')
+  })
+
+  it('leave out what the map leaves off, and say how much', () => {
+    expect([0, 1, 2].map((row) => leftOff(scatter, row))).toEqual([0.25, 0, 0])
+  })
+})
+
+it('arcs of both ways between one pair are bent apart, the strongest widest', () => {
+  const screen = (row: number) => [100 * row, 0] as const
+  const [asks, asked] = arcs(
+    0,
+    [
+      { row: 1, weight: 0.4, way: 'asks' },
+      { row: 1, weight: 0.1, way: 'asked' },
+    ],
+    screen,
+  )
+  expect(asks.bend).toEqual([50, 10])
+  expect(asked.bend).toEqual([50, -10])
+  expect(asks.width).toBeGreaterThan(asked.width)
+})
+
+it('tokens are read in the order of their positions; other items have none', () => {
+  expect([...readingOrder(scatter)!]).toEqual([1, 2, 0, 3])
+  expect(readingOrder({ ...scatter, columns: [] })).toBeNull()
+})
