@@ -372,6 +372,13 @@ export interface components {
              */
             special?: "drop" | "keep";
             /**
+             * Attention sinks
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            sinks?: "drop" | "keep";
+            /**
              * Restarts
              * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
              * @default 8
@@ -1087,6 +1094,13 @@ export interface components {
              * @enum {string}
              */
             special?: "drop" | "keep";
+            /**
+             * Attention sinks
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is the document’s.
+             * @default drop
+             * @enum {string}
+             */
+            sinks?: "drop" | "keep";
             /**
              * Restarts
              * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
@@ -3255,7 +3269,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
@@ -3350,7 +3364,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
@@ -3451,7 +3465,7 @@ export interface operations {
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
