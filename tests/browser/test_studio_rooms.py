@@ -279,7 +279,8 @@ def test_every_format_is_exported_from_a_room(open_studio, atlas):
         assert files[kind].startswith(start), kind
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"))))
     map = atlas.maps[2, 8]
-    assert [row["label"] for row in rows] == list(map.labels)
+    readable = atlas.capture.tokens.readable
+    assert [row["label"] for row in rows] == [readable[int(at)] for at in map.items.columns["position"]]
     assert [float(row["x"]) for row in rows] == pytest.approx(map.xy[:, 0], rel=1e-4)
 
 

@@ -118,7 +118,7 @@ def test_evenness_and_verdicts():
 
 @pytest.mark.parametrize(
     ("P", "xy", "k"),
-    [(np.ones((3, 2)), np.ones((3, 2)), 1), (np.ones((2, 2)), np.ones((2, 2)), 1),
+    [(np.ones((3, 2)), np.ones((3, 2)), 1), (np.ones((1, 1)), np.ones((1, 2)), 1),
      (np.ones((4, 4)), np.ones((4, 2)), 4)],
 )  # fmt: skip
 def test_what_cannot_be_scored_is_refused(P, xy, k):

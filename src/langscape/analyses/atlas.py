@@ -271,10 +271,9 @@ def _problems(
         except DataError as error:
             why = str(error)
             continue
-        if len(one.affinities) > 2:
-            found[key] = one
+        found[key] = one
     if not found:
-        raise DataError(why or "every head leaves fewer than 3 tokens for a map; give a longer text")
+        raise DataError(why or "there are no heads to map")
     left = [key for key in keys if key not in found]
     notes = []
     if left:

@@ -174,8 +174,6 @@ def _mapped(
 ) -> tuple[Map, np.ndarray]:
     schedules = head_schedules(len(problem.affinities), steps)
     made, runs = all_restarts(problem.affinities, restarts, schedules, seed, progress)
-    if len(made) < 3:
-        return made, runs
     return scored(made, problem, float(null_scores([problem], steps, seed)[0])), runs
 
 

@@ -27,8 +27,8 @@ def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
     """
     P, xy = np.asarray(affinities), np.asarray(places, np.float64)
     n = len(xy)
-    if P.shape != (n, n) or n < 3:
-        raise DataError(f"affinities of shape {P.shape} and {n} places; expected (n, n) of at least 3 tokens")
+    if P.shape != (n, n) or n < 2:
+        raise DataError(f"affinities of shape {P.shape} and {n} places; expected (n, n) of at least 2 tokens")
     k = neighbours(n) if k is None else k
     if not 1 <= k < n:
         raise DataError(f"k {k} must be at least 1 and less than the {n} tokens")
