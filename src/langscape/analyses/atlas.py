@@ -154,7 +154,7 @@ def make_atlas(
     problems, kept, notes = _problems(capture, side, keys, special, sinks)
     if embed_heads is None:
         made = [one.affinities for one in problems]
-        schedules = head_schedules(max(map(len, made)), steps) if schedule is None else [schedule]
+        schedules = head_schedules(_mappable(seen, special), steps) if schedule is None else [schedule]
         maps, figures = embed_restarts(made, restarts, schedules, seed, progress)
     else:
         maps, figures = embed_heads(kept)
@@ -257,6 +257,11 @@ def _keys(seen: Attention) -> list[tuple[int, int]]:
     if seen.queries is not seen.keys:
         raise DataError(f"{seen.name} is between two sides; an atlas needs self-attention of one text")
     return [(layer, head) for layer in seen.layers for head in seen.heads]
+
+
+def _mappable(seen: Attention, special: str) -> int:
+    """How many tokens a map may show: the same for all heads, whoever maps them, whatever sinks each has."""
+    return int((~seen.keys.special).sum()) if special == "drop" else len(seen.keys)
 
 
 def _problems(
@@ -502,7 +507,7 @@ def layer_maps(
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
     problems = [attention(seen, layer, head, special, sinks, side=side) for head in heads or ()]
-    schedules = head_schedules(max(map(len, problems)), steps)
+    schedules = head_schedules(_mappable(seen.attention(side), special), steps)
     maps, scores = embed_restarts(problems, restarts, schedules, seed, progress)
     return LayerMaps(tuple(maps), scores)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Tabular:
+class Tabular(ABC):
     """Something with rows, which go to Arrow, pandas and polars."""
 
+    @abstractmethod
     def row_columns(self) -> Mapping[str, Any]:
         """The columns of its rows, all of one length; a column may hold a vector for each row."""
-        raise NotImplementedError
 
     def to_arrow(self) -> pa.Table:
         """Its rows as an Arrow table."""
