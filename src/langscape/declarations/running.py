@@ -14,7 +14,7 @@ from langscape.data import Progress, Step
 from langscape.declarations.declaration import Analysis, analyses, declaration_of
 from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
-from langscape.errors import DataError, SettingsError, not_there
+from langscape.errors import DataError, SettingsError, TooLargeError, not_there
 from langscape.store.current import CURRENT, current_store
 from langscape.store.recipe import Recipe
 from langscape.store.registry import StepCode, add_finder
@@ -263,7 +263,11 @@ def _compute(declared: Analysis, arguments: Mapping[str, Any], progress: Progres
     how = {name: value for name, value in said.items() if name in known}
     more: dict[str, Any] = {"progress": progress} if "progress" in known else {}
     with _with(_INSIDE, declared):
-        return declared.function(**arguments, **how, **more)
+        try:
+            return declared.function(**arguments, **how, **more)
+        except TooLargeError as error:
+            # what somebody cannot set here is no way out
+            raise error.narrowed({one.name for one in declared.signature.settings}) from None
 
 
 def _step(name: str) -> StepCode | None:

@@ -102,6 +102,19 @@ Metric = Annotated[
 Cut = Annotated[
     bool, Setting("Cut long text", "Of a text too long for the model, take the start; else it is refused.")
 ]
+FirstTokens = Annotated[
+    int | None,
+    Setting("First tokens", "Read no more than so many tokens of the text, from its start.", ge=2),
+]
+Generate = Annotated[
+    int,
+    Setting(
+        "Continue by",
+        "Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.",
+        ge=0,
+        le=2000,
+    ),
+]
 Seed = Annotated[
     int,
     Setting(

@@ -10,9 +10,10 @@ import torch
 
 from langscape.data import Capture, Tokens
 from langscape.models.attention_hook import eagerly, listening
-from langscape.models.capture_spec import Plan, named
+from langscape.models.capture_spec import Array, Plan, named
 from langscape.models.forward import forward
 from langscape.models.inputs import Row
+from langscape.models.memory import block_rows
 from langscape.models.model import Model
 from langscape.models.recorder import Recorder
 
@@ -23,10 +24,12 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     recorder = Recorder(layout, plan, [row.sizes for row in group])
     inputs = _tensors(model, group)
     hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
-    attend = any(what in plan.want for what in ("attention", "q", "k", "v"))
+    attend = plan.attends
+    output: Any = None  # a run that has told all that is wanted ends early
     with model.running():
         if layout.heard and attend:
-            with listening(network, recorder):
+            longest = [max(sizes) for sizes in zip(*recorder.sizes, strict=True)]
+            with listening(network, recorder, block_rows(layout, len(group), *longest)):
                 output = forward(network, inputs, hidden=hidden, logits=logits)
         else:
             with eagerly(network):
@@ -78,6 +81,7 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
         "generated": written.generated,
         "layers": {array.name: list(array.layers) for array in planned if array.layers},
         "heads": {array.name: list(array.heads) for array in planned if array.heads},
+        **_chosen_rows(planned),
         "scaling": {
             named("q", role): [layout.of(role)[i].scaling for i in numbers]
             for role, numbers in plan.layers.items()
@@ -96,6 +100,11 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     axes = {array.name: array.axes for array in planned}
     notes = (*_notes(model, plan, row), *_overflows(model, ready))
     return Capture(tokens, ready, axes, metadata, notes, decoder_tokens)
+
+
+def _chosen_rows(planned: list[Array]) -> dict[str, Any]:
+    rows = {array.name: list(array.rows) for array in planned if array.rows is not None}
+    return {"rows": rows} if rows else {}
 
 
 def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:

@@ -27,6 +27,7 @@ class Reading:
     overlap: int = 0
     generate: int = 0
     sample_seed: int | None = None
+    first_tokens: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +81,13 @@ def rows(
         elif model.kind == "encoder-decoder":
             yield from _pairs(model, one, partner, reading)
         else:
-            for tokens in split(model, one, reading.long, reading.overlap, reading.generate):
+            for tokens in _split(model, one, reading, reading.generate):
                 more = _continued(model, tokens.ids, reading)
                 yield Row(extended(model, tokens, more))
+
+
+def _split(model: Model, text: Any, reading: Reading, room: int) -> list[TokenizedText]:
+    return split(model, text, reading.long, reading.overlap, room, reading.first_tokens)
 
 
 def _continued(
@@ -95,7 +100,7 @@ def _continued(
 
 
 def _pairs(model: Model, text: Any, target: Any, reading: Reading) -> Iterator[Row]:
-    for source in split(model, text, reading.long, reading.overlap):
+    for source in _split(model, text, reading, 0):
         decoded = _target(model, target, reading.generate)
         more = _continued(model, decoded.ids, reading, source.ids)
         yield Row(source, extended(model, decoded, more))

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import safe_open
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
@@ -37,7 +38,7 @@ def load_transformer(
     kind = kind_of(config)
     network, notes = _load(folder, name, config, kind, weights, precision)
     network.requires_grad_(False)
-    _check_finite(network, name)
+    _check_finite(weights, name)
     if told.get("auto_map"):
         notes = (*notes, f"{name} names code of its own, which is not run; that of transformers is")
     tokenizer = None if kind == "vision" else read_tokenizer(folder, name)
@@ -50,13 +51,22 @@ def load_transformer(
     return Model(network.eval(), tokenizer, kind, name, revision, notes)
 
 
-def _check_finite(network: torch.nn.Module, name: str) -> None:
-    for key, value in network.state_dict().items():
-        # a sum is quick, and finite only where all is; of half precision it may overflow
-        if value.is_floating_point() and not torch.isfinite(value.sum()) and not torch.isfinite(value).all():
-            raise FileError(
-                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
-            )
+def _check_finite(weights: Weights, name: str) -> None:
+    """Refuse NaN and infinity. The files are read beside the network, which leaves its weights on disk."""
+    for path in weights.files:
+        with safe_open(path, framework="pt") as file:
+            for key in file.keys():  # noqa: SIM118  it is no mapping
+                value = file.get_tensor(key)
+                # a sum is quick, and finite only where all is; of half precision it may overflow
+                if (
+                    value.is_floating_point()
+                    and not torch.isfinite(value.float().sum())
+                    and not torch.isfinite(value.float()).all()
+                ):
+                    raise FileError(
+                        f"the weights of {name} hold values that are not finite, in {key}; "
+                        "fetch or train it anew"
+                    )
 
 
 def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
