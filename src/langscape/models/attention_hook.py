@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ class Call:
     scaling            what q·k is multiplied with before softmax
     softcap            the bound that scores are bent under, where there is one
     biased             whether a position bias is added to the scores
+    sink               whether a part of each row goes to a learned sink, which is no token
+    again              whether these weights were told before: a layer may apply them to several values
     """
 
     query: torch.Tensor
@@ -49,6 +51,8 @@ class Call:
     softcap: float | None
     biased: bool
     start: int = 0
+    sink: bool = False
+    again: bool = False
 
 
 Listener = Callable[[Call], None]
@@ -69,13 +73,25 @@ def listening(network: PreTrainedModel, listener: Listener, rows: int | None = N
     With `rows` a call comes in blocks of so many queries. HeardEnoughError of a listener ends the run.
     """
     with _attention_by(network, NAME if rows is None else BLOCKS):
-        token = _heard.set((listener, rows))
+        token = _heard.set((_marked(listener), rows))
         try:
             yield
         except HeardEnoughError:
             pass
         finally:
             _heard.reset(token)
+
+
+def _marked(listener: Listener) -> Listener:
+    """The listener, told which calls have the very queries and keys of the one before."""
+    last: list[Any] = [None, None, False]
+
+    def told(call: Call) -> None:
+        if call.start == 0:
+            last[:] = call.query, call.key, call.query is last[0] and call.key is last[1]
+        listener(replace(call, again=True) if last[2] else call)
+
+    return told
 
 
 @contextmanager
@@ -155,7 +171,8 @@ def _call(
 ) -> Call:
     scaling = settings.get("scaling") or getattr(module, "scaling", None) or query.shape[-1] ** -0.5
     biased = settings.get("position_bias") is not None
-    return Call(query, key, value, weights, float(scaling), settings.get("softcap"), biased, start)
+    sink = getattr(module, "sinks", None) is not None
+    return Call(query, key, value, weights, float(scaling), settings.get("softcap"), biased, start, sink)
 
 
 def _queries(tensor: Any, chosen: slice, count: int) -> Any:

@@ -98,13 +98,28 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
-    notes = (*_notes(model, plan, row), *_overflows(model, ready))
+    notes = (*_notes(model, plan, row), *_sums(recorder, index), *_overflows(model, ready))
     return Capture(tokens, ready, axes, metadata, notes, decoder_tokens)
 
 
 def _chosen_rows(planned: list[Array]) -> dict[str, Any]:
     rows = {array.name: list(array.rows) for array in planned if array.rows is not None}
     return {"rows": rows} if rows else {}
+
+
+def _sums(recorder: Recorder, index: int) -> list[str]:
+    """Rows of attention that do not sum to 1 are said, never silent."""
+    low, high = recorder.sums[index]
+    sinks = [array.name for array in recorder.planned[index] if array.what == "sink"]
+    if sinks:
+        shares = recorder.made[index][sinks[0]]
+        return [
+            f"{100 * float(shares.mean()):.0f} % of the weight goes to learned sinks, which are no tokens; "
+            f"{sinks[0]} has it, and rows of attention sum to the rest"
+        ]
+    if low > 0.98 and high < 1.02:  # so it is where nothing was recorded
+        return []
+    return [f"rows of attention sum to {low:.2f} at least and {high:.2f} at most, not to 1"]
 
 
 def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:
@@ -119,13 +134,13 @@ def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:
 
 def _notes(model: Model, plan: Plan, row: Row) -> tuple[str, ...]:
     layout = model.layout
-    notes = [*model.notes, *row.source.notes, *(row.target.notes if row.target else ())]
+    notes = [*model.notes, *layout.notes, *row.source.notes, *(row.target.notes if row.target else ())]
     missing = [what for what in ("q", "k", "v") if what in plan.want]
     if not layout.heard and missing:
         listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         notes.append(f"{listed} not there: {layout.reason}")
     blocks = layout.hidden.get("self", (0, 0))[0] - 1
-    if len(layout.sites) < blocks:
+    if 0 < len(layout.sites) < blocks:
         notes.append(
             f"{len(layout.sites)} of {blocks} blocks attend; attention layers are numbered among themselves"
         )

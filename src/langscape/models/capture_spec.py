@@ -21,6 +21,7 @@ AXES = {
     "v": ("layer", "head", "key", "dim"),
     "hidden": ("layer", "token", "dim"),
     "logits": ("token", "vocabulary"),
+    "sink": ("layer", "head", "query"),
     "strongest": ("layer", "head", "query", "rank"),
     "strongest_keys": ("layer", "head", "query", "rank"),
 }
@@ -105,9 +106,11 @@ def make_plan(
     counts = {role: len(layout.of(role)) for role in layout.roles}
     states = {role: count for role, (count, _) in layout.hidden.items()}
     attending = any(name in wanted for name in ("attention", "q", "k", "v"))
+    if attending and not counts:
+        raise DataError('this model has no attention; capture want="hidden" alone')
     most = max(counts.values()) if attending else max(states.values(), default=0)
     chosen = _numbers("layer" if attending else "hidden layer", layers, most)
-    widest = max(site.heads for site in layout.sites)
+    widest = max((site.heads for site in layout.sites), default=1)
     picked = _numbers("head", heads, widest)
 
     def among(chosen: tuple[int, ...] | None, count: int) -> tuple[int, ...]:
@@ -157,6 +160,9 @@ def arrays(layout: Layout, plan: Plan, source: int, target: int = 0) -> list[Arr
             own = rows if what in ("attention", "q") else None
             if what == "attention":
                 made += _weights(plan, role, shapes[what], layers, heads, own)
+                if any(site.sink for site in sites):
+                    name = f"{named(what, role)}_sink"
+                    made.append(Array(name, "sink", role, kept, layers, heads, own))
             else:
                 made.append(Array(named(what, role), what, role, shapes[what], layers, heads, own))
     if "hidden" in plan.want:

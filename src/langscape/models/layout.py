@@ -41,6 +41,7 @@ class Site:
     scaling: float = 1.0
     softcap: float | None = None
     biased: bool = False
+    sink: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Layout:
     tokens     of a vision model, how many every image becomes
     vocabulary how many logits a token has; 0 for models without a head
     blocks     whether attention can be read some rows at a time
+    scores     whether the model hands over scores before softmax instead of weights
+    notes      what is unusual about its attention
     """
 
     sites: tuple[Site, ...]
@@ -63,6 +66,8 @@ class Layout:
     tokens: int | None
     vocabulary: int
     blocks: bool = False
+    scores: bool = False
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -100,15 +105,17 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         reason += f" ({error})"
     weights = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     if same:
-        sites = [_site(call, kind) for call in heard]
-        seen = [(site.role, call.weights) for site, call in zip(sites, heard, strict=True)]
+        calls = [call for call in heard if not call.again]
+        sites = [_site(call, kind) for call in calls]
+        seen = [(site.role, call.weights) for site, call in zip(sites, calls, strict=True)]
     else:
         names = weights if kind == "encoder-decoder" else {"self": "attentions"}
-        seen = [(role, w) for role, name in names.items() for w in _listed(plain, name)]
+        seen = [(role, w) for role, name in names.items() for w in _listed(plain, name) if w.ndim > 3]
         sites = [Site(role, int(w.shape[1])) for role, w in seen]
-    if not sites:
-        raise DataError(f"{type(network).__name__} shows no attention; there is nothing to capture")
-    tokens = _checked(seen, kind, type(network).__name__)
+    if not sites and not _hidden(plain, kind):
+        raise DataError(f"{type(network).__name__} shows neither attention nor hidden states")
+    tokens = _checked(seen, kind, type(network).__name__) if sites else None
+    scores = not same and any(_unlike_weights(w) for _, w in seen)
     return Layout(
         tuple(sites),
         same,
@@ -118,7 +125,29 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         tokens,
         _vocabulary(network),
         same and _in_blocks(network, inputs, plain, heard),
+        scores,
+        _unusual(type(network).__name__, sites, heard if same else [], scores),
     )
+
+
+def _unlike_weights(weights: torch.Tensor) -> bool:
+    """Whether they are below 0, or rows of the text without padding do not sum to 1."""
+    first = weights[0].float()
+    return bool((first < 0).any() or ((first.sum(-1) - 1).abs() > 0.02).any())
+
+
+def _unusual(name: str, sites: list[Site], heard: list[Call], scores: bool) -> tuple[str, ...]:
+    notes = []
+    if not sites:
+        notes.append(f"{name} has no attention; it has hidden states alone")
+    if scores:
+        notes.append(f"{name} hands over scores before softmax; attention is their softmax")
+    if any(call.again for call in heard):
+        notes.append(
+            f"{name} applies the weights of a layer to several parts of its values; v are of the first, "
+            "and what it makes of pairs of heads is not in the weights"
+        )
+    return tuple(notes)
 
 
 def _in_blocks(network: PreTrainedModel, inputs: Any, plain: Any, heard: list[Call]) -> bool:
@@ -184,7 +213,8 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
     marks = [getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")]
     # a model may have several ends
     avoided = {one for mark in marks for one in (mark if isinstance(mark, list) else [mark])}
-    ids = [i for i in range(min(config.vocab_size, 50)) if i not in avoided]
+    words: Any = network.get_input_embeddings()
+    ids = [i for i in range(min(int(words.weight.shape[0]), 50)) if i not in avoided]
     row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
     mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)
     mask[1, -2:] = 0  # masks have to do something, or their absence would go unseen
@@ -238,6 +268,7 @@ def _site(call: Call, kind: str) -> Site:
         call.scaling,
         call.softcap,
         call.biased,
+        call.sink,
     )
 
 

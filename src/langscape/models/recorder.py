@@ -14,7 +14,7 @@ from langscape.models.attention_hook import Call, HeardEnoughError
 from langscape.models.capture_spec import Array, Plan, arrays
 from langscape.models.layout import Layout
 
-_WEIGHTS = ("attention", "strongest", "strongest_keys")
+_WEIGHTS = ("attention", "strongest", "strongest_keys", "sink")
 
 
 class Recorder:
@@ -36,10 +36,14 @@ class Recorder:
         self._layer = dict.fromkeys(layout.roles, -1)
         self._role = ""
         self._last = _last_call(layout, plan)
+        self.sums: list[tuple[float, float]] = [(np.inf, -np.inf)] * len(sizes)
+        """The least and the largest sum that rows of attention have, text by text."""
 
     def __call__(self, call: Call) -> None:
         """Take the next attention call, or the next block of it."""
         heads = call.query.shape[1]
+        if call.again:
+            return
         if call.start == 0:
             self._begin(self.layout.sites[self.calls].role)
             given = {"q": call.query}
@@ -53,7 +57,7 @@ class Recorder:
         """Take the weights of every layer of a role, from `output_attentions`."""
         for tensor in tensors:
             self._begin(role)
-            self._weights(tensor, 0)
+            self._weights(torch.softmax(tensor.float(), -1) if self.layout.scores else tensor, 0)
 
     def rows(self, what: str, role: str, tensors: Sequence[torch.Tensor]) -> None:
         """Take per-token values, (batch, token, width) each: hidden states by layer, or logits."""
@@ -107,6 +111,12 @@ class Recorder:
                 rows = rows[:, [array.rows[i] - start for i in chosen]]
                 place = slice(chosen[0], chosen[-1] + 1)
             self._check(rows, array, (len(array.heads), place.stop - place.start, seen))
+            sums = rows.float().sum(-1)
+            if array.what == "sink":
+                _copy(out[:, place], (1 - sums).clamp(min=0))
+                continue
+            low, high = self.sums[text]
+            self.sums[text] = min(low, float(sums.min())), max(high, float(sums.max()))
             if array.what != "attention":
                 best = torch.topk(rows, min(seen, array.shape[-1]), dim=-1)
                 rows = best.values if array.what == "strongest" else best.indices

@@ -10,7 +10,7 @@ from langscape.data import Capture, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
 from langscape.models.capture_spec import Plan, Weights, make_plan
-from langscape.models.inputs import Reading, Row, is_one
+from langscape.models.inputs import Reading, Row, ids_of_encoding, is_one
 from langscape.models.inputs import rows as texts_ready
 from langscape.models.lstm import LSTMModel
 from langscape.models.lstm_capture import read, texts_of
@@ -93,11 +93,11 @@ def capture(
     """What the model held while it read a text: a Capture, or a list of them for several texts.
 
     `model` is what `open_model` gave, or whatever it takes: a name, a loaded model, a pipeline, with its
-    `tokenizer` where that is not found by itself. `text` is a string, token ids, or for a vision model
-    pixels (channels, height, width). With long="window" the answer is always a list, one Capture per
-    window; with long="start" what does not fit the model is left out, and first_tokens reads no more than so
-    many. q, k and v are what enters the dot product, after rotation, with grouped keys repeated for every
-    query head.
+    `tokenizer` where that is not found by itself. `text` is a string, token ids, what a tokenizer gave, or
+    for a vision model pixels (channels, height, width). With long="window" the answer is always a list, one
+    Capture per window; with long="start" what does not fit the model is left out, and first_tokens reads no
+    more than so many. q, k and v are what enters the dot product, after rotation, with grouped keys repeated
+    for every query head.
 
     Only the layers, heads and query rows that are named are kept, and a long text is read in blocks of rows.
     weights="float16" halves attention; strongest=64 keeps the 64 largest weights of each row and their keys.
@@ -114,6 +114,8 @@ def capture(
         chosen = None if want is ALL else want
         settings: dict[str, Any] = {"generate": generate, "sample_seed": sample_seed, "special": special}
         return read(model, text, chosen, **settings, memory=memory, progress=progress)
+    want = _that_is_there(model, want)
+    text = ids_of_encoding(text)
     plan = make_plan(model.layout, want, layers, heads, rows=rows, strongest=strongest, weights=weights)
     if special == "drop" and rows is not None:
         raise SettingsError('rows are numbered among all tokens; take them with special="keep"')
@@ -163,10 +165,15 @@ def capture_each(
         for text in texts_of(texts):
             yield read(model, text, chosen, special=special, memory=memory)
         return
-    plan = make_plan(model.layout, want, layers, heads)
+    plan = make_plan(model.layout, _that_is_there(model, want), layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
     ready = texts_ready(model, listed, targets, Reading(long, overlap))
     yield from _in_order(model, plan, ready, special, batch, memory)
+
+
+def _that_is_there(model: Model, want: Iterable[str]) -> Iterable[str]:
+    """Where nothing is named, what the model has: one without attention has hidden states."""
+    return ("hidden",) if want is ALL and not model.layout.sites else want
 
 
 def _only_texts(model: LSTMModel, **given: Any) -> None:
