@@ -153,6 +153,11 @@ def check_numbers(declared: Analysis, settings: Mapping[str, Any]) -> None:
 
 def absolute_model(model: str) -> str:
     """A folder by its whole path, so that the store knows it from anywhere."""
+    from langscape.models.model_name import split_name
+
+    name = split_name(model).name
+    if name != model:  # what follows the @ stays
+        return absolute_model(name) + model[len(name) :]
     path = Path(model).expanduser()
     is_folder = path.is_dir() and ("/" in model or (path / "config.json").exists())
     return str(path.resolve()) if is_folder else model

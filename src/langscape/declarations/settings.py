@@ -15,7 +15,8 @@ Model = Annotated[
     str,
     Setting(
         "Model",
-        f"{in_words('atlas')}, a folder with config.json and model.safetensors, or a Hub id.",
+        f"{in_words('atlas')}, a folder with config.json and model.safetensors, or a Hub id; "
+        "NAME@bfloat16 opens it in another precision.",
         argument=True,
         names="model",
     ),

@@ -94,6 +94,24 @@ def _marked(listener: Listener) -> Listener:
     return told
 
 
+Editor = Callable[[int, torch.Tensor], torch.Tensor]
+"""(number of the attention call, what its heads give) → what they give instead.
+
+What heads give is (batch, query, head, dim), before it is joined and projected.
+"""
+
+
+@contextmanager
+def editing(network: PreTrainedModel, editor: Editor) -> Iterator[None]:
+    """Within, what the heads of every attention call give goes through the editor."""
+    with _attention_by(network, NAME):
+        token = _edits.set([editor, 0])
+        try:
+            yield
+        finally:
+            _edits.reset(token)
+
+
 @contextmanager
 def eagerly(network: PreTrainedModel) -> Iterator[None]:
     """Within, the network runs its plain eager attention."""
@@ -124,6 +142,7 @@ def _configs(network: PreTrainedModel) -> Iterator[Any]:
             yield config
 
 
+_edits: ContextVar[list[Any] | None] = ContextVar("langscape_editor", default=None)
 _heard: ContextVar[tuple[Listener, int | None] | None] = ContextVar("langscape_listener", default=None)
 
 
@@ -135,6 +154,10 @@ def _attention(
     heard = _heard.get()
     if heard is not None:
         heard[0](_call(module, query, key, value, weights, settings, 0))
+    edits = _edits.get()
+    if edits is not None:
+        output = edits[0](edits[1], output)
+        edits[1] += 1
     return output, weights
 
 

@@ -22,7 +22,7 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     """A capture per row, all from one run; rows are padded to the longest and cropped again."""
     layout, network = model.layout, model.network
     recorder = Recorder(layout, plan, [row.sizes for row in group])
-    inputs = _tensors(model, group)
+    inputs = tensors_of(model, group)
     hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
     attend = plan.attends
     output: Any = None  # a run that has told all that is wanted ends early
@@ -45,7 +45,8 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     return [_finished(model, plan, recorder, i, row) for i, row in enumerate(group)]
 
 
-def _tensors(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
+def tensors_of(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
+    """What the network is given for these rows."""
     if group[0].pixels is not None:
         pixels = np.stack([row.pixels for row in group])  # type: ignore[arg-type]
         return {"pixel_values": torch.from_numpy(pixels).to(model.device, model.network.dtype)}
