@@ -63,15 +63,15 @@ def _one(view: View) -> Figure:
         other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))
         _other(other, view, colours, 2 * size, focus)
     _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp)
-    said = [
+    lines = [
         f"{properties['subtitle']}; {properties['queries']:,} queries and "
         f"{n - properties['queries']:,} keys, {drawn} labelled"
     ]
     if focus is not None:
-        said.append(
+        lines.append(
             f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
         )
-    caption.write(figure, *said)
+    caption.write(figure, *lines)
     return figure
 
 
@@ -118,8 +118,8 @@ def _many(view: View) -> Figure:
         number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
-    said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
-    caption.write(figure, properties["subtitle"], said)
+    legend = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
+    caption.write(figure, properties["subtitle"], legend)
     return figure
 
 
@@ -139,10 +139,10 @@ def _cell(
         places[order, 0], places[order, 1], c=colours[order], s=size, rasterized=len(places) > 2000
     )
     drawn.set_linewidth(0)
-    said = "" if panel["order"] is None else f"{panel['order']:.2f}"
+    score = "" if panel["order"] is None else f"{panel['order']:.2f}"
     text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
     if table:
-        axes.text(corner[0] + 0.97, corner[1] + 0.98, said, ha="right", va="bottom", **text)
+        axes.text(corner[0] + 0.97, corner[1] + 0.98, score, ha="right", va="bottom", **text)
         return
     axes.text(
         corner[0] + 0.05,
@@ -154,7 +154,7 @@ def _cell(
         va="top",
         **PLAIN,
     )
-    axes.text(corner[0] + 0.95, corner[1] + 0.03, said, ha="right", va="top", **text)
+    axes.text(corner[0] + 0.95, corner[1] + 0.03, score, ha="right", va="top", **text)
     if panel["marked"]:
         axes.add_patch(
             Rectangle(

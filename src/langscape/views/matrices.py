@@ -123,7 +123,7 @@ def class_tables(
 
     The tables are those of `analyses.query_key` for that column, special tokens dropped.
     """
-    made = [
+    drawn = [
         Matrix(
             f"{layer}.{head}", one.rows, one.columns, one.lift if lift else one.weight,
             "ratio" if lift else "plain", 1.0, 2, "", one.weight if lift else one.lift,
@@ -132,7 +132,7 @@ def class_tables(
         for (layer, head), one in tables.items()
     ]  # fmt: skip
     return matrices(
-        made, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
+        drawn, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
         together=False,
         subtitle=("weight ÷ what even attention would give" if lift else "share of a query’s weight")
         + ", special tokens left out",
