@@ -91,5 +91,5 @@ def _table(
     properties = view.properties
     axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)
     names = {"size": 8, "color": SOFT, **PLAIN}
-    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["said"]) if part), **names)
+    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["note"]) if part), **names)
     axes.set_ylabel(properties["row_name"], **names)

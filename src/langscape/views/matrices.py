@@ -31,7 +31,7 @@ class Matrix:
     scale: Literal["plain", "ratio"] = "plain"
     centre: float = 1.0
     digits: int = 2
-    said: str = ""
+    note: str = ""
     second: np.ndarray | None = None
     second_name: str = ""
 
@@ -65,7 +65,7 @@ def matrices(
             {
                 "title": one.title, "rows": [str(name) for name in one.rows],
                 "columns": [str(name) for name in one.columns], "array": f"values{at}", "scale": one.scale,
-                "centre": one.centre, "digits": one.digits, "said": one.said,
+                "centre": one.centre, "digits": one.digits, "note": one.note,
                 "second": None if one.second is None else f"second{at}", "second_name": one.second_name,
             }
         )  # fmt: skip

@@ -91,9 +91,9 @@ export class Address {
   }
 
   #put(name: string, value: string | null, room: string): boolean {
-    const held = (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room]) ?? {}
-    if ((held[name] ?? null) === value) return false
-    const { [name]: _, ...rest } = held
+    const values = (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room]) ?? {}
+    if ((values[name] ?? null) === value) return false
+    const { [name]: _, ...rest } = values
     const after = value === null ? rest : { ...rest, [name]: value }
     if (EVERYWHERE.has(name)) this.#everywhere = after
     else if (isOfView(name)) this.#views[room] = after
@@ -189,15 +189,15 @@ export function keptRows(place: string, rows: readonly number[]): string {
 export function rowsOf(text: string | null): { place: string; rows: number[] } | null {
   const found = /^@([^~!]+)([~!])(.*)$/s.exec(text ?? '')
   if (!found) return null
-  const [, place, how, said] = found
+  const [, place, how, coded] = found
   const rows: number[] = []
   if (how === '!') {
-    Array.from(said).forEach((letter, at) => {
+    Array.from(coded).forEach((letter, at) => {
       const bits = LETTERS.indexOf(letter)
       for (let bit = 0; bit < 6; bit++) if (bits >= 0 && bits & (1 << bit)) rows.push(6 * at + bit)
     })
   } else {
-    for (const run of said.split('.')) {
+    for (const run of coded.split('.')) {
       const [first, last = first] = run.split('-').map(Number)
       if (!Number.isInteger(first) || !Number.isInteger(last) || last - first > MOST_ROWS) continue
       for (let row = first; row <= last; row++) rows.push(row)

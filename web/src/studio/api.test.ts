@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { Api, ApiError, type ToldView } from './api'
+import { Api, ApiError, type ViewDescription } from './api'
 
 function server(routes: Record<string, () => Response>) {
   const asked: string[] = []
@@ -14,7 +14,7 @@ function server(routes: Record<string, () => Response>) {
   return { api, asked }
 }
 
-const VIEW: ToldView = {
+const VIEW: ViewDescription = {
   kind: 'scatter',
   properties: { title: 'A', later: ['ghosts'] },
   arrays: { xy: { dtype: 'float32', shape: [1, 2], url: '/xy' }, ghosts: { dtype: 'uint8', shape: [3], url: '/ghosts' } },

@@ -36,7 +36,7 @@ export class AppState {
   /** Pictures of the room, in their order on screen. */
   shown = $state.raw<Shown[]>([])
   /** What the pictures of the room hold, by the names the address has for them. */
-  held = $state.raw<Readonly<Record<string, Rows>>>({})
+  shownRows = $state.raw<Readonly<Record<string, Rows>>>({})
   /** Jobs that a room was asked for while the page is open, by analysis: rooms of one analysis share them. */
   #chosen = $state.raw<Record<string, string>>({})
 
@@ -107,10 +107,10 @@ export class AppState {
     const analysis = this.address.get('analysis')
     if (analysis && !room.analyses.some((one) => one.analysis === analysis))
       this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })
-    const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
-    if (said.some((name) => this.address.number(name) === null)) {
+    const named = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
+    if (named.some((name) => this.address.number(name) === null)) {
       this.failAddress(
-        `There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
+        `There is no ${named.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
         { layer: null, head: null },
       )
     }
@@ -151,8 +151,8 @@ export class AppState {
 
   /** The job of an analysis that is shown: the address's, the last one asked for, or the example. */
   jobOf(analysis: string): string | null {
-    const held = this.address.get('job')
-    return held && analysisOf(held) === analysis ? held : (this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null)
+    const current = this.address.get('job')
+    return current && analysisOf(current) === analysis ? current : (this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null)
   }
 
   /** Turn to another thing that the room computes. */
@@ -186,18 +186,18 @@ export class AppState {
   }
 
   async addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input | null> {
-    const made = await this.attempt(() => this.api.addInput(kind, name, content))
-    if (made) this.inputs = [made, ...this.inputs.filter(({ id }) => id !== made.id)]
-    return made
+    const added = await this.attempt(() => this.api.addInput(kind, name, content))
+    if (added) this.inputs = [added, ...this.inputs.filter(({ id }) => id !== added.id)]
+    return added
   }
 
   /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
   enter(name: string, values: Record<string, string | number | null> = {}): void {
     const first = ROOMS.find((one) => one.name === name)?.analyses[0]?.analysis
-    const held = this.address.get('job', name)
+    const current = this.address.get('job', name)
     // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
-    const analysis = held ? analysisOf(held) : first
-    const job = (analysis && this.#chosen[analysis]) ?? held ?? (first && this.about?.examples[first])
+    const analysis = current ? analysisOf(current) : first
+    const job = (analysis && this.#chosen[analysis]) ?? current ?? (first && this.about?.examples[first])
     this.address.enter(name, { ...(job && { job }), ...values })
   }
 
@@ -218,7 +218,7 @@ export class AppState {
 
   /** A picture is on screen: what it holds can be followed, and a long selection in the address is found in it. */
   hold(name: string, rows: Rows): void {
-    this.held = { ...this.held, [name]: rows }
+    this.shownRows = { ...this.shownRows, [name]: rows }
     const long = rowsOf(this.address.get('sel'))
     if (long?.place !== this.#place(name) || this.link.items.length) return
     const finder = new Finder(rows)
@@ -230,8 +230,8 @@ export class AppState {
   }
 
   release(name: string): void {
-    const { [name]: _, ...rest } = this.held
-    this.held = rest
+    const { [name]: _, ...rest } = this.shownRows
+    this.shownRows = rest
   }
 
   /** Whether some picture of the room holds the item; null where the room shows no tokens or words. */
@@ -242,11 +242,11 @@ export class AppState {
   /** Tokens and words of the room whose letters hold these, the shortest first. */
   alike(text: string, most: number): string[] {
     const wanted = folded(text)
-    const all = Object.values(this.held).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
+    const all = Object.values(this.shownRows).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
     return [...new Set(all.map(folded))].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, most)
   }
 
-  readonly #finders = $derived(Object.entries(this.held).map(([name, rows]) => [name, new Finder(rows)] as const))
+  readonly #finders = $derived(Object.entries(this.shownRows).map(([name, rows]) => [name, new Finder(rows)] as const))
 
   #place(name: string): string {
     return `${this.address.room}/${name}`
