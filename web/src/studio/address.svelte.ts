@@ -3,8 +3,11 @@ import { untrack } from 'svelte'
 import type { Item } from '../lib/link.svelte'
 import type { Memory } from '../lib/shared'
 
-/** Said in every room: the chosen items, and the head that rooms of heads show. */
-const EVERYWHERE = new Set(['sel', 'layer', 'head'])
+/** Said in every room: the chosen items, and the model, text and head that rooms read. */
+const EVERYWHERE = new Set(['sel', 'model', 'text', 'layer', 'head'])
+
+/** Where a page that is opened without an address finds what was carried last. */
+const KEPT = 'langscape-context'
 
 /** More items than this would make an address that mail programs break; they are kept as rows of a picture. */
 const MOST = 100
@@ -29,10 +32,13 @@ export class Address {
   /** The browser's address as this page last wrote or read it. */
   #known = ''
   readonly #first: string
+  readonly #storage: Pick<Storage, 'getItem' | 'setItem'>
 
-  constructor(first: string) {
+  constructor(first: string, storage: Pick<Storage, 'getItem' | 'setItem'> = localStorage) {
     this.#first = first
+    this.#storage = storage
     this.#read()
+    if (!location.hash) this.#everywhere = this.#kept()
     addEventListener('hashchange', () => {
       this.#known = location.hash
       if (location.hash.slice(1) === this.text) return
@@ -95,10 +101,28 @@ export class Address {
     if ((values[name] ?? null) === value) return false
     const { [name]: _, ...rest } = values
     const after = value === null ? rest : { ...rest, [name]: value }
-    if (EVERYWHERE.has(name)) this.#everywhere = after
+    if (EVERYWHERE.has(name)) this.#keep((this.#everywhere = after))
     else if (isOfView(name)) this.#views[room] = after
     else this.#rooms = { ...this.#rooms, [room]: after }
     return true
+  }
+
+  #keep(values: Values): void {
+    try {
+      this.#storage.setItem(KEPT, JSON.stringify(values))
+    } catch {
+      // A browser that keeps nothing opens on the example next time.
+    }
+  }
+
+  #kept(): Values {
+    try {
+      const kept: unknown = JSON.parse(this.#storage.getItem(KEPT) ?? '{}')
+      const values = typeof kept === 'object' && kept !== null ? Object.entries(kept) : []
+      return Object.fromEntries(values.filter(([name, value]) => EVERYWHERE.has(name) && typeof value === 'string'))
+    } catch {
+      return {}
+    }
   }
 
   // Browsers refuse an address that changes with every frame of a drag.

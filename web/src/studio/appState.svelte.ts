@@ -5,8 +5,10 @@ import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
 import type { Shared } from '../lib/shared'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
-import { Jobs } from './jobs.svelte'
-import { analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
+import { carriedBy, contextOf, fits, type Carried, type Context } from './context'
+import { Jobs, LIVE } from './jobs.svelte'
+import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
+import { modelName } from './settingsInWords'
 
 /** The code of problem that came with the address. */
 const ASTRAY = 'address'
@@ -39,6 +41,8 @@ export class AppState {
   shownRows = $state.raw<Readonly<Record<string, Rows>>>({})
   /** Jobs that a room was asked for while the page is open, by analysis: rooms of one analysis share them. */
   #chosen = $state.raw<Record<string, string>>({})
+  /** What was begun for the reader on entering a room, so that nothing cancelled is begun again. */
+  readonly #begun = new Set<string>()
 
   constructor(api: Api) {
     this.api = api
@@ -51,6 +55,8 @@ export class AppState {
       const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
       this.inputs = inputs
       this.about = about
+      const text = this.address.get('text')
+      if (text !== null && !this.#isKept(text)) this.#dropText(text)
     })
     return close
   }
@@ -149,31 +155,104 @@ export class AppState {
     return analyses.find(({ analysis }) => analysis === wanted) ?? analyses[0] ?? null
   }
 
-  /** The job of an analysis that is shown: the address's, the last one asked for, or the example. */
+  /**
+   * The job of an analysis that is shown: the address's; where a text or head was chosen, the latest that shows it, and
+   * none if there is none; else the last one asked for, or the example.
+   */
   jobOf(analysis: string): string | null {
     const current = this.address.get('job')
-    return current && analysisOf(current) === analysis ? current : (this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null)
+    if (current && analysisOf(current) === analysis) return current
+    return this.#jobFor(analysis)
+  }
+
+  #jobFor(analysis: string): string | null {
+    const carried = this.carried(analysis)
+    if (!carried) return this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
+    const fitting = this.jobs.listed.filter(
+      (job) => job.analysis === analysis && (job.state === 'done' || LIVE.has(job.state)) && fits(job, carried),
+    )
+    return (fitting.find(({ id }) => id === this.#chosen[analysis]) ?? fitting[0])?.id ?? null
   }
 
   /** Turn to another thing that the room computes. */
   turn(analysis: string): void {
-    const job = this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
+    const job = this.#jobFor(analysis)
     this.address.set({ job, analysis: job ? null : analysis }, true)
   }
 
-  /** What a form begins with where nothing was asked yet: the text, model and head of the atlas. */
+  /** What all rooms read. A text or model that nobody chose is the atlas's. */
+  get context(): Context {
+    const opened = ['head', 'atlas'].map((room) => this.address.get('job', room)).find((id) => id && analysisOf(id) === 'atlas')
+    const atlas = this.jobs.get(this.#chosen['atlas'] ?? opened ?? this.about?.examples['atlas'] ?? null)
+    const model = atlas?.settings['model']
+    return {
+      model: this.address.get('model') ?? (typeof model === 'string' ? model : null),
+      text: this.address.get('text') ?? atlas?.inputs['text']?.id ?? null,
+      layer: this.address.number('layer'),
+      head: this.address.number('head'),
+    }
+  }
+
+  /** What the reader chose that an analysis takes; null where nothing was chosen, and the example is as good. */
+  carried(analysis: string): Carried | null {
+    const described = this.about?.analyses[analysis]
+    const carried = described ? carriedBy(described, this.context, analysisIn(analysis)?.after) : null
+    if (!carried) return null
+    const isChosen =
+      this.address.get('text') !== null || this.address.get('model') !== null || ['layer', 'head'].some((name) => name in carried.settings)
+    return isChosen ? carried : null
+  }
+
+  /** A text by its id: a sample or one that was given. */
+  textName(id: string): string {
+    return [...(this.about?.texts ?? []), ...this.inputs].find((one) => one.id === id)?.name ?? 'the text'
+  }
+
+  /** The letters of a text, which the server keeps. */
+  async textOf(id: string): Promise<string | null> {
+    const sample = this.about?.texts.find((one) => one.id === id)
+    return sample ? sample.text : this.attempt(() => this.api.inputText(id))
+  }
+
+  /** What is carried, in words: "layer 1, head 8 of MiniLM-L6 over “Your text”". */
+  carriedInWords({ settings, text }: Carried): string {
+    const place = ['layer', 'head'].filter((name) => name in settings).map((name) => `${name} ${settings[name]}`)
+    const model = settings['model'] !== undefined && this.about ? modelName(this.about, String(settings['model'])) : ''
+    return [[place.join(', '), model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
+  }
+
+  /** What a form begins with where nothing was asked yet. */
   get begin(): Begin {
-    const atlas = this.jobs.get(this.#chosen['atlas'] ?? this.about?.examples['atlas'] ?? null)
-    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
-    const settings = { ...(atlas && { model: atlas.settings['model'] }), ...(layer !== null && { layer }), ...(head !== null && { head }) }
-    return { settings, inputs: { ...(atlas?.inputs['text'] && { text: atlas.inputs['text'] }) } }
+    const { context, here } = this
+    const described = here && this.about?.analyses[here.analysis]
+    const carried = described ? carriedBy(described, context, here.after) : null
+    if (!carried) return { settings: {}, inputs: {} }
+    return { settings: carried.settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
+  }
+
+  /** Computes what is carried; with `once`, only if the page has not begun it before. */
+  async compute(analysis: string, carried: Carried, once = false): Promise<void> {
+    const key = JSON.stringify([analysis, carried])
+    if (once && this.#begun.has(key)) return
+    this.#begun.add(key)
+    await this.run(analysis, carried.settings, { text: carried.text })
+  }
+
+  #isKept(text: string): boolean {
+    return [...(this.about?.texts ?? []), ...this.inputs].some(({ id }) => id === text)
+  }
+
+  #dropText(text: string): void {
+    if (this.address.isOpened('text', text)) this.failAddress('The text that this address names is not here any more.', { text: null })
+    else this.address.set({ text: null })
   }
 
   show(job: Job): void {
     this.jobs.take(job)
     this.#chosen = { ...this.#chosen, [job.analysis]: job.id }
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
-    this.address.enter(isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room), { job: job.id, analysis: null })
+    const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
+    this.address.enter(room, { job: job.id, analysis: null, ...contextOf(job) })
   }
 
   async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
@@ -195,10 +274,16 @@ export class AppState {
   enter(name: string, values: Record<string, string | number | null> = {}): void {
     const first = ROOMS.find((one) => one.name === name)?.analyses[0]?.analysis
     const current = this.address.get('job', name)
-    // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
-    const analysis = current ? analysisOf(current) : first
-    const job = (analysis && this.#chosen[analysis]) ?? current ?? (first && this.about?.examples[first])
-    this.address.enter(name, { ...(job && { job }), ...values })
+    const analysis = current ? analysisOf(current) : (this.address.get('analysis', name) ?? first)
+    this.address.enter(name, values)
+    if (!analysis) return
+    const carried = this.carried(analysis)
+    const before = [this.#chosen[analysis], current].map((id) => this.jobs.get(id ?? null))
+    // A room that was left comes back as it was, unless another text or head is carried by now.
+    const job = carried
+      ? (before.find((one) => one && fits(one, carried))?.id ?? this.#jobFor(analysis))
+      : (this.#chosen[analysis] ?? current ?? this.about?.examples[analysis] ?? null)
+    this.address.set({ job, analysis: job || analysis === first ? null : analysis })
   }
 
   shared(view: string): Shared {
