@@ -90,7 +90,6 @@ def test_a_page_that_is_not_built_is_a_png(monkeypatch):
 
 
 def test_in_a_kernel_it_is_the_widget_with_a_png_for_later_readers(held, monkeypatch):
-    pytest.importorskip("anywidget", reason="anywidget is not installed")
     in_kernel(monkeypatch)
     bundle = held._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -162,7 +161,6 @@ def test_rows_go_to_arrow():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_rows_go_to_data_frames(library):
-    pytest.importorskip(library, reason=f"{library} is not installed")
     frame = getattr(made("map"), f"to_{library}")()
     assert type(frame).__module__.split(".")[0] == library
     assert list(frame["label"]) == WORDS
