@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -183,8 +184,8 @@ def pictures(held: Any) -> list[View]:
 def bundle(held: Any) -> dict[str, Any]:
     """What a notebook shows of it, by media type; text always, and alone in a terminal.
 
-    Where a kernel runs and anywidget is there, the widget, with a PNG for whoever reads the file later; else
-    a page that needs nothing, or a PNG where that would be large.
+    Where somebody sits before a notebook and anywidget is there, the widget, with a PNG for whoever reads the
+    file later; else a page that needs nothing, or a PNG where that would be large.
     """
     told: dict[str, Any] = {"text/plain": repr(held)}
     shell = _shell()
@@ -192,7 +193,7 @@ def bundle(held: Any) -> dict[str, Any]:
         return told
     try:
         views = pictures(held)
-        drawn = _widget(held) if shell is not None else {}
+        drawn = _widget(held) if _shows_widgets(shell) else {}
         if drawn:
             return told | drawn | {"image/png": png(views[0])}
         return told | _still(views)
@@ -236,3 +237,18 @@ def _shell() -> Any:
     """IPython's shell, where this runs in one; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
+
+
+def _shows_widgets(shell: Any) -> bool:
+    """Whether a notebook that shows widgets is open: JupyterLab and its kin, VS Code, Colab or marimo.
+
+    A kernel alone says nothing of it: nbconvert, Quarto and papermill run one too, and what they write is
+    read where none is left, and often without a network to fetch from what a widget needs there.
+    """
+    marimo = sys.modules.get("marimo")
+    if marimo is not None and marimo.running_in_notebook():
+        return True
+    if not hasattr(shell, "kernel"):
+        return False
+    colab = "google.colab" in sys.modules
+    return "JPY_SESSION_NAME" in os.environ or "__vsc_ipynb_file__" in shell.user_ns or colab

@@ -45,7 +45,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   cell.className = 'cell'
   root.append(style, cell)
   el.style.display = 'block'
-  const forget = theme.drawnIn(el)
+  theme.follow(el)
   const link = new Link()
   let shown: ReturnType<typeof mount> | null = null
 
@@ -56,6 +56,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     shown = mount(Widget, {
       target: cell,
       props: {
+        host: el,
         views: read(model),
         kinds: VIEWS,
         link,
@@ -78,7 +79,6 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   model.on('change:data', show)
   return () => {
     model.off('change:data', show)
-    forget()
     if (shown) void unmount(shown)
   }
 }
