@@ -1,4 +1,4 @@
-"""What a person does from start to end: own text, head, token, other room, reload, second tab, export, file."""
+"""What a person does from start to end: own text, head, other rooms, reload, second tab."""
 
 import re
 
@@ -100,5 +100,5 @@ def test_another_head_chosen_among_queries_is_the_head_elsewhere(carried):
 
 def test_a_text_that_is_not_there_any_more_is_said(open_studio):
     page = open_studio("atlas?text=in-nothing&model=default").page
-    expect(page.get_by_role("alert")).to_contain_text("The text that this address names is not here any more.")
+    expect(page.get_by_role("alert")).to_contain_text("names is not here any more")
     page.wait_for_selector("[data-head]", timeout=120_000)
