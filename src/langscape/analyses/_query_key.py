@@ -235,7 +235,7 @@ def query_key_collect(
     return seen.but(tokens=tagged(seen.tokens), decoder_tokens=decoder_tokens)
 
 
-@analysis(version=3, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=4, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,
@@ -481,20 +481,26 @@ def judged(made: Map, one: HeadVectors) -> Map:
     n = len(one.Q)
     pairs = one.pairs
     far = map_distances(made.xy, pairs.query, pairs.key + n)
-    seen = QueryKeyPlaces(made.xy[:n], made.xy[n:], pairs.query, far, pairs.score, one.scores)
+    seen = QueryKeyPlaces(
+        made.xy[:n], made.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
+    )
+    blind = seen.without_information()
     blank = np.full(len(one.K), np.nan)
     whole: dict[str, float] = {}
+    nulls: dict[str, float] = {}
     spreads: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     for score in applying("query-key map", computed=True):
-        found = score.computed["query-key map"](seen)  # type: ignore[misc]
+        compute: Any = score.computed["query-key map"]
+        found = compute(seen)
         if not len(found.rows):
             continue
         whole[score.name] = found.mean
+        nulls[f"{score.name}_null"] = compute(blind).mean
         if score.spread:
             # with a spread over queries, points can be coloured by it
             spreads[f"{score.name}_sd"] = found.sd
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
-    scores = {**whole, **spreads}
+    scores = {**whole, **nulls, **spreads}
     others = {name: value for name, value in made.quality.items() if name not in scores}
     return made.but(quality={**scores, **others}, per_point={**made.per_point, **per_point})

@@ -39,6 +39,7 @@ from langscape.metrics.query_key import (
     map_distances,
     strongest_anywhere,
     strongest_near,
+    without_popularity,
 )
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.sinks import find_sinks, parked_weight
@@ -105,4 +106,5 @@ __all__ = [
     "vectors",
     "wasserstein2",
     "weak_pairs",
+    "without_popularity",
 ]

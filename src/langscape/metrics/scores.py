@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -67,6 +67,7 @@ class Score:
     reads     a longer word on how to read it, for the documentation
     format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
     null      what a picture without the information is; its value stands beside the score's, as name_null
+    nothing   the same in a word or two, as a verdict names it: "key popularity alone"
     spread    True if the standard deviation over points stands beside it, as name_sd
     headline  True if the command's summary names it
     """
@@ -82,6 +83,7 @@ class Score:
     better: Literal["higher", "lower", "neither"] = "higher"
     chance: str = ""
     null: str = ""
+    nothing: str = "chance"
     reads: str = ""
     format: Format = "number"
     spread: bool = False
@@ -122,11 +124,38 @@ class Score:
         >>> kept.verdict(0.8, 0.25), kept.verdict(0.3, 0.15), kept.verdict(0.12, 0.1)
         ('good', 'partly', 'not to be read')
         """
+        way = self.way(value, null)
+        if not math.isfinite(way):
+            return ""
+        return "good" if way >= GOOD else "partly" if way >= PARTLY else "not to be read"
+
+    def way(self, value: float, null: float) -> float:
+        """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.
+
+        >>> SCORES["kept"].way(0.55, 0.1)
+        0.5
+        """
         best = self.high if self.better == "higher" else self.low
         if best is None or not (math.isfinite(value) and math.isfinite(null)):
+            return math.nan
+        return (value - null) / (best - null) if best != null else 0.0
+
+    def said(self, value: float, null: float) -> str:
+        """The verdict in words, against what a picture without the information has.
+
+        >>> SCORES["order"].said(0.6, 0.55), SCORES["specific_order"].said(0.465, 0.007)
+        ('somewhat better than key popularity alone', 'clearly better than key popularity alone')
+        """
+        way = self.way(value, null)
+        if not math.isfinite(way):
             return ""
-        above = (value - null) / (best - null) if best != null else 0.0
-        return "good" if above >= GOOD else "partly" if above >= PARTLY else "not to be read"
+        how = (
+            "clearly better than" if way >= GOOD
+            else "somewhat better than" if way >= PARTLY
+            else "no better than" if way >= -PARTLY
+            else "worse than"
+        )  # fmt: skip
+        return f"{how} {self.nothing}"
 
     def sentence(self, k: float | None = None) -> str:
         """The meaning, with the number of neighbours filled in: k, or the score's own."""
@@ -182,7 +211,7 @@ def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
     if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
-        label, said = f"{of.label}, shuffled", meaning or f"The same of {of.null}."
+        label, said = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
         return {"name": name, "label": label, "meaning": said, "format": of.format}
     if score is None:
         label = name.replace("_", " ")
@@ -251,16 +280,35 @@ class QueryKeyPlaces:
     """What scores of a query–key map are computed from.
 
     queries, keys      their places, (n, dims) and (m, dims)
-    query, distance, product   of every pair within a sentence, sorted by query: its row, map distance, q·k
+    query, key, distance, product, attention   of every pair within a sentence, sorted by query: its rows, map
+                       distance, q·k and weight
     products           gives q·k of some rows of queries with all keys
     """
 
     queries: np.ndarray
     keys: np.ndarray
     query: np.ndarray
+    key: np.ndarray
     distance: np.ndarray
     product: np.ndarray
+    attention: np.ndarray
     products: Callable[[slice], np.ndarray]
+
+    def without_information(self) -> QueryKeyPlaces:
+        """The picture that knows no query: all on one spot, keys by the attention they get on average.
+
+        Within a sentence the mean is over its queries, elsewhere over all.
+        """
+        from langscape.metrics.query_key import mean_products, popularity
+
+        means = mean_products(self.products, len(self.queries))
+        places = np.argsort(np.argsort(-means, kind="stable"), kind="stable")
+        return replace(
+            self,
+            queries=np.full((len(self.queries), 1), -1.0),
+            keys=places[:, None].astype(np.float64),
+            distance=-popularity(self.attention, self.key),
+        )
 
 
 def _local(seen: TwoSpaces) -> np.ndarray:
@@ -295,6 +343,24 @@ def _trustworthiness(seen: TwoSpaces) -> np.ndarray:
     from langscape.metrics.neighbours import trustworthiness_of
 
     return trustworthiness_of(seen.ranks, seen.n)
+
+
+def _specific_order(seen: QueryKeyPlaces) -> Any:
+    from langscape.metrics.query_key import attention_order, without_popularity
+
+    beyond = without_popularity(seen.product, seen.key)
+    return replace(
+        attention_order(seen.distance, beyond, seen.query, len(seen.queries)), name="specific_order"
+    )
+
+
+def _specific_hits(seen: QueryKeyPlaces) -> Any:
+    from langscape.metrics.query_key import strongest_near, without_popularity
+
+    beyond = without_popularity(seen.product, seen.key)
+    return replace(
+        strongest_near(seen.distance, beyond, seen.query, n=len(seen.queries)), name="specific_hits"
+    )
 
 
 def _order(seen: QueryKeyPlaces) -> Any:
@@ -334,6 +400,8 @@ def _head_score(name: str, label: str, meaning: str, **more: Any) -> None:
     more = {"better": "neither", "headline": False, **more}
     register(Score(name, label, meaning, {"atlas": _of_heads(name)}, **more))
 
+
+_BLIND = "a picture that knows no query (all queries on one spot, keys by the attention they get on average)"
 
 _EVERY_MAP: dict[Place, None] = dict.fromkeys(("map", "head map", "atlas", "query-key map", "ellipses"))
 
@@ -406,15 +474,50 @@ register(
 )
 register(
     Score(
-        "order",
-        "Attention order",
-        "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
-        "puts the strongest nearest, 0 is chance.",
-        {"query-key map": _order},
+        "specific_order",
+        "Query-specific order",
+        "Rank correlation of a key’s nearness on the map with what the query gives it beyond what that key "
+        "gets on average (q·k less the key’s mean), over the keys of a query’s sentence: 1 puts first what "
+        "this query asks for more than others do.",
+        {"query-key map": _specific_order},
         symbol="ρ",
         low=-1.0,
         chance="0",
+        null=_BLIND,
+        nothing="key popularity alone",
+        reads="the score to read a query–key map by: what all queries attend to alike does not count",
         spread=True,
+    )
+)
+register(
+    Score(
+        "specific_hits",
+        "Query-specific hits",
+        "Of the {k} keys that a query asks for most beyond what they get on average, the share among its {k} "
+        "nearest keys of its sentence on the map.",
+        {"query-key map": _specific_hits},
+        k=5,
+        chance="k / keys of the sentence",
+        null=_BLIND,
+        nothing="key popularity alone",
+        format="percent",
+        spread=True,
+    )
+)
+register(
+    Score(
+        "order",
+        "Attention order",
+        "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
+        "puts the strongest nearest.",
+        {"query-key map": _order},
+        symbol="ρ",
+        low=-1.0,
+        null=_BLIND,
+        nothing="key popularity alone",
+        reads="keys that everybody attends to make most of it: read it beside what key popularity alone has",
+        spread=True,
+        headline=False,
     )
 )
 register(
@@ -425,6 +528,9 @@ register(
         "sentence on the map.",
         {"query-key map": _strongest},
         k=5,
+        null=_BLIND,
+        nothing="key popularity alone",
+        headline=False,
         format="percent",
         spread=True,
     )
@@ -436,6 +542,9 @@ register(
         "Of a query’s {k} strongest keys in all sentences, the share among its {k} nearest keys on the map.",
         {"query-key map": _anywhere},
         k=10,
+        null=_BLIND,
+        nothing="key popularity alone",
+        headline=False,
         format="percent",
     )
 )
@@ -539,6 +648,7 @@ register(
         format="percent",
         chance="k / (tokens − 1)",
         null="a map of the same head with every row’s weights shuffled",
+        nothing="shuffled attention",
         reads="the score to read a head’s map by: KL does not tell a good map of a head from a bad one",
     )
 )

@@ -118,7 +118,7 @@ def _many(view: View) -> Figure:
         number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
-    said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
+    said = "small figures: query-specific order, of nearness with q·k beyond key popularity"
     caption.write(figure, properties["subtitle"], said)
     return figure
 
@@ -139,7 +139,8 @@ def _cell(
         places[order, 0], places[order, 1], c=colours[order], s=size, rasterized=len(places) > 2000
     )
     drawn.set_linewidth(0)
-    said = "" if panel["order"] is None else f"{panel['order']:.2f}"
+    value = panel["scores"]["specific_order"]
+    said = "" if value is None else f"{value:.2f}"
     text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
     if table:
         axes.text(corner[0] + 0.97, corner[1] + 0.98, said, ha="right", va="bottom", **text)

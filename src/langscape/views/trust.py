@@ -110,9 +110,9 @@ def _measured(map: Map, name: str, value: float) -> Trust:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
     null = float(quality.get(f"{name}_null", math.nan))
     if math.isfinite(null):
-        verdict = score.verdict(value, null)
-        shown += f" ({verdict}; shuffled {score.text(null)})"
-        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {_READ[verdict]}."
+        said = score.said(value, null)
+        shown += f" ({said}, {score.text(null)})"
+        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {said}."
     return {
         "name": name,
         "label": score.label,
@@ -120,13 +120,6 @@ def _measured(map: Map, name: str, value: float) -> Trust:
         "shown": shown,
         "meaning": meaning,
     }
-
-
-_READ = {
-    "good": "good",
-    "partly": "partly to be read",
-    "not to be read": "not to be read",
-}
 
 
 def _upper(sentence: str) -> str:
