@@ -32,7 +32,10 @@ def measure(capture: Capture, special: str, by: str, heads: int) -> dict[str, tu
     """Each score and its null, means over heads that are evenly taken."""
     every = heads_of(capture)
     at = np.unique(np.linspace(0, len(every) - 1, min(heads, len(every))).round().astype(int))
-    found = [map_head(capture, *every[one], {"by": by, "special": special}).quality for one in at]
+    how = {"by": by, "special": special}
+    found = [
+        map_head(capture, layer, head, how).quality for layer, head in (every[one] for one in at.tolist())
+    ]
     return {
         name: (
             float(np.mean([one[name] for one in found])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -475,6 +476,7 @@ def map_head(
 
 def judged(made: Map, one: HeadVectors) -> Map:
     """The map with the scores that say how far it tells attention."""
+    from langscape.data.plane import flat
     from langscape.metrics import map_distances
     from langscape.metrics.scores import QueryKeyPlaces, applying
 
@@ -485,9 +487,12 @@ def judged(made: Map, one: HeadVectors) -> Map:
         made.xy[:n], made.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
     )
     blind = seen.without_information()
+    plane = flat(made.xy)
+    near = map_distances(plane, pairs.query, pairs.key + n)
+    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if made.xy.shape[1] > 2 else None
     blank = np.full(len(one.K), np.nan)
     whole: dict[str, float] = {}
-    nulls: dict[str, float] = {}
+    beside: dict[str, float] = {}
     spreads: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     for score in applying("query-key map", computed=True):
@@ -496,11 +501,13 @@ def judged(made: Map, one: HeadVectors) -> Map:
         if not len(found.rows):
             continue
         whole[score.name] = found.mean
-        nulls[f"{score.name}_null"] = compute(blind).mean
+        beside[f"{score.name}_null"] = compute(blind).mean
+        if drawn is not None:
+            beside[f"flat_{score.name}"] = compute(drawn).mean
         if score.spread:
             # with a spread over queries, points can be coloured by it
             spreads[f"{score.name}_sd"] = found.sd
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
-    scores = {**whole, **nulls, **spreads}
+    scores = {**whole, **beside, **spreads}
     others = {name: value for name, value in made.quality.items() if name not in scores}
     return made.but(quality={**scores, **others}, per_point={**made.per_point, **per_point})

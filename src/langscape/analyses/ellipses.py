@@ -254,7 +254,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

@@ -74,9 +74,12 @@ def with_area(
     """The figures of a map with what its ellipses are worth: area against total variance."""
     from langscape.metrics import area_variance
 
-    worth = area_variance(shapes, given.spread) if len(given) > 2 else float("nan")
+    few = len(given) <= 2
+    dealt = np.random.default_rng(0).permutation(len(given))
+    worth = float("nan") if few else area_variance(shapes, given.spread)
+    chance = float("nan") if few else area_variance(shapes, given.spread[dealt])
     return (
-        {**figures, "area_variance": worth},
+        {**figures, "area_variance": worth, "area_variance_null": chance},
         {**per_point, "variance": given.spread.astype(np.float32)},
     )
 

@@ -42,13 +42,15 @@ from langscape.metrics.query_key import (
     without_popularity,
 )
 from langscape.metrics.ranks import global_, spearman
+from langscape.metrics.scores import SCORES, Score
 from langscape.metrics.sinks import find_sinks, parked_weight
 from langscape.metrics.space import Space, distances, vectors
-from langscape.metrics.stability import align, stability
+from langscape.metrics.stability import align, stability, stability_by_chance
 from langscape.metrics.stream_alarms import stream_alarms
 from langscape.metrics.surprisal import surprises
 
 __all__ = [
+    "SCORES",
     "Alarm",
     "Chain",
     "ClassTable",
@@ -56,6 +58,7 @@ __all__ = [
     "Pairing",
     "Partners",
     "PointScores",
+    "Score",
     "Space",
     "Stability",
     "aggregate_attention",
@@ -95,6 +98,7 @@ __all__ = [
     "shuffled_weights",
     "spearman",
     "stability",
+    "stability_by_chance",
     "stationary",
     "stream_alarms",
     "strongest_anywhere",

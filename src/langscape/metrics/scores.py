@@ -68,6 +68,7 @@ class Score:
     format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
     null      what a picture without the information is; its value stands beside the score's, as name_null
     nothing   the same in a word or two, as a verdict names it: "key popularity alone"
+    unjudged  why it has no null, although it has a better and a worse: it is then no score of trust
     spread    True if the standard deviation over points stands beside it, as name_sd
     headline  True if the command's summary names it
     """
@@ -84,6 +85,7 @@ class Score:
     chance: str = ""
     null: str = ""
     nothing: str = "chance"
+    unjudged: str = ""
     reads: str = ""
     format: Format = "number"
     spread: bool = False
@@ -132,7 +134,7 @@ class Score:
     def way(self, value: float, null: float) -> float:
         """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.
 
-        >>> SCORES["kept"].way(0.55, 0.1)
+        >>> round(SCORES["kept"].way(0.55, 0.1), 6)
         0.5
         """
         best = self.high if self.better == "higher" else self.low
@@ -191,12 +193,13 @@ def applying(place: Place, *, computed: bool = False) -> list[Score]:
 def score_of(name: str) -> Score | None:
     """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
 
-    Standard deviations (local_sd), nulls (kept_null) and means over inserted points (inserted_local) belong
-    to their score.
+    Standard deviations (local_sd), nulls (kept_null), means over inserted points (inserted_local) and what a
+    flat picture has (flat_local) belong to their score.
 
     >>> score_of("inserted_local").name, score_of("local_sd").name, score_of("colour of hair")
     ('local', 'local', None)
     """
+    name = name.removeprefix("flat_")
     if name in SCORES:
         return SCORES[name]
     if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
@@ -401,6 +404,8 @@ def _head_score(name: str, label: str, meaning: str, **more: Any) -> None:
     register(Score(name, label, meaning, {"atlas": _of_heads(name)}, **more))
 
 
+_DEALT = "a random layout, the same places dealt anew among the items,"
+
 _BLIND = "a picture that knows no query (all queries on one spot, keys by the attention they get on average)"
 
 _EVERY_MAP: dict[Place, None] = dict.fromkeys(("map", "head map", "atlas", "query-key map", "ellipses"))
@@ -416,6 +421,7 @@ register(
         better="lower",
         chance="–",
         reads="what t-SNE minimises; compares maps of the same P only and says nothing between others",
+        unjudged="it compares maps of one P, and a low one can keep nothing",
     )
 )
 register(
@@ -430,6 +436,7 @@ register(
         reads="the first score to look at for t-SNE; 600 words at 0.58 are a good map",
         format="percent",
         spread=True,
+        null=_DEALT,
     )
 )
 register(
@@ -437,13 +444,14 @@ register(
         "global",
         "Global",
         "Rank correlation of an item’s distances in the data and on the map: 1 keeps the order of far and "
-        "near, 0 is chance.",
+        "near, 0 is none of it.",
         {"map": _global, "inserted": _inserted_global, "ellipses": None},
         symbol="ρ",
         low=-1.0,
         chance="0",
         reads="t-SNE gives this up first; PCA keeps more of it",
         spread=True,
+        null=_DEALT,
     )
 )
 register(
@@ -457,6 +465,7 @@ register(
         chance="about 0.8 k/(n−1)",
         reads="stricter than `local`: the nearest neighbour weighs most",
         headline=False,
+        null=_DEALT,
     )
 )
 register(
@@ -470,6 +479,7 @@ register(
         chance="about 0.5",
         reads="lenient: a near miss costs little, so differences near 1 matter",
         headline=False,
+        null=_DEALT,
     )
 )
 register(
@@ -557,6 +567,7 @@ register(
         {"query-key map": None, "head map": None},
         k=5,
         format="percent",
+        null="the same two maps with the tokens of one dealt anew",
     )
 )
 register(
@@ -569,6 +580,7 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
+        null="the same ellipses dealt anew among the items",
     )
 )
 register(
@@ -601,6 +613,7 @@ register(
         "The share by which one half of an item’s contexts varies more along the axis that the other half "
         "gave; below 0.15 a circle is drawn.",
         {"ellipses": None},
+        unjudged="it decides where a circle is drawn",
     )
 )
 register(
@@ -611,6 +624,7 @@ register(
         {"comparison": None},
         k=10,
         format="percent",
+        null="the same two maps with the items of one dealt anew",
     )
 )
 register(
@@ -621,6 +635,8 @@ register(
         {"comparison": None},
         high=None,
         better="lower",
+        low=0.0,
+        null="the same two maps with the items of one dealt anew",
     )
 )
 register(
@@ -635,6 +651,7 @@ register(
         chance="about 1",
         reads="high values: do not read anything into that point’s place",
         headline=False,
+        null="the same restarts with the points of each dealt anew",
     )
 )
 register(
@@ -671,6 +688,7 @@ register(
         {"head map": None},
         high=None,
         better="lower",
+        unjudged="the spread of the whole map, stability, has a null",
     )
 )
 register(
@@ -682,6 +700,7 @@ register(
         low=None,
         high=None,
         better="lower",
+        unjudged="it is a part of KL",
     )
 )
 register(
@@ -692,6 +711,7 @@ register(
         {"atlas": None},
         high=None,
         better="lower",
+        unjudged="it compares restarts of one P",
     )
 )
 register(
@@ -771,6 +791,7 @@ _head_score(
     "Interest",
     "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
     better="higher",
+    unjudged="it ranks heads and judges no picture",
 )
 register(
     Score(
@@ -801,6 +822,7 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
+        null="the same colours dealt anew among the words",
     )
 )
 register(
@@ -812,5 +834,6 @@ register(
         high=None,
         better="lower",
         format="power",
+        unjudged="it checks arithmetic and no picture",
     )
 )

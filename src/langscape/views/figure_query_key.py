@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from langscape.data import View
+from langscape.data.plane import flat
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
-from langscape.views.figure_scatter import flat, limits, place_labels, spread
+from langscape.views.figure_scatter import limits, place_labels, spread
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
@@ -37,7 +38,7 @@ def _one(view: View) -> Figure:
     panel = properties["panels"][0]
     two = "beside" in properties
     width = _TWO if two else _WIDTH
-    caption = Caption({**properties, "quality": panel["quality"]}, width, more=2)
+    caption = Caption({**properties, "quality": panel.get("flat_quality") or panel["quality"]}, width, more=2)
     across = (width - 2 * MARGIN - _SIDE - (_GAP if two else 0)) / (2 if two else 1)
     up = across if two else _UP
     over = _OVER if two else 0.0

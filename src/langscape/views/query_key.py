@@ -88,6 +88,7 @@ def query_key(
                 "layer": key[0], "head": key[1], "marked": at in set(marked),
                 "title": titles[at] if titles else f"{key[0]}.{key[1]}",
                 "quality": trust(each), "kl": each.kl,
+                **({"flat_quality": trust(each, drawn_flat=True)} if each.xy.shape[1] == 3 else {}),
                 "scores": {score.name: each.quality.get(score.name) for score in scores},
                 "settings": plain(each.settings),
             }
