@@ -27,6 +27,7 @@ from langscape.metrics.gaussians import (
 )
 from langscape.metrics.head_similarity import head_distances, head_groups
 from langscape.metrics.heads import even_scores, head_scores, name_heads
+from langscape.metrics.held_out import HeldOut, held_out_area
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -55,6 +56,7 @@ __all__ = [
     "Chain",
     "ClassTable",
     "Correlation",
+    "HeldOut",
     "Pairing",
     "Partners",
     "PointScores",
@@ -79,6 +81,7 @@ __all__ = [
     "head_distances",
     "head_groups",
     "head_scores",
+    "held_out_area",
     "hellinger2",
     "kept",
     "kl",

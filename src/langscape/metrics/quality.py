@@ -69,7 +69,7 @@ def random_layout(high: Space, low: Space, k: int, seed: int = 0) -> TwoSpaces:
     n = high.n
     rng = np.random.default_rng(seed)
     rows = chosen_rows(n, None, max(_NULL_LEAST, min(_NULL_ROWS, _NULL_PAIRS // n)), seed)
-    rounds = max(1, min(20, _NULL_ROWS // n))
+    rounds = max(1, min(20, 3 * _NULL_ROWS // n))
     dealt = [_seen(high, low.dealt(rng.permutation(n)), rows, k) for _ in range(rounds)]
     return TwoSpaces(
         high,

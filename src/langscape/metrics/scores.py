@@ -168,8 +168,9 @@ class Score:
 SCORES: dict[str, Score] = {}
 """All scores by name, in the order in which they are shown."""
 
-HOW = ("k", "rows", "before")
-"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then."""
+HOW = ("k", "rows", "before", "area_held_rows", "area_held_least")
+"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then; rows of
+an item in the middle and at least."""
 
 
 def register(score: Score) -> Score:
@@ -200,6 +201,8 @@ def score_of(name: str) -> Score | None:
     ('local', 'local', None)
     """
     name = name.removeprefix("flat_")
+    if name.startswith("inserted_"):
+        name = name.removesuffix("_null")
     if name in SCORES:
         return SCORES[name]
     if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
@@ -572,6 +575,21 @@ register(
 )
 register(
     Score(
+        "area_held",
+        "Held-out area",
+        "Rank correlation of the areas that ellipses have from one half of the contexts, or rows, with the "
+        "total variance of the other half: at 1 a larger ellipse is a more uncertain item whatever contexts "
+        "were drawn, near 0 its size is an accident of these.",
+        {"ellipses": None},
+        symbol="ρ",
+        low=-1.0,
+        chance="0",
+        null="the same with the halves of other items",
+        reads="the score to read sizes by; with few rows it falls",
+    )
+)
+register(
+    Score(
         "area_variance",
         "Area and variance",
         "Rank correlation of the ellipses’ areas with the items’ total variance in the data: at 1 a larger "
@@ -580,6 +598,7 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
+        reads="of learned and projected ellipses; where area is variance by construction it is not told",
         null="the same ellipses dealt anew among the items",
     )
 )

@@ -89,7 +89,7 @@ def _inserted(map: Map) -> Trust:
     for one, text in _of_inserted(map):
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
-        null = float(map.quality.get(f"{one.name}_null", math.nan))
+        null = float(map.quality.get(f"inserted_{one.name}_null", math.nan))
         if said := one.said(float(map.quality[f"inserted_{one.name}"]), null):
             shown += f" ({said}, {one.text(null)})"
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
@@ -123,6 +123,10 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
         meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
     elif sampled and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
+    if f"{name}_rows" in quality:
+        middle, least = quality[f"{name}_rows"], quality[f"{name}_least"]
+        shown += f" of {middle:,.0f} rows each" + (f", at least {least:,.0f}" if least < middle else "")
+        meaning += f" Items have {middle:,.0f} rows in the middle and at least {least:,.0f}."
     null = float(quality.get(f"{name}_null", math.nan))
     if math.isfinite(null):
         said = score.said(value, null)
