@@ -145,8 +145,10 @@ def colours(embeddings: Any, *, space: Space = "oklab", seed: int = 0) -> WordCo
     references = mapped[np.sort(chance.choice(len(mapped), min(REFERENCES, len(mapped)), replace=False))]
     rgb = shown(cube, space)
     figure = float(spearman(X[mapped], oklab(rgb[mapped]), most_rows=1000, seed=seed))
+    dealt = chance.permutation(len(mapped))
+    null = float(spearman(X[mapped], oklab(rgb[mapped[dealt]]), most_rows=500, seed=seed))
     scale = _scale(X[mapped[:1000]], cube[mapped[:1000]])
-    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure})
+    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, "words_null": null})
 
 
 def _scale(X: np.ndarray, cube: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Affinities, Gaussians, Map, Progress, Step
-from langscape.engine.context_ellipses import context_shapes, with_area
+from langscape.engine.context_ellipses import context_shapes, with_area, with_held_area
 from langscape.engine.embed import Shape, embed
 from langscape.engine.initial import start
 from langscape.engine.schedule import Schedule
@@ -96,15 +96,20 @@ def _from_means(
 
 def _with_contexts(map: Map, given: Gaussians) -> Map:
     shapes = context_shapes(map.xy, given)
-    figures, per_point = with_area(map.quality, map.per_point, shapes.covariances, given)
     round_ones = int((shapes.ratio == 1).sum())
-    settings = {**map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones}
+    settings = {
+        **map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
+        "common": shapes.common,
+    }  # fmt: skip
+    variance = given.spread.astype(np.float32)
     return map.but(
         shapes=shapes.covariances,
-        quality=figures,
-        per_point={**per_point, "axis ratio": shapes.ratio, "orientation": shapes.score},
+        quality=with_held_area(map.quality, given),
+        per_point={
+            **map.per_point, "variance": variance, "axis ratio": shapes.ratio, "orientation": shapes.score
+        },
         settings=settings,
-    )
+    )  # fmt: skip
 
 
 def _diagonal(

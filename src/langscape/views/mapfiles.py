@@ -49,21 +49,34 @@ def columns_of(map: Map) -> dict[str, np.ndarray]:
     return columns
 
 
+def _of_shown(map: Map, per_point: dict[str, np.ndarray]) -> dict[str, float]:
+    """The scores of the items shown, each judged against all: means over what is known per point."""
+    whole: dict[str, float] = {}
+    for name, values in per_point.items():
+        known = values[np.isfinite(values)] if values.dtype.kind == "f" else values[:0]
+        if name in map.quality and len(known):
+            whole[name] = float(known.mean())
+            if f"{name}_sd" in map.quality:
+                whole[f"{name}_sd"] = float(known.std())
+            whole["rows"] = float(len(known))
+    return whole if "rows" in map.quality else {}
+
+
 def thinned(map: Map) -> Map:
-    """At most PAGE_UP_TO items for a page; says so on the map."""
+    """At most PAGE_UP_TO items for a page; says so on the map, whose scores are of the items shown."""
     if len(map) <= PAGE_UP_TO:
         return map
     inserted = map.items.columns.get("inserted", np.zeros(len(map), bool))
     old, new = np.flatnonzero(~inserted), np.flatnonzero(inserted)
     old = old[:: -(-len(old) // PAGE_UP_TO)] if len(old) > PAGE_UP_TO else old
     room = PAGE_UP_TO - len(old)
-    rows = np.sort(
-        np.concatenate([old, new[np.linspace(0, len(new) - 1, room).astype(int)] if room else new[:0]])
-    )
+    rows = np.sort(np.concatenate([old, new[np.linspace(0, len(new) - 1, min(room, len(new))).astype(int)]]))
+    per_point = {name: values[rows] for name, values in map.per_point.items()}
     return map.but(
         xy=map.xy[rows],
         items=map.items.take(rows),
-        per_point={name: values[rows] for name, values in map.per_point.items()},
+        quality={**map.quality, **_of_shown(map, per_point)},
+        per_point=per_point,
         vectors=None,
         shapes=None if map.shapes is None else map.shapes[rows],
         notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
