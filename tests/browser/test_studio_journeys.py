@@ -1,4 +1,4 @@
-"""What a person does from start to end: own text, head, other rooms, reload, second tab."""
+"""What a person does from start to end: own text, head, token, other rooms, reload, export."""
 
 import re
 
@@ -102,3 +102,49 @@ def test_a_text_that_is_not_there_any_more_is_said(open_studio):
     page = open_studio("atlas?text=in-nothing&model=default").page
     expect(page.get_by_role("alert")).to_contain_text("names is not here any more")
     page.wait_for_selector("[data-head]", timeout=120_000)
+
+
+def save(page, picture, kind):
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as file:
+        page.get_by_role("button", name=f"Export {picture} as {kind}").click()
+    return file.value
+
+
+def test_files_show_what_was_on_screen(carried, tmp_path):
+    """The chosen token and the colour are in the page, and the figure is the one that was drawn."""
+    page = carried
+    page.locator("[data-side=from]").filter(has_text="bank").last.click()
+    expect(page.get_by_label("Selection", exact=True)).to_contain_text("bank")
+    page.get_by_role("combobox", name="Colour").select_option("special")
+    page.wait_for_url(re.compile("sel="))
+    token = re.search(r"sel=(?:\*|%2A)?(\d+)", page.url)[1]
+    saved = save(page, "Map of tokens", "HTML")
+    assert saved.suggested_filename == "map-of-tokens-minilm-l6-the-boat-sat-by-1-8.html"
+    path = tmp_path / "page.html"
+    saved.save_as(path)
+    opened = page.context.new_page()
+    opened.goto(f"file://{path}")
+    expect(opened.get_by_label("Selection", exact=True)).to_contain_text("bank")
+    expect(opened.get_by_label("Selection", exact=True)).to_contain_text(token)
+    expect(opened.get_by_role("combobox", name="Colour")).to_have_value("special")
+    opened.close()
+    drawn = save(page, "Map of tokens", "SVG")
+    assert drawn.suggested_filename.endswith("1-8.svg")
+    text = drawn.path().read_text()
+    assert text.startswith("<svg")
+    assert "bank" in text
+
+
+def test_a_copied_link_opens_what_was_shown(carried):
+    page = carried
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("localStorage.removeItem('langscape-context')")
+    second = page.context.new_page()
+    second.goto(link)
+    expect(facts(second)).to_contain_text(NAME, timeout=60_000)
+    expect(second.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+    second.close()

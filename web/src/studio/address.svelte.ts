@@ -54,6 +54,11 @@ export class Address {
     return written(this.room, { ...this.#rooms[this.room], ...this.#views[this.room], ...this.#everywhere })
   }
 
+  /** The whole address of what is shown now, to be opened elsewhere. */
+  link(): string {
+    return `${location.origin}${location.pathname}#${this.text}`
+  }
+
   get(name: string, room = this.room): string | null {
     return (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room])?.[name] ?? null
   }
@@ -94,6 +99,12 @@ export class Address {
           if (this.#put(`${view}.${name}`, value, room) && room === this.room) this.#soon()
         }),
     }
+  }
+
+  /** All that a view set of itself. */
+  valuesOf(view: string): Values {
+    const own = Object.entries(this.#views[this.room] ?? {}).filter(([name]) => name.startsWith(`${view}.`))
+    return Object.fromEntries(own.map(([name, value]) => [name.slice(view.length + 1), value]))
   }
 
   #put(name: string, value: string | null, room: string): boolean {

@@ -119,12 +119,10 @@ export class Api {
     return asked
   }
 
-  /** A file made of a view, with the name that the server gives it. */
-  async export(job: string, name: string, parameters: Parameters, format: string): Promise<{ name: string; content: Blob }> {
+  /** A file made of a view. */
+  async export(job: string, name: string, parameters: Parameters, format: string): Promise<Blob> {
     const query = queryOf({ view: name, format, ...parameters })
-    const answer = await this.#answer(`/api/jobs/${encodeURIComponent(job)}/export${query}`)
-    const fileName = /filename="?([^";]+)"?/.exec(answer.headers.get('content-disposition') ?? '')?.[1]
-    return { name: fileName ?? `${name}.${format}`, content: await answer.blob() }
+    return (await this.#answer(`/api/jobs/${encodeURIComponent(job)}/export${query}`)).blob()
   }
 
   /** The events of jobs, until they end or the signal says so. */

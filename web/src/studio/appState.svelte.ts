@@ -1,8 +1,10 @@
 import { untrack } from 'svelte'
 
-import { download } from '../lib/download'
+import { download, fileName } from '../lib/download'
 import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
-import type { Shared } from '../lib/shared'
+import { withState } from '../lib/pageState'
+import type { PictureKind, Shared } from '../lib/shared'
+import { theme } from '../lib/theme.svelte'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
 import { carriedBy, contextOf, fits, type Carried, type Context } from './context'
@@ -19,6 +21,10 @@ export interface Shown {
   view: string
   parameters: Parameters
   label: string
+  /** What the address calls it. */
+  name: string
+  /** Draws it as it is on screen, where it can. */
+  draw: () => ((kind: PictureKind) => Promise<Blob>) | null
 }
 
 export interface Begin {
@@ -357,11 +363,29 @@ export class AppState {
     this.address.set({ sel: null })
   }
 
-  async save({ job, view, parameters }: Shown, format: string): Promise<void> {
-    await this.attempt(async () => {
-      const { name, content } = await this.api.export(job, view, parameters, format)
-      download(name, content)
-    })
+  /** Saves a picture as it is on screen: figures as they are drawn, pages with what is set and chosen in them. */
+  async save(shown: Shown, format: string): Promise<void> {
+    await this.attempt(async () => download(fileName(this.#titleOf(shown), format), await this.#content(shown, format)))
+  }
+
+  async #content({ job, view, parameters, name, draw }: Shown, format: string): Promise<Blob> {
+    const drawn = draw()
+    if (drawn && (format === 'svg' || format === 'png')) return drawn(format)
+    const content = await this.api.export(job, view, parameters, format)
+    if (format !== 'html') return content
+    const { items, focus } = this.link
+    const state = { values: this.address.valuesOf(name), items, focus, theme: theme.current }
+    return new Blob([withState(await content.text(), state)], { type: 'text/html' })
+  }
+
+  /** What a file is called by: the picture, the model, the text, and the head where it is of one. */
+  #titleOf({ job, label, parameters }: Shown): string {
+    const { settings = {}, inputs = {} } = this.jobs.get(job) ?? {}
+    const { model, layer, head } = { ...settings, ...parameters }
+    const place = [layer, head].filter((one) => one !== undefined && one !== null).join('.')
+    const read = Object.values(inputs).map((input) => input.name)
+    const named = typeof model === 'string' && this.about ? modelName(this.about, model) : ''
+    return [label, named, ...read, place].filter(Boolean).join(' ')
   }
 }
 
