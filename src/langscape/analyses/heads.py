@@ -308,7 +308,7 @@ def _percent(share: float) -> str:
 @analysis(
     version=1,
     title="Heads over a corpus",
-    room="corpus",
+    room="atlas",
     pictures=(survey_picture,),
     uses=(head_texts, head_part, head_probe),
     describe=_title,
