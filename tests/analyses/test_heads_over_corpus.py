@@ -114,6 +114,18 @@ def test_passages_name_tokens_of_their_text_and_mark_query_and_key(tiny, store):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", [{"workers": 2}, {"cluster": "local"}], ids=["workers", "dask"])
+def test_workers_and_a_cluster_give_the_result_of_one_process(tiny, tmp_path, how):
+    if "cluster" in how:
+        pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    texts, found = made_texts(40), []
+    for at, one in enumerate(({}, how)):
+        with using(Store(tmp_path / f"store{at}")):
+            found.append(langscape.heads(tiny, texts, **one))
+    assert differences(*found) == []
+
+
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_stood(tiny, tmp_path):
     (tmp_path / "lines.txt").write_text("\n".join(made_texts(400)))
     code = (
