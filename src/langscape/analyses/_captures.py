@@ -53,17 +53,22 @@ def captured(
     """
     from langscape.models import capture
 
+    check_reads_text(model)
+    if not text.strip():
+        raise SettingsError("the text is empty; give one of a few sentences")
+    if not cut:
+        return capture(model, text, want, layers, heads, target=target)
+    return capture(model, text, want, layers, heads, long="window", target=target)[0]
+
+
+def check_reads_text(model: Any) -> None:
+    """Refuse a model that has no heads over text."""
     if model.kind == "vision":
         raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
     if model.kind == "lstm":
         raise SettingsError(
             f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
         )
-    if not text.strip():
-        raise SettingsError("the text is empty; give one of a few sentences")
-    if not cut:
-        return capture(model, text, want, layers, heads, target=target)
-    return capture(model, text, want, layers, heads, long="window", target=target)[0]
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

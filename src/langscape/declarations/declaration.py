@@ -68,7 +68,8 @@ class Input:
     """What an annotation says of a text, a file or an object: `kind` is one of `declarations.inputs.KINDS`.
 
     sample is the id of the sample that a form begins with; many takes several. Of a list of words, `typed`
-    lets the command take them one by one as well, without a file.
+    lets the command take them one by one as well, without a file. Of a corpus, `listed` takes a list or
+    column of text as the texts themselves.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Input:
     sample: str | None = None
     many: bool = False
     typed: bool = False
+    listed: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False

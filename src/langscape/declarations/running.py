@@ -43,7 +43,7 @@ def answer(
     bound = inspect.signature(declared.function).bind(*args, **kwargs)
     given = dict(bound.arguments)
     progress = given.pop("progress", None)
-    given |= _live_models(declared, given)
+    given |= _live_models(declared, given) | _kept_texts(declared, given)
     _check_uses(declared)
     execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
     store = CURRENT.get()
@@ -328,6 +328,21 @@ def _live_models(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Any]
     from langscape.models import open_model
 
     return {name: open_model(given[name]) for name in live}
+
+
+def _kept_texts(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Path]:
+    """Texts that were given as a list or column, kept as a file that has a name and that workers find."""
+    from langscape.sources.texts import listed_texts, write_texts
+
+    kept: dict[str, Path] = {}
+    for one in declared.signature.inputs:
+        texts = listed_texts(given.get(one.name)) if one.said.listed else None
+        if texts is not None:
+            store = CURRENT.get() or current_store()
+            with store.receiving() as file:
+                write_texts(file, texts)
+                kept[one.name] = store.kept(store.keep_file(file))
+    return kept
 
 
 def _is_live(names: str, value: Any) -> bool:

@@ -29,7 +29,12 @@ T = TypeVar("T", bound=type)
 
 _NOUNS: dict[str, type] = {}
 _ELSEWHERE = {
+    "Figures": "langscape.metrics.role_names",
+    "HeadTally": "langscape.metrics.head_tally",
+    "Judged": "langscape.metrics.role_names",
+    "Passages": "langscape.metrics.head_tally",
     "Scales": "langscape.affinity.scale",
+    "StableGroups": "langscape.metrics.stable_groups",
     "ClassTable": "langscape.metrics.classes",
     "StrongestKeys": "langscape.affinity.strongest_keys",
     "WordColours": "langscape.engine.colour",

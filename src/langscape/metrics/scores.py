@@ -14,7 +14,16 @@ from typing import Any, Literal
 import numpy as np
 
 Place = Literal[
-    "map", "inserted", "head map", "atlas", "query-key map", "ellipses", "comparison", "affinity", "flow"
+    "map",
+    "inserted",
+    "head map",
+    "atlas",
+    "corpus",
+    "query-key map",
+    "ellipses",
+    "comparison",
+    "affinity",
+    "flow",
 ]
 """Where a score applies.
 
@@ -22,6 +31,7 @@ map            a map of vectors; the function takes `TwoSpaces` and gives a valu
 inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
 head map       a map of tokens by the attention of a head
 atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
+corpus         a row per head, over many texts: a mean with its interval
 query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
 ellipses       a map of distributions
 comparison     two maps of the same items
@@ -404,7 +414,12 @@ def _of_heads(name: str) -> Callable[[HeadWeights], np.ndarray]:
 def _head_score(name: str, label: str, meaning: str, **more: Any) -> None:
     """A score that `head_scores` computes with others, in one pass over the weights."""
     more = {"better": "neither", "headline": False, **more}
-    register(Score(name, label, meaning, {"atlas": _of_heads(name)}, **more))
+    register(Score(name, label, meaning, {"atlas": _of_heads(name), "corpus": None}, **more))
+
+
+def _corpus_score(name: str, label: str, meaning: str, **more: Any) -> None:
+    """A score of heads that only many texts tell."""
+    register(Score(name, label, meaning, {"corpus": None}, better="neither", headline=False, **more))
 
 
 _DEALT = "a random layout, the same places dealt anew among the items,"
@@ -811,6 +826,39 @@ _head_score(
     "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
+)
+_corpus_score(
+    "duplicate_token",
+    "Duplicate token",
+    "Mean weight on earlier places of the same token, of tokens that have one.",
+)
+_corpus_score(
+    "later_token",
+    "Later token",
+    "Mean weight on later places of the same token, of tokens that have one.",
+)
+_corpus_score("punctuation", "Punctuation", "Mean weight on punctuation.")
+_corpus_score(
+    "coreference",
+    "Pronoun to name",
+    "Mean weight that pronouns of the third person give to names before them.",
+)
+_corpus_score(
+    "to_names",
+    "Word to name",
+    "Mean weight that other words give to names before them: what pronouns are held against.",
+)
+_corpus_score(
+    "bracket",
+    "Bracket",
+    "Mean weight from a closing bracket or quote to the one it closes.",
+)
+_corpus_score(
+    "by_position",
+    "By position",
+    "Share of the weights’ variance that the mean weight at each distance explains, on texts it was not made "
+    "of.",
+    low=None,
 )
 register(
     Score(

@@ -44,7 +44,21 @@ const ATLAS: RoomAnalysis = {
 }
 
 export const ROOMS: RoomName[] = [
-  { name: 'atlas', title: 'Atlas', analyses: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
+  {
+    name: 'atlas',
+    title: 'Atlas',
+    analyses: [
+      { ...ATLAS, title: 'One text' },
+      {
+        analysis: 'heads',
+        title: 'A corpus',
+        change: 'Your texts',
+        verb: 'Name every head',
+        main: ['model', 'most', 'unit'],
+      },
+    ],
+    about: 'Every attention head of a model over your text, ranked; or over many texts, with roles that hold.',
+  },
   {
     name: 'head',
     title: 'Head',
