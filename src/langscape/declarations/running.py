@@ -14,7 +14,7 @@ from langscape.data import Progress, Step
 from langscape.declarations.declaration import Analysis, analyses, declaration_of
 from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
-from langscape.errors import DataError, SettingsError, not_there
+from langscape.errors import DataError, SettingsError, TooLargeError, not_there
 from langscape.store.current import CURRENT, current_store
 from langscape.store.recipe import Recipe
 from langscape.store.registry import StepCode, add_finder
@@ -155,6 +155,11 @@ def check_numbers(declared: Analysis, settings: Mapping[str, Any]) -> None:
 
 def absolute_model(model: str) -> str:
     """A folder by its whole path, so that the store knows it from anywhere."""
+    from langscape.models.model_name import split_name
+
+    name = split_name(model).name
+    if name != model:  # what follows the @ stays
+        return absolute_model(name) + model[len(name) :]
     path = Path(model).expanduser()
     is_folder = path.is_dir() and ("/" in model or (path / "config.json").exists())
     return str(path.resolve()) if is_folder else model
@@ -269,7 +274,11 @@ def _compute(declared: Analysis, arguments: Mapping[str, Any], progress: Progres
     how = {name: value for name, value in execution.items() if name in known}
     more: dict[str, Any] = {"progress": progress} if "progress" in known else {}
     with _with(_INSIDE, declared):
-        return declared.function(**arguments, **how, **more)
+        try:
+            return declared.function(**arguments, **how, **more)
+        except TooLargeError as error:
+            # what somebody cannot set here is no way out
+            raise error.narrowed({one.name for one in declared.signature.settings}) from None
 
 
 def _step(name: str) -> StepCode | None:
@@ -336,7 +345,7 @@ def _kept_texts(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Path]
 
     kept: dict[str, Path] = {}
     for one in declared.signature.inputs:
-        texts = listed_texts(given.get(one.name)) if one.said.listed else None
+        texts = listed_texts(given.get(one.name)) if one.annotation.listed else None
         if texts is not None:
             store = CURRENT.get() or current_store()
             with store.receiving() as file:

@@ -62,7 +62,9 @@ class Jobs:
         self._look()
         self._adopt()
         modules = ("langscape.declarations.running",)
-        self.pool = Pool(store, modules, workers, threads=max(1, cores() // workers), warm=warm)
+        self.pool = Pool(
+            store, modules, workers, threads=max(1, cores() // workers), warm=warm, speaking_to="studio"
+        )
         self._thread = threading.Thread(target=self._run, name="studio jobs", daemon=True)
         self._thread.start()
 
