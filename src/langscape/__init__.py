@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.flow import flow as flow
     from langscape.analyses.gaussians import gaussians as gaussians
     from langscape.analyses.head import head as head
+    from langscape.analyses.heads import heads as heads
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.insert import insert as insert
     from langscape.analyses.max_attention import max_attention as max_attention

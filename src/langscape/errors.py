@@ -89,17 +89,17 @@ class Cancelled(LangscapeError):
         self.partial = partial
 
 
-def not_there(noun: str, number: object, held: Sequence[int], whose: str = "this model") -> SettingsError:
+def not_there(noun: str, number: object, known: Sequence[int], whose: str = "this model") -> SettingsError:
     """The error for a layer or head that is not among those held: one wording, with the valid numbers.
 
     >>> not_there("head", 99, range(12), "default")
     SettingsError('head 99 is not there; default has heads 0 to 11')
     """
-    first, last = held[0], held[-1]
-    if len(held) > 2 and list(held) == list(range(first, last + 1)):
+    first, last = known[0], known[-1]
+    if len(known) > 2 and list(known) == list(range(first, last + 1)):
         zero = " (the embedding)" if noun == "hidden layer" and first == 0 else ""
         listed = f"{first}{zero} to {last}"
     else:
-        listed = ", ".join(str(one) for one in held)
-    plural = noun if len(held) == 1 else f"{noun}s"
+        listed = ", ".join(str(one) for one in known)
+    plural = noun if len(known) == 1 else f"{noun}s"
     return SettingsError(f"{noun} {number} is not there; {whose} has {plural} {listed}")

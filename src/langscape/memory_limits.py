@@ -122,16 +122,16 @@ def _machine(root: Path) -> int | None:
 
 def _cgroups(root: Path) -> Iterator[int | None]:
     """What is left in every group from ours to the root: each may have a limit of its own."""
-    held = root / "sys/fs/cgroup"
+    folder = root / "sys/fs/cgroup"
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0":
-            for base in (held, held / "unified"):
+            for base in (folder, folder / "unified"):
                 yield from _groups(base, path, "memory.max", "memory.current", "inactive_file")
         elif "memory" in controllers.split(","):
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            yield from _groups(held / "memory", path, *names)
+            yield from _groups(folder / "memory", path, *names)
 
 
 def _groups(base: Path, path: str, limit: str, usage: str, cache: str) -> Iterator[int | None]:

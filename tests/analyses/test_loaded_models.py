@@ -90,7 +90,7 @@ def test_every_analysis_of_one_text_declares_generate_alike() -> None:
     for name in CONTINUED:
         setting = declaration_of(getattr(langscape, name)).signature.setting("generate")
         assert setting is not None
-        assert setting.said is analyses()["head"].signature.setting("generate").said  # type: ignore[union-attr]
+        assert setting.annotation is analyses()["head"].signature.setting("generate").annotation  # type: ignore[union-attr]
 
 
 def test_an_encoder_writes_nothing() -> None:

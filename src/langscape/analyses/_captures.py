@@ -62,12 +62,7 @@ def captured(
     from langscape.models import capture, merge_characters, merge_words
 
     join = {"none": lambda seen: seen, "characters": merge_characters, "words": merge_words}[merge]
-    if model.kind == "vision":
-        raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
-    if model.kind == "lstm":
-        raise SettingsError(
-            f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
-        )
+    check_reads_text(model)
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     reading: dict[str, Any] = {"first_tokens": first_tokens, "generate": generate, "target": target}
@@ -80,6 +75,16 @@ def captured(
             raise
         start = WayOut("take its start", "cut", True, action=True)
         raise TooLargeError(error.problem, [*error.ways, start], error.otherwise) from None
+
+
+def check_reads_text(model: Any) -> None:
+    """Refuse a model that has no heads over text."""
+    if model.kind == "vision":
+        raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
+    if model.kind == "lstm":
+        raise SettingsError(
+            f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
+        )
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

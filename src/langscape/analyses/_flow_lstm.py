@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
+from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, follows, named_words
 from langscape.data import Capture, Flow
 from langscape.errors import DataError
 from langscape.io.codec import noun
@@ -142,7 +142,7 @@ def lstm_flow(
         seen.arrays,
         seen.axes,
         arrays,
-        {"sums": reading.worst_sum, "colours": colours.quality["words"]},
+        {"sums": reading.worst_sum, **follows(colours)},
         reading.alarms,
         weights,
         reading.start,

@@ -21,7 +21,7 @@ per position whose own words are looked up."""
 
 GREY = np.array([154, 160, 168])
 
-Colouring = Callable[[Sequence[int]], tuple[np.ndarray, float]]
+Colouring = Callable[[Sequence[int]], tuple[np.ndarray, dict[str, float]]]
 """The colours (word, 3) of words by their ids, uint8, and how well they follow the words' vectors."""
 
 
@@ -148,7 +148,7 @@ def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouri
         {
             "sums": float(parts["errors"].max()),
             "largest": float(np.abs(parts["score"]).max()),
-            "colours": follows,
+            **follows,
         },
         reading.alarms,
         parts=reading.embedding_parts,

@@ -208,15 +208,16 @@ def embed_restarts(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Embedded:
-    """The maps of lowest KL, and for each problem kl, kl_sd and stability over its restarts.
+    """The maps of lowest KL, and for each problem kl, kl_sd and stability, with its null, over its restarts.
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
     """
-    from langscape.metrics import stability
+    from langscape.metrics import stability, stability_by_chance
 
     runs = restarted(problems, restarts, schedules, seed, progress)
     best: list[Map] = []
-    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": []}
+    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": [], "stability_null": []}
+    chance: dict[int, float] = {}  # by size: points dealt anew wander alike whatever the head
     for tries in zip(*runs, strict=True):
         kls = np.array([one.kl for one in tries])
         winner = tries[int(np.nanargmin(kls))]
@@ -228,6 +229,9 @@ def embed_restarts(
         figures["kl"].append(winner.kl)
         figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
         figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
+        if restarts > 1 and len(winner) not in chance:
+            chance[len(winner)] = stability_by_chance(tries)
+        figures["stability_null"].append(chance.get(len(winner), np.nan))
     return best, {name: np.array(values) for name, values in figures.items()}
 
 
@@ -481,7 +485,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=2, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=3, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
@@ -526,7 +530,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),

@@ -17,7 +17,7 @@ import numpy as np
 
 from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
 from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
-from langscape.analyses._flow_words import DEEPEST
+from langscape.analyses._flow_words import DEEPEST, follows
 from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
@@ -120,7 +120,7 @@ def flow_reading(
     return read(network, said, generate)
 
 
-@analysis(version=1, name="flow.word_colours", hidden=True)
+@analysis(version=2, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -161,7 +161,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=6,
+    version=7,
     pictures=(flow_picture,),
     uses=(flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -201,7 +201,7 @@ def flow(
         return lstm_flow(reading, title, top, vectors.colours, words)
     if reading.vocabulary <= WHOLE:
         words = flow_word_colours(model, space=space, seed=seed)
-        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), words.quality["words"]))
+        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), follows(words)))
     return stream_flow(reading, title, top, lambda ids: _colours_of_named(reading, ids, space, seed))
 
 
@@ -232,12 +232,12 @@ def _screen(words: WordColours, ids: Sequence[int]) -> np.ndarray:
 
 def _colours_of_named(
     reading: StreamReading, ids: Sequence[int], space: Any, seed: int
-) -> tuple[np.ndarray, float]:
+) -> tuple[np.ndarray, dict[str, float]]:
     """Of a large vocabulary, the colours of the words that a flow names: they are mapped together."""
     from langscape.engine import colours
 
     words = colours(reading.words.rows[reading.words.places(ids)], space=space, seed=seed)
-    return screen_bytes(words.rgb), words.quality["words"]
+    return screen_bytes(words.rgb), follows(words)
 
 
 class _Table:

@@ -115,7 +115,7 @@ def all_restarts(
 
     `error` is each point's share of the KL, `spread` how far it wanders.
     """
-    from langscape.metrics import align, kl_points, stability
+    from langscape.metrics import align, kl_points, stability, stability_by_chance
 
     tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
     kls = np.array([one.kl for one in tries])
@@ -125,6 +125,7 @@ def all_restarts(
     if restarts > 1:
         wander = stability(tries)
         per_point["spread"], quality["stability"] = wander.per_point, wander.mean
+        quality["stability_null"] = stability_by_chance(tries)
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
     made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
     return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
@@ -244,7 +245,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=2,
+    version=3,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),
