@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 from tests.models.families import DECODERS, ENCODERS, ODD, OUTSIDE, PAIRS, built, tokenizer, vit
+from typer.testing import CliRunner
 
 import langscape
+from langscape.cli.app import app
 from langscape.errors import MissingError, SettingsError
 from langscape.models import Check, attention_hook, capture, check, open_model, wrap_model
 from langscape.models.attention_hook import editing
@@ -131,3 +133,13 @@ def test_settings_of_opening_are_checked() -> None:
     if importlib.util.find_spec("bitsandbytes") is None:
         with pytest.raises(MissingError, match="8bit needs the package bitsandbytes"):
             open_model("default@8bit")
+
+
+def test_the_command_prints_the_table_and_json() -> None:
+    told = CliRunner().invoke(app, ["check", "default"])
+    assert told.exit_code == 0
+    assert "edits            yes  head 0.0 set to zero moves" in told.stdout
+    asked = json.loads(CliRunner().invoke(app, ["check", "default", "--json"]).stdout)
+    assert asked["trials"]["weights"]["works"] is True
+    refused = CliRunner().invoke(app, ["check", "default@quarter"])
+    assert isinstance(refused.exception, SettingsError)
