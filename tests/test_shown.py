@@ -92,6 +92,16 @@ def test_a_large_picture_is_a_png(monkeypatch):
     assert len(drawn) < notebook.LARGEST_PAGE
 
 
+def test_a_large_atlas_is_a_page_without_attention_that_says_so(monkeypatch):
+    monkeypatch.setattr(notebook, "_shell", lambda: None)
+    found = made("atlas")
+    whole = len(found._repr_mimebundle_()["text/html"])
+    monkeypatch.setattr(notebook, "LARGEST_PAGE", whole - 1)
+    lighter = html.unescape(found._repr_mimebundle_()["text/html"])
+    assert len(lighter) < whole
+    assert "attention is left out here" in lighter
+
+
 def test_a_page_that_is_not_built_is_a_png(monkeypatch):
     def missing(views):
         raise MissingError("not built")
