@@ -10,7 +10,7 @@ from langscape.data import Map
 from langscape.metrics.scores import HOW, SCORES, Score, applying, score_of
 
 Trust = dict[str, str]
-"""One score: name, label, brief (the value), shown (with its spread), meaning (a plain sentence)."""
+"""One score: name, label, brief (value and verdict), shown (with its spread), meaning (a plain sentence)."""
 
 FEW = 10
 """Items below which t-SNE finds no neighbourhoods worth the name."""
@@ -100,7 +100,7 @@ def _measured(map: Map, name: str, value: float) -> Trust:
         return {"name": name, "label": name.replace("_", " "), "brief": text, "shown": text, "meaning": ""}
     quality, n = map.quality, len(map)
     sampled = score.computed.get("map") is not None
-    shown = score.text(value, float(quality.get(f"{name}_sd", math.nan)))
+    shown, brief = score.text(value, float(quality.get(f"{name}_sd", math.nan))), score.text(value)
     meaning = score.sentence(quality.get("k") if sampled or score.null else None)
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
@@ -112,11 +112,12 @@ def _measured(map: Map, name: str, value: float) -> Trust:
     if math.isfinite(null):
         verdict = score.verdict(value, null)
         shown += f" ({verdict}; shuffled {score.text(null)})"
+        brief += f" ({verdict})"
         meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {_READ[verdict]}."
     return {
         "name": name,
         "label": score.label,
-        "brief": score.text(value),
+        "brief": brief,
         "shown": shown,
         "meaning": meaning,
     }
