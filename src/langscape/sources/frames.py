@@ -93,11 +93,13 @@ def is_list_of_vectors(held: Any) -> bool:
     """Whether it is a list of lists of numbers, or of arrays with one axis."""
     if not isinstance(held, list | tuple) or not held:
         return False
-    return all(
-        (isinstance(one, list | tuple) and all(isinstance(number, int | float) for number in one))
-        or (is_array(one) and len(one.shape) == 1)
-        for one in held
-    )
+    return all(map(_is_vector, held))
+
+
+def _is_vector(held: Any) -> bool:
+    if isinstance(held, list | tuple):
+        return all(isinstance(number, int | float) for number in held)
+    return is_array(held) and len(held.shape) == 1
 
 
 def from_list(held: Sequence[Any], labels: Sequence[Any] | None = None) -> Labelled:
@@ -117,7 +119,7 @@ def is_column(held: Any) -> bool:
 
 def index_of(held: Any) -> list[str] | None:
     """The words by which a column of pandas is indexed; none where it is numbered."""
-    index = getattr(held, "index", None)
+    index: Any = getattr(held, "index", None)
     words = list(index) if type(index).__name__ == "Index" else []
     return words if words and all(isinstance(one, str) for one in words) else None
 
