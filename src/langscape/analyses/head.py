@@ -16,6 +16,8 @@ from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (
     Cut,
+    FirstTokens,
+    Generate,
     Layer,
     Model,
     Quantiles,
@@ -120,7 +122,7 @@ def all_restarts(
 
     `error` is each point's share of the KL, `spread` how far it wanders.
     """
-    from langscape.metrics import align, kl_points, stability
+    from langscape.metrics import align, kl_points, stability, stability_by_chance
 
     tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
     kls = np.array([one.kl for one in tries])
@@ -130,6 +132,7 @@ def all_restarts(
     if restarts > 1:
         wander = stability(tries)
         per_point["spread"], quality["stability"] = wander.per_point, wander.mean
+        quality["stability_null"] = stability_by_chance(tries)
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
     made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
     return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
@@ -191,7 +194,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 TokenColor = Annotated[
-    Literal["position", "special", "text", "kept", "shown", "error", "spread"] | None,
+    Literal["position", "special", "text", "kept", "shown", "error", "spread", "generated"] | None,
     Setting("Colour", "Colour tokens by this column."),
 ]
 
@@ -249,7 +252,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=2,
+    version=3,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),
@@ -271,6 +274,8 @@ def head(
     restarts: Restarts = 20,
     steps: Steps = 1000,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: Side = None,
     target: Target = None,
@@ -292,6 +297,8 @@ def head(
         layers=[layer],
         heads=[head],
         cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
         target=target,
         progress=progress,
     )

@@ -29,14 +29,14 @@ class Labelled:
     where: str
 
 
-def is_table(held: Any) -> bool:
+def is_table(x: Any) -> bool:
     """Whether it is a table with named columns."""
-    if is_array(held):
+    if is_array(x):
         return False
-    return any(hasattr(held, name) for name in ("__arrow_c_stream__", "__dataframe__", "to_arrow_table"))
+    return any(hasattr(x, name) for name in ("__arrow_c_stream__", "__dataframe__", "to_arrow_table"))
 
 
-def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str | None = None) -> Labelled:
+def from_table(x: Any, vectors: str | Sequence[str] | None = None, label: str | None = None) -> Labelled:
     """The rows of a table: `vectors` is a column of lists, or several columns of numbers.
 
     Left out, it is the only column of lists, else all columns of numbers. `label` is the column that names
@@ -47,7 +47,7 @@ def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str
     >>> found.items.labels, found.matrix.tolist(), found.where
     (('a', 'b'), [[0.0, 1.0], [2.0, 3.0]], "the column 'place'")
     """
-    table = _arrow(held)
+    table = _arrow(x)
     names: list[str] = table.column_names
     if not table.num_rows or not names:
         raise DataError("the table is empty; give one with a row per item and a column of vectors")
@@ -64,9 +64,9 @@ def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str
     return Labelled(items, _finite(matrix, items.labels), where)
 
 
-def from_matrix(held: Any, labels: Sequence[Any] | None = None) -> Labelled:
+def from_matrix(x: Any, labels: Sequence[Any] | None = None) -> Labelled:
     """The rows of an array, (items, dim), with a label each; numbered where left out. It may be sparse."""
-    matrix = as_floats(held.toarray() if is_sparse(held) else held, "the vectors")
+    matrix = as_floats(x.toarray() if is_sparse(x) else x, "the vectors")
     if matrix.ndim != 2:
         raise DataError(f"the vectors have shape {matrix.shape}; expected (items, dim), a row for each item")
     if labels is not None and len(labels) != len(matrix):
@@ -75,98 +75,98 @@ def from_matrix(held: Any, labels: Sequence[Any] | None = None) -> Labelled:
     return Labelled(items, _finite(matrix, items.labels), "the rows")
 
 
-def from_mapping(held: Mapping[Any, Any]) -> Labelled:
+def from_mapping(x: Mapping[Any, Any]) -> Labelled:
     """Words with a vector each, from a dict."""
-    if not held:
+    if not x:
         raise DataError("the dict is empty; give words with a vector each")
-    rows = {str(word): np.atleast_1d(as_floats(one, f"the vector of {word!r}")) for word, one in held.items()}
+    rows = {str(word): np.atleast_1d(as_floats(one, f"the vector of {word!r}")) for word, one in x.items()}
     _equal([len(one) if one.ndim == 1 else -1 for one in rows.values()], list(rows))
     return from_matrix(np.stack(list(rows.values())), list(rows))
 
 
-def is_sparse(held: Any) -> bool:
+def is_sparse(x: Any) -> bool:
     """Whether it is one of SciPy's sparse matrices."""
-    return hasattr(held, "toarray") and hasattr(held, "shape")
+    return hasattr(x, "toarray") and hasattr(x, "shape")
 
 
-def is_list_of_vectors(held: Any) -> bool:
+def is_list_of_vectors(x: Any) -> bool:
     """Whether it is a list of lists of numbers, or of arrays with one axis."""
-    if not isinstance(held, list | tuple) or not held:
+    if not isinstance(x, list | tuple) or not x:
         return False
-    return all(map(_is_vector, held))
+    return all(map(_is_vector, x))
 
 
-def _is_vector(held: Any) -> bool:
-    if isinstance(held, list | tuple):
-        return all(isinstance(number, int | float) for number in held)
-    return is_array(held) and len(held.shape) == 1
+def _is_vector(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return all(isinstance(number, int | float) for number in x)
+    return is_array(x) and len(x.shape) == 1
 
 
-def from_list(held: Sequence[Any], labels: Sequence[Any] | None = None) -> Labelled:
+def from_list(x: Sequence[Any], labels: Sequence[Any] | None = None) -> Labelled:
     """Vectors in a list, with a label each; numbered where left out."""
-    rows = [as_floats(one, f"vector {at}") for at, one in enumerate(held)]
+    rows = [as_floats(one, f"vector {at}") for at, one in enumerate(x)]
     _equal([len(one) for one in rows], range(len(rows)) if labels is None else list(labels))
     return from_matrix(np.stack(rows), labels)
 
 
-def is_column(held: Any) -> bool:
+def is_column(x: Any) -> bool:
     """Whether it is a column of a data frame, or an array of texts."""
-    if isinstance(held, np.ndarray):
-        return held.ndim == 1 and held.dtype.kind in "OU"
-    named = type(held).__module__.split(".")[0]
-    return type(held).__name__ == "Series" and named in ("pandas", "polars")
+    if isinstance(x, np.ndarray):
+        return x.ndim == 1 and x.dtype.kind in "OU"
+    named = type(x).__module__.split(".")[0]
+    return type(x).__name__ == "Series" and named in ("pandas", "polars")
 
 
-def index_of(held: Any) -> list[str] | None:
+def index_of(x: Any) -> list[str] | None:
     """The words by which a column of pandas is indexed; none where it is numbered."""
-    index: Any = getattr(held, "index", None)
+    index: Any = getattr(x, "index", None)
     words = list(index) if type(index).__name__ == "Index" else []
     return words if words and all(isinstance(one, str) for one in words) else None
 
 
-def is_keyed_vectors(held: Any) -> bool:
+def is_keyed_vectors(x: Any) -> bool:
     """Whether it is gensim's KeyedVectors, or a model that holds them as `wv`."""
-    held = getattr(held, "wv", held)
-    return hasattr(held, "index_to_key") and hasattr(held, "vectors")
+    x = getattr(x, "wv", x)
+    return hasattr(x, "index_to_key") and hasattr(x, "vectors")
 
 
-def from_keyed_vectors(held: Any, limit: int | None = None) -> Labelled:
+def from_keyed_vectors(x: Any, limit: int | None = None) -> Labelled:
     """The words of gensim's KeyedVectors, the first `limit` of them, which are the most frequent."""
-    held = getattr(held, "wv", held)
-    return from_matrix(held.vectors[:limit], held.index_to_key[:limit])
+    x = getattr(x, "wv", x)
+    return from_matrix(x.vectors[:limit], x.index_to_key[:limit])
 
 
-def is_annotated(held: Any) -> bool:
+def is_annotated(x: Any) -> bool:
     """Whether it is an AnnData: a matrix with named rows."""
-    return all(hasattr(held, name) for name in ("X", "obs", "obsm", "obs_names"))
+    return all(hasattr(x, name) for name in ("X", "obs", "obsm", "obs_names"))
 
 
-def from_annotated(held: Any, vectors: str | None = None) -> Labelled:
+def from_annotated(x: Any, vectors: str | None = None) -> Labelled:
     """The rows of an AnnData: `vectors` is "X" or a key of obsm; "X_pca" where it is there and none is named.
 
     The columns of obs go along.
     """
-    keys = [str(key) for key in held.obsm.keys()]  # noqa: SIM118  obsm is no dict
+    keys = [str(key) for key in x.obsm.keys()]  # noqa: SIM118  obsm is no dict
     chosen = vectors or ("X_pca" if "X_pca" in keys else "X")
     if chosen != "X" and chosen not in keys:
         raise SettingsError(f"there are no vectors {chosen!r}; use {', '.join(['X', *keys])}")
-    matrix = held.X if chosen == "X" else held.obsm[chosen]
-    found = from_matrix(matrix, list(held.obs_names))
-    columns = {str(name): _objects(held.obs[name]) for name in held.obs.columns}
+    matrix = x.X if chosen == "X" else x.obsm[chosen]
+    found = from_matrix(matrix, list(x.obs_names))
+    columns = {str(name): _objects(x.obs[name]) for name in x.obs.columns}
     return Labelled(found.items.with_columns(**columns), found.matrix, chosen)
 
 
-def _arrow(held: Any) -> pa.Table:
+def _arrow(x: Any) -> pa.Table:
     import pyarrow as pa
 
     try:
-        if hasattr(held, "__arrow_c_stream__"):
-            return _without_index(pa.table(held))
-        if hasattr(held, "to_arrow_table"):
-            return held.to_arrow_table()
+        if hasattr(x, "__arrow_c_stream__"):
+            return _without_index(pa.table(x))
+        if hasattr(x, "to_arrow_table"):
+            return x.to_arrow_table()
         from pyarrow.interchange import from_dataframe
 
-        return from_dataframe(held)
+        return from_dataframe(x)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         why = str(error).partition("\n")[0]
         way = "give a column of lists of numbers of one length"
@@ -174,7 +174,7 @@ def _arrow(held: Any) -> pa.Table:
             way = "make lists of its tensors first: df[column] = [one.tolist() for one in df[column]]"
         elif "Duplicate" in why:
             way = "name each column once: df.columns = names"
-        raise DataError(f"this {type(held).__name__} cannot be read as a table: {why}; {way}") from None
+        raise DataError(f"this {type(x).__name__} cannot be read as a table: {why}; {way}") from None
 
 
 def _without_index(table: pa.Table) -> pa.Table:

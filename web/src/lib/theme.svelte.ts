@@ -21,6 +21,11 @@ class Themes {
     this.#chosen = themeAround(element.isConnected ? element : document.body) ?? this.#chosen
   }
 
+  /** Be as light or dark as the page was when it was saved; the reader's next choice is kept as any other. */
+  begin(saved: Theme): void {
+    this.#chosen = saved
+  }
+
   get current(): Theme {
     return this.#chosen ?? this.#system
   }
