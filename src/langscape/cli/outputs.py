@@ -131,6 +131,8 @@ def _thinned(made: Map) -> Map:
         items=made.items.take(rows),
         per_point={name: values[rows] for name, values in made.per_point.items()},
         vectors=None,
+        neighbours=made.neighbours_among(rows),
+        distances=None if made.distances is None else made.distances[rows],
         shapes=None if made.shapes is None else made.shapes[rows],
         notes=(*made.notes, f"{len(rows):,} of {len(made):,} items are drawn; the map file holds all"),
     )

@@ -78,6 +78,8 @@ def thinned(made: Map) -> Map:
         quality={**made.quality, **_of_shown(made, per_point)},
         per_point=per_point,
         vectors=None,
+        neighbours=made.neighbours_among(rows),
+        distances=None if made.distances is None else made.distances[rows],
         shapes=None if made.shapes is None else made.shapes[rows],
         notes=(*made.notes, f"{len(rows):,} of {len(made):,} items are drawn; the map file holds all"),
     )
