@@ -131,6 +131,8 @@ def _thinned(map: Map) -> Map:
         items=map.items.take(rows),
         per_point={name: values[rows] for name, values in map.per_point.items()},
         vectors=None,
+        neighbours=map.neighbours_among(rows),
+        distances=None if map.distances is None else map.distances[rows],
         shapes=None if map.shapes is None else map.shapes[rows],
         notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
     )
