@@ -35,7 +35,7 @@ SHORTEST = 8
 PROBES = 16
 """Rows of random tokens, each three times, on which decoders show induction."""
 
-_AT_ONCE = 2e8
+_AT_ONCE = 1e8
 """Bytes of weights that are scored together."""
 
 Texts = Annotated[
@@ -220,7 +220,7 @@ def _captured(
     """Captures with the numbers of their texts, as many together as take little memory."""
     from langscape.models import capture_each
 
-    room = max(3 * _AT_ONCE, 8.0 * network.layers * network.heads * most**2)
+    room = max(2 * _AT_ONCE, 8.0 * network.layers * network.heads * most**2)
     stream = capture_each(network, (text for _, text in texts), ("attention",), layers, memory=room)
     held: list[tuple[int, Capture]] = []
     size = 0
