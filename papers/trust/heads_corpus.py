@@ -5,8 +5,8 @@ python -m papers.trust.heads_corpus --model default --model decoder
 The sentences are 500 each of the corpora sotu and austen, of at least eight words. The induction heads that
 names are held against are those of a probe: rows of 40 random tokens that stand three times; a head counts
 whose weight on the tokens that followed the times before is 0.3 or more, in plain NumPy, over the tokens from
-their second time on. It is asked of the one row that the atlas reads, and of eight rows that neither the atlas
-nor this analysis uses.
+their second time on. It is asked of the one row that the atlas reads, and of eight rows that neither the
+atlas nor this analysis uses.
 """
 
 from __future__ import annotations
