@@ -12,7 +12,10 @@ BEGIN, END = "<!-- table of scores: python -m scripts.score_table -->", "<!-- en
 
 def table() -> str:
     """The rows of all scores as Markdown, between the two marks."""
-    lines = ["| score | applies to | range | better | chance | means |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| score | applies to | range | better | without the information | means |",
+        "|---|---|---|---|---|---|",
+    ]
     return "\n".join([BEGIN, *lines, *map(_row, SCORES.values()), END])
 
 
@@ -27,7 +30,9 @@ def _row(score: Score) -> str:
     reach = f"{_end(score.low, '−∞')} … {_end(score.high, '∞')}"
     better = "–" if score.better == "neither" else score.better
     means = score.sentence() + (f" ({score.reads})" if score.reads else "")
-    cells = [name, ", ".join(score.computed), reach, better, score.chance or "–", means]
+    without = score.null and score.null.strip(",") + (f": {score.chance}" if score.chance else "")
+    none = f"no null: {score.unjudged}" if score.unjudged else "–"
+    cells = [name, ", ".join(score.computed), reach, better, without or none, means]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

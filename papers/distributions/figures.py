@@ -112,7 +112,9 @@ def beside(
         said = f"KL {found.kl:.3f}" if np.isfinite(found.kl) else ""
         if found.shapes is not None:
             outlines = found.shapes * (1.0 if found.settings.get("shape") == "contexts" else _MASS)
-            worth = f"area–variance {found.quality['area_variance']:+.2f}"
+            held = "area_variance" not in found.quality
+            name = "area_held" if held else "area_variance"
+            worth = f"{'held-out area' if held else 'area–variance'} {found.quality[name]:+.2f}"
             said = f"{said}, {worth}" if said else worth
         shown.append(Panel(title, said, found.xy, outlines, rows, words))
     return panels(shown)

@@ -27,7 +27,7 @@ def map_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     return found.but(vectors=None, per_point={})
 
 
-@step("papers.distributions.figures", version=1, defaults={"between": "points"})
+@step("papers.distributions.figures", version=2, defaults={"between": "points"})
 def figures_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
     """Inputs `gaussians` and `map`: ρ and nDCG in both original spaces, with distances between `points` or
     `ellipses` on the map."""
@@ -38,6 +38,7 @@ def figures_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress
     return {
         "kl": None if np.isnan(found.kl) else found.kl,
         "area_variance": found.quality.get("area_variance"),
+        "area_held": found.quality.get("area_held"),
         **figures(given, found, settings["between"]),
     }
 

@@ -25,6 +25,7 @@ _HOME = {
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
     "capture": "langscape.models",
+    "check": "langscape.models",
     "look": "langscape.looking",
     "open_model": "langscape.models",
     "read_gaussians": "langscape.io.gaussian_file",

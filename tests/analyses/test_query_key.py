@@ -141,7 +141,8 @@ def collections(store: Store) -> list[str]:
 def test_a_map_has_its_scores_and_no_vectors(capture):
     made = map_head(capture, 4, 3, SHORT)
     assert isinstance(made, Map)
-    assert {"order", "strongest", "anywhere"} <= set(made.quality)
+    scores = {"specific_order", "specific_hits", "order", "strongest", "anywhere"}
+    assert scores | {f"{name}_null" for name in scores} <= set(made.quality)
     assert made.vectors is None
     n = len(made) // 2
     assert np.isnan(made.per_point["order"][n:]).all()

@@ -28,12 +28,14 @@ def test_every_head_is_mapped_and_kept(texts):
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines[1:9]] == [f"{a}.{b}" for a in range(2) for b in range(4)]
     assert lines[9].startswith("mean")
+    assert lines[10].startswith("blind")
+    assert "key popularity alone: " in "\n".join(lines[11:])
     with (texts / "all.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["layer"], row["head"]) for row in rows] == [
         (str(a), str(b)) for a in range(2) for b in range(4)
     ]
-    assert lines[1].split()[1] == f"{float(rows[0]['order']):.3f}"
+    assert lines[1].split()[1] == f"{float(rows[0]['specific_order']):.3f}"
     assert run(*words).stdout.splitlines()[:10] == lines[:10]
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from langscape import metrics
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.scores import SCORES, QueryKeyPlaces
 
 rng = np.random.default_rng(0)
 
@@ -104,3 +107,63 @@ def test_two_maps_of_the_same_tokens_agree_with_themselves():
     assert other.mean() < 0.5
     with pytest.raises(DataError, match="same tokens"):
         metrics.agreement(xy, xy[:5], xy)
+
+
+def places(queries: int = 12, keys: int = 12, sentences: int = 6, popular: float = 3.0) -> QueryKeyPlaces:
+    """Sentences in which q·k is the key's popularity and the query's own wish: nearness on a circle.
+
+    The map is that circle, drawn from the wishes alone; every key is equally near to all queries together.
+    """
+    made = np.random.default_rng(1)
+    n, m = queries * sentences, keys * sentences
+
+    def circle(each: int, turn: float) -> np.ndarray:
+        angles = np.concatenate(
+            [2 * np.pi * (made.permutation(each) + turn) / each for _ in range(sentences)]
+        )
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+
+    Y, Z = circle(queries, 0.0), circle(keys, 0.3)
+    wish = -np.sqrt(((Y[:, None] - Z[None]) ** 2).sum(axis=-1))
+    product = wish + popular * made.normal(size=m)
+    query, key = np.nonzero(np.arange(n)[:, None] // queries == np.arange(m)[None] // keys)
+    weight = np.exp(product[query, key])
+    weight /= np.bincount(query, weight)[query]
+    return QueryKeyPlaces(
+        Y, Z, query, key, -wish[query, key], product[query, key], weight, lambda rows: product[rows]
+    )
+
+
+def value(name: str, seen: QueryKeyPlaces) -> float:
+    return SCORES[name].computed["query-key map"](seen).mean  # type: ignore[misc]
+
+
+def test_a_picture_that_knows_no_query_beats_the_plain_order_and_has_nothing_of_the_specific_one():
+    seen = places()
+    blind = seen.without_information()
+    assert value("order", blind) > value("order", seen) + 0.3
+    assert value("strongest", blind) > value("strongest", seen)
+    assert abs(value("specific_order", blind)) < 0.05
+    assert value("specific_order", seen) == pytest.approx(1)
+    chance = 5 / 12
+    assert value("specific_hits", blind) == pytest.approx(chance, abs=0.08)
+    assert value("specific_hits", seen) == pytest.approx(1)
+
+
+def test_what_all_queries_attend_to_alike_does_not_change_the_specific_scores():
+    for name in ("specific_order", "specific_hits"):
+        assert value(name, places(popular=0.0)) == pytest.approx(value(name, places(popular=9.0)), abs=1e-9)
+
+
+def test_queries_exchanged_within_their_sentence_leave_nothing_specific():
+    seen = places()
+    turned = np.arange(len(seen.queries)).reshape(6, 12)[:, ::-1].ravel()
+    far = np.sqrt(((seen.queries[turned][seen.query] - seen.keys[seen.key]) ** 2).sum(axis=1))
+    assert abs(value("specific_order", replace(seen, queries=seen.queries[turned], distance=far))) < 0.15
+
+
+def test_popularity_is_the_mean_over_the_queries_that_see_a_key():
+    score, key = rng.normal(size=30), rng.integers(0, 5, size=30)
+    beyond = metrics.without_popularity(score, key)
+    for one in range(5):
+        np.testing.assert_allclose(beyond[key == one], score[key == one] - score[key == one].mean())

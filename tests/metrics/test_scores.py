@@ -10,10 +10,11 @@ from langscape import affinity, embed, insert, metrics
 from langscape.analyses._maps import check_color, summary
 from langscape.analyses.compare import compare_maps
 from langscape.data import Items, Map
+from langscape.data.plane import flat
 from langscape.engine import Schedule, pca
 from langscape.errors import SettingsError
 from langscape.metrics.scores import HOW, SCORES, Score, applying, neighbours, register, score_of
-from langscape.views import scatter
+from langscape.views import mapfiles, scatter
 
 rng = np.random.default_rng(0)
 QUICK = Schedule(steps=60, early_steps=20)
@@ -51,6 +52,59 @@ def test_every_score_says_what_it_is():
         assert score.low is None or score.high is None or score.low < score.high
     with pytest.raises(ValueError, match="registered already"):
         register(SCORES["local"])
+
+
+def test_every_score_with_a_better_and_a_worse_has_a_null_or_says_why_not():
+    for name, score in SCORES.items():
+        judges = score.better != "neither"
+        assert bool(score.null) + bool(score.unjudged) == judges, name
+
+
+def test_the_null_of_a_map_is_what_random_layouts_have(base):
+    high, k, n = base.vectors, 10, len(base)
+    made = np.random.default_rng(9)
+    by_hand = [metrics.quality(high, base.xy[made.permutation(n)])[0] for _ in range(30)]
+    for name in ("local", "global", "ndcg", "trustworthiness"):
+        values = [one[name] for one in by_hand]
+        assert base.quality[f"{name}_null"] == pytest.approx(np.mean(values), abs=3 * np.std(values)), name
+    assert base.quality["local_null"] == pytest.approx(k / (n - 1), abs=0.02)
+    assert SCORES["local"].verdict(base.quality["local_null"], k / (n - 1)) == "not to be read"
+
+
+def test_the_flat_picture_of_a_map_in_space_is_scored_as_it_is_drawn():
+    X = rng.normal(size=(80, 3))
+    spacious = embed(affinity.points(X, 8), 3, schedule=QUICK)
+    plane = flat(np.asarray(spacious.xy, np.float64))
+    drawn = metrics.quality(X, plane)[0]
+    for name in ("local", "global", "ndcg", "trustworthiness"):
+        assert spacious.quality[f"flat_{name}"] == pytest.approx(drawn[name])
+    assert spacious.quality["flat_local"] < spacious.quality["local"]
+    properties = scatter(spacious).properties
+    told = {one["name"]: one["brief"] for one in properties["quality"]}
+    on_paper = {one["name"]: one["brief"] for one in properties["flat_quality"]}
+    local = SCORES["local"]
+    assert told["local"] == local.text(spacious.quality["local"])
+    assert on_paper["local"] == local.text(drawn["local"])
+    bare = spacious.but(quality={"local": 0.5})
+    paper = scatter(bare).properties["flat_quality"]
+    assert [one["shown"] for one in paper if one["name"] == "local"] == ["50.0 % in 3 dimensions"]
+
+
+def test_a_badge_says_value_null_and_verdict(base):
+    badge = next(one for one in scatter(base).properties["quality"] if one["name"] == "local")
+    null = SCORES["local"].text(base.quality["local_null"])
+    assert badge["shown"].endswith(f"better than chance, {null})")
+    assert "dealt anew" in badge["meaning"]
+    assert f"better than chance, {null}" in summary(base)[0]
+
+
+def test_a_page_of_a_sample_is_scored_on_the_items_shown(base, monkeypatch):
+    monkeypatch.setattr(mapfiles, "PAGE_UP_TO", 25)
+    shown = mapfiles.thinned(base)
+    rows = [base.labels.index(label) for label in shown.labels]
+    assert len(shown) <= 25
+    assert shown.quality["local"] == pytest.approx(base.per_point["local"][rows].mean())
+    assert shown.quality["rows"] == len(shown)
 
 
 def test_scores_lie_within_their_range(base):

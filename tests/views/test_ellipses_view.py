@@ -7,7 +7,9 @@ from matplotlib.collections import EllipseCollection
 from langscape import affinity, embed, views
 from langscape.data import Context, Gaussians, Items
 from langscape.engine import Schedule, pca
+from langscape.engine.context_ellipses import steady_spread
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.scores import SCORES
 from langscape.views.figure_ellipses import axes_of, draw
 
 rng = np.random.default_rng(0)
@@ -43,7 +45,7 @@ def test_a_map_of_contexts_speaks_of_variance_and_never_of_mass(words):
     m = embed(affinity.gaussians(words, perplexity=7), shape="contexts", schedule=SHORT)
     view = views.ellipses(m, words, mass=0.9)
     long, short, _ = axes_of(view.arrays["outlines"])
-    np.testing.assert_allclose(long * short, m.settings["kappa2"] * words.spread, rtol=1e-4)
+    np.testing.assert_allclose(long * short, m.settings["kappa2"] * steady_spread(words), rtol=1e-4)
     kappa = f"κ² = {m.settings['kappa2']:.3g}"
     assert kappa in view.properties["subtitle"]
     assert kappa in view.properties["outline_meaning"]
@@ -53,11 +55,13 @@ def test_a_map_of_contexts_speaks_of_variance_and_never_of_mass(words):
 
 
 @pytest.mark.parametrize("shape", ["contexts", "diagonal", "full"])
-def test_every_map_carries_its_area_and_variance_first(words, shape):
+def test_every_map_carries_what_its_sizes_are_worth_first(words, shape):
     m = embed(affinity.gaussians(words, perplexity=7), shape=shape, schedule=SHORT)
     first = views.ellipses(m).properties["quality"][0]
-    assert first["name"] == "area_variance"
-    assert first["brief"] == f"{m.quality['area_variance']:.3f}"
+    name = "area_held" if shape == "contexts" else "area_variance"
+    assert first["name"] == name
+    assert first["brief"] == f"{m.quality[name]:z.3f}"
+    assert SCORES[name].said(m.quality[name], m.quality[f"{name}_null"]) in first["shown"]
     if shape != "contexts":
         assert "need not follow" in views.ellipses(m).properties["outline_meaning"]
 

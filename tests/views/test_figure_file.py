@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from langscape.data import Items, Map
+from langscape.data.plane import flat
 from langscape.errors import SettingsError
 from langscape.views import colours, figure_scatter, scatter, write
 from langscape.views.figure import write_figure
@@ -111,7 +112,7 @@ def test_units_are_equal_on_both_axes_and_every_point_is_inside():
 def test_a_3d_map_is_drawn_as_the_page_first_shows_it_and_says_so():
     map = cloud(40, dims=3)
     figure = figure_scatter.draw(scatter(map))
-    plane = figure_scatter.flat(map.xy)
+    plane = flat(map.xy)
     centred = map.xy - map.xy.mean(axis=0)
     # Yaw 0.6 around the upright axis: what was to the right goes right by cos, what was near goes by sin.
     np.testing.assert_allclose(plane[:, 0], np.cos(0.6) * centred[:, 0] + np.sin(0.6) * centred[:, 2])

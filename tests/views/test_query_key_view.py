@@ -73,7 +73,7 @@ def test_norms_differ_from_head_to_head_and_other_columns_do_not(capture):
     one = head_vectors(capture, 0, 2, special="drop")
     np.testing.assert_allclose(view.arrays["norm"][2, : len(one.Q)], np.linalg.norm(one.Q, axis=1), rtol=1e-5)
     assert [panel["title"] for panel in view.properties["panels"]] == ["0.0", "0.1", "0.2"]
-    assert all(panel["order"] is not None for panel in view.properties["panels"])
+    assert all(panel["scores"]["specific_order"] is not None for panel in view.properties["panels"])
 
 
 @pytest.mark.parametrize("color", ["type", "class", "position", "norm", "position mod 5", "special"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
+from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, follows, named_words
 from langscape.data import Capture, Flow
 from langscape.errors import DataError
 from langscape.io.codec import noun
@@ -50,13 +50,13 @@ class LSTMReading:
         return {name: self.meanings.get(name, self.capture[name]) for name in self.nearest}
 
 
-def read_lstm(model: Any, prompt: str) -> LSTMReading:
+def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
     """Run an LSTM over a prompt, and find what its vectors mean."""
     from langscape.metrics import predicted_vectors
     from langscape.models import capture
     from langscape.views.flow_lstm import VECTORS, refuse_long_lstm
 
-    seen: Capture = capture(model, prompt)
+    seen: Capture = capture(model, prompt, generate=generate)
     weights = model.weights()
     layers, steps, units = seen["hidden"].shape
     if not steps:
@@ -142,7 +142,7 @@ def lstm_flow(
         seen.arrays,
         seen.axes,
         arrays,
-        {"sums": reading.worst_sum, "colours": colours.quality["words"]},
+        {"sums": reading.worst_sum, **follows(colours)},
         reading.alarms,
         weights,
         reading.start,

@@ -21,7 +21,7 @@ per position whose own words are looked up."""
 
 GREY = np.array([154, 160, 168])
 
-Colouring = Callable[[Sequence[int]], tuple[np.ndarray, float]]
+Colouring = Callable[[Sequence[int]], tuple[np.ndarray, dict[str, float]]]
 """The colours (word, 3) of words by their ids, uint8, and how well they follow the words' vectors."""
 
 
@@ -57,13 +57,13 @@ class StreamReading:
     alarms: tuple[Mapping[str, Any], ...]
 
 
-def read_stream(model: Any, prompt: str) -> StreamReading:
+def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
     """Run a transformer over a prompt, take its stream apart, and find what its vectors mean."""
     from langscape.metrics import change, stream_alarms
     from langscape.models import contributions, lens, promoted, stream, token_texts
     from langscape.views.flow_stream import refuse_long_stream
 
-    held = stream(model, prompt)
+    held = stream(model, prompt, generate=generate)
     seen = held.capture
     refuse_long_stream(seen["stream"].shape, seen["attention"].shape, SPLIT)
     ids = tuple(int(one) for one in seen.tokens.require_ids())
@@ -148,7 +148,7 @@ def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouri
         {
             "sums": float(parts["errors"].max()),
             "largest": float(np.abs(parts["score"]).max()),
-            "colours": follows,
+            **follows,
         },
         reading.alarms,
         parts=reading.embedding_parts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,11 @@ class NamedWords:
     def texts_of(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The texts of words by their ids."""
         return tuple(self.texts[at] for at in self.places(ids))
+
+
+def follows(words: Any) -> dict[str, float]:
+    """How well the colours of words (`WordColours`) follow their vectors, and colours dealt anew."""
+    return {"colours": words.quality["words"], "colours_null": words.quality["words_null"]}
 
 
 def named_words(

@@ -41,28 +41,33 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
                 vectors[at[row]] = vector
     centre = vectors.mean(0)  # float32 distances lose digits far from the origin
     vectors -= centre
-    near, far = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf, np.float32)
+    near, gap = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf, np.float32)
     for there, part in _parts(made, packed):
         with one_blas_thread():
             squared = squared_distances(vectors, part - centre)
         squared[rows[:, None] == there] = np.inf  # a word is not its own neighbour
-        both = np.concatenate([far, squared], 1)
+        both = np.concatenate([gap, squared], 1)
         index = np.concatenate([near, np.broadcast_to(there, squared.shape)], 1)
         best = np.argpartition(both, k - 1, axis=1)[:, :k]
-        near, far = np.take_along_axis(index, best, 1), np.take_along_axis(both, best, 1)
+        near, gap = np.take_along_axis(index, best, 1), np.take_along_axis(both, best, 1)
     found = np.asarray(KDTree(made.xy).query(made.xy[rows], k + 1)[1])
     own = found == rows[:, None]
     own[~own.any(1), -1] = True  # where words lie on one place the word itself may be left out
     local = in_common(near, found[~own].reshape(len(rows), k)) / k
+    rng = np.random.default_rng(0)
+    dealt = rng.permutation(len(rows))
+    by_chance = in_common(near, found[~own].reshape(len(rows), k)[dealt]) / k
     others = ~np.eye(len(rows), dtype=bool)
-    order = rank_correlations(
-        *(squared_distances(X, X)[others].reshape(len(rows), -1) for X in (vectors, made.xy[rows]))
-    )
+    far = [squared_distances(X, X)[others].reshape(len(rows), -1) for X in (vectors, made.xy[rows])]
+    order = rank_correlations(*far)
+    order_by_chance = rank_correlations(far[0], rng.permuted(far[1], axis=1))
     return {
         "local": float(local.mean()),
         "global": known_mean(order),
         "local_sd": float(local.std()),
         "global_sd": float(order[np.isfinite(order)].std()) if np.isfinite(order).any() else float("nan"),
+        "local_null": float(by_chance.mean()),
+        "global_null": known_mean(order_by_chance),
         "k": float(k),
         "rows": float(len(rows)),
     }

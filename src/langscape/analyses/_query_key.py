@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -235,7 +236,7 @@ def query_key_collect(
     return seen.but(tokens=tagged(seen.tokens), decoder_tokens=decoder_tokens)
 
 
-@analysis(version=3, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=4, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,
@@ -475,26 +476,38 @@ def map_head(
 
 def judged(made: Map, one: HeadVectors) -> Map:
     """The map with the scores that say how far it tells attention."""
+    from langscape.data.plane import flat
     from langscape.metrics import map_distances
     from langscape.metrics.scores import QueryKeyPlaces, applying
 
     n = len(one.Q)
     pairs = one.pairs
     far = map_distances(made.xy, pairs.query, pairs.key + n)
-    seen = QueryKeyPlaces(made.xy[:n], made.xy[n:], pairs.query, far, pairs.score, one.scores)
+    seen = QueryKeyPlaces(
+        made.xy[:n], made.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
+    )
+    blind = seen.without_information()
+    plane = flat(made.xy)
+    near = map_distances(plane, pairs.query, pairs.key + n)
+    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if made.xy.shape[1] > 2 else None
     blank = np.full(len(one.K), np.nan)
     whole: dict[str, float] = {}
+    beside: dict[str, float] = {}
     spreads: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     for score in applying("query-key map", computed=True):
-        found = score.computed["query-key map"](seen)  # type: ignore[misc]
+        compute: Any = score.computed["query-key map"]
+        found = compute(seen)
         if not len(found.rows):
             continue
         whole[score.name] = found.mean
+        beside[f"{score.name}_null"] = compute(blind).mean
+        if drawn is not None:
+            beside[f"flat_{score.name}"] = compute(drawn).mean
         if score.spread:
             # with a spread over queries, points can be coloured by it
             spreads[f"{score.name}_sd"] = found.sd
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
-    scores = {**whole, **spreads}
+    scores = {**whole, **beside, **spreads}
     others = {name: value for name, value in made.quality.items() if name not in scores}
     return made.but(quality={**scores, **others}, per_point={**made.per_point, **per_point})

@@ -104,7 +104,7 @@ def _scaled(pairs: Any) -> np.ndarray:
 
 
 def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None = None) -> list[str]:
-    """The scores of every map as lines of text, and their mean."""
+    """The scores of every map as lines of text, their mean, what a picture without queries has, a verdict."""
     from langscape.metrics.scores import SCORES, applying
 
     shown = applying("query-key map", computed=True)
@@ -118,9 +118,20 @@ def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None 
     rows = [[one.quality.get(score.name, math.nan) for score in shown] for _, one in panels]
     for at, ((layer, head), one) in enumerate(panels):
         lines.append(line(titles[at] if titles else f"{layer}.{head}", rows[at], one.kl))
+    means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(len(shown))]
     if len(panels) > 1 and titles is None:
-        means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(len(shown))]
         lines.append(line("mean", means, math.fsum(one.kl for _, one in panels) / len(panels)))
+    blind = [
+        math.fsum(one.quality.get(f"{score.name}_null", math.nan) for _, one in panels) / len(panels)
+        for score in shown
+    ]
+    lines.append(line("blind", blind, math.nan))
+    lines.append(f"blind is {shown[0].null}")
+    by_verdict: dict[str, list[str]] = {}
+    for score, value, null in zip(shown, means, blind, strict=True):
+        if said := score.said(value, null):
+            by_verdict.setdefault(said, []).append(score.word)
+    lines += [f"{said}: {', '.join(words)}" for said, words in by_verdict.items()]
     return lines
 
 

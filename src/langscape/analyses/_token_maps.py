@@ -119,5 +119,5 @@ def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress:
     if problem.vectors is not None:
         told, per_point = quality(problem.vectors, made.xy, metric=problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
-        told = {**told, "stability": float(figures["stability"][0])}
+        told = {**told, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
     return made.but(quality=told, per_point=per_point)

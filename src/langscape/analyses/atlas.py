@@ -26,6 +26,8 @@ from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
     Cluster,
     Cut,
+    FirstTokens,
+    Generate,
     Head,
     Layer,
     Layers,
@@ -205,15 +207,16 @@ def embed_restarts(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Embedded:
-    """The maps of lowest KL, and for each problem kl, kl_sd and stability over its restarts.
+    """The maps of lowest KL, and for each problem kl, kl_sd and stability, with its null, over its restarts.
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
     """
-    from langscape.metrics import stability
+    from langscape.metrics import stability, stability_by_chance
 
     runs = restarted(problems, restarts, schedules, seed, progress)
     best: list[Map] = []
-    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": []}
+    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": [], "stability_null": []}
+    chance: dict[int, float] = {}  # by size: points dealt anew wander alike whatever the head
     for tries in zip(*runs, strict=True):
         kls = np.array([one.kl for one in tries])
         winner = tries[int(np.nanargmin(kls))]
@@ -225,6 +228,9 @@ def embed_restarts(
         figures["kl"].append(winner.kl)
         figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
         figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
+        if restarts > 1 and len(winner) not in chance:
+            chance[len(winner)] = stability_by_chance(tries)
+        figures["stability_null"].append(chance.get(len(winner), np.nan))
     return best, {name: np.array(values) for name, values in figures.items()}
 
 
@@ -478,7 +484,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=2, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=3, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
@@ -491,6 +497,8 @@ def layer_maps(
     steps: Steps = 1000,
     layers: Layers = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -503,6 +511,7 @@ def layer_maps(
     from langscape.affinity import attention
 
     reading: dict[str, Any] = {"model": model, "text": text, "layers": layers, "cut": cut, "target": target}
+    reading |= {"first_tokens": first_tokens, "generate": generate}
     path = stored_file(text_capture, **reading, want=["attention"])
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
@@ -519,7 +528,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),
@@ -540,6 +549,8 @@ def atlas(
     steps: Steps = 1000,
     layers: Layers = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -555,6 +566,7 @@ def atlas(
     """
     network = opened(model)
     reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
+    reading |= {"first_tokens": first_tokens, "generate": generate}
     how: dict[str, Any] = {
         "special": special,
         "sinks": sinks,

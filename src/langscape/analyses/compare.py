@@ -132,7 +132,14 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
     k = min(SCORES["shared"].k or 10, len(mine) - 1)
     shared = local(vectors(still.astype(np.float32)), laid.astype(np.float32), k)
-    figures = {"shared": shared.mean, "moved": float(moved.mean())}
+    order = np.random.default_rng(0).permutation(len(mine))
+    dealt = align(still, right.xy[theirs][order])
+    figures = {
+        "shared": shared.mean,
+        "moved": float(moved.mean()),
+        "shared_null": local(vectors(still.astype(np.float32)), dealt.astype(np.float32), k).mean,
+        "moved_null": float(np.linalg.norm(dealt - still, axis=1).mean() / (radius or 1.0)),
+    }
     points = {"moved": moved, "shared": shared.everywhere()}
     out = []
     for one, rows, xy in ((left, mine, still), (right, theirs, laid)):
@@ -292,7 +299,7 @@ OtherVectors = Annotated[
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Two side by side",
     room="compare",
     pictures=(left_map, right_map),

@@ -111,15 +111,15 @@ class Ellipses(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """How far the ellipses' sizes can be trusted."""
-        from langscape.metrics.scores import SCORES
-        from langscape.views.trust import too_few
+        from langscape.views.trust import too_few, trust
 
         said = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
             said.append("PCA (method pca) shows so few truly")
-        if "area_variance" in self.map.quality:
-            score = SCORES["area_variance"]
-            said.append(f"{score.word}: rank correlation {score.text(self.map.quality[score.name])}")
+        sizes = [one for one in trust(self.map) if one["name"] in ("area_held", "area_variance")]
+        said += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
+        if self.map.settings.get("shape") == "contexts" and not sizes:
+            said.append("no score of sizes: it needs at least four contexts, or rows, of each of five items")
         return tuple(said)
 
     def view(
@@ -254,7 +254,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

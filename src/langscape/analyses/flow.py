@@ -17,11 +17,11 @@ import numpy as np
 
 from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
 from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
-from langscape.analyses._flow_words import DEEPEST
+from langscape.analyses._flow_words import DEEPEST, follows
 from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Seed
+from langscape.declarations.settings import Generate, Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
 from langscape.models.catalog import CATALOG, in_words
@@ -109,16 +109,18 @@ def flow_reading(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
     network = opened(model)
     said = prompt if prompt_file is None else str(prompt_file).strip()
     said = default_prompt(network) if said is None else said
-    return read_lstm(network, said) if network.kind == "lstm" else read_stream(network, said)
+    read = read_lstm if network.kind == "lstm" else read_stream
+    return read(network, said, generate)
 
 
-@analysis(version=1, name="flow.word_colours", hidden=True)
+@analysis(version=2, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -141,13 +143,14 @@ def flow_vector_colours(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     space: Space = "oklab",
     fit: Fit = "exact",
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> VectorColours:
     """The colours of an LSTM's vectors, each fitted among the words."""
-    reading = flow_reading(model, prompt, prompt_file=prompt_file)
+    reading = flow_reading(model, prompt, prompt_file=prompt_file, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
     found = {}
@@ -158,7 +161,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=6,
+    version=7,
     pictures=(flow_picture,),
     uses=(flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -172,6 +175,7 @@ def flow(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     top: Top = 8,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -185,7 +189,7 @@ def flow(
     ('.', 'the', 'small', 'dog', 'barks', '.')
     """
     tell = progress or (lambda step: None)
-    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file}
+    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "generate": generate}
     tell(Step(0, 3, "reading the prompt"))
     reading = flow_reading(model, **text)
     title = flow_title(reading.model, reading.prompt)
@@ -197,7 +201,7 @@ def flow(
         return lstm_flow(reading, title, top, vectors.colours, words)
     if reading.vocabulary <= WHOLE:
         words = flow_word_colours(model, space=space, seed=seed)
-        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), words.quality["words"]))
+        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), follows(words)))
     return stream_flow(reading, title, top, lambda ids: _colours_of_named(reading, ids, space, seed))
 
 
@@ -228,12 +232,12 @@ def _screen(words: WordColours, ids: Sequence[int]) -> np.ndarray:
 
 def _colours_of_named(
     reading: StreamReading, ids: Sequence[int], space: Any, seed: int
-) -> tuple[np.ndarray, float]:
+) -> tuple[np.ndarray, dict[str, float]]:
     """Of a large vocabulary, the colours of the words that a flow names: they are mapped together."""
     from langscape.engine import colours
 
     words = colours(reading.words.rows[reading.words.places(ids)], space=space, seed=seed)
-    return screen_bytes(words.rgb), words.quality["words"]
+    return screen_bytes(words.rgb), follows(words)
 
 
 class _Table:

@@ -16,6 +16,8 @@ from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (
     Cut,
+    FirstTokens,
+    Generate,
     Layer,
     Model,
     Quantiles,
@@ -112,7 +114,7 @@ def all_restarts(
 
     `error` is each point's share of the KL, `spread` how far it wanders.
     """
-    from langscape.metrics import align, kl_points, stability
+    from langscape.metrics import align, kl_points, stability, stability_by_chance
 
     tries = [runs[0] for runs in restarted([problem], restarts, schedules, seed, progress)]
     kls = np.array([one.kl for one in tries])
@@ -122,6 +124,7 @@ def all_restarts(
     if restarts > 1:
         wander = stability(tries)
         per_point["spread"], quality["stability"] = wander.per_point, wander.mean
+        quality["stability_null"] = stability_by_chance(tries)
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
     made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
     return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
@@ -183,7 +186,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 TokenColor = Annotated[
-    Literal["position", "special", "text", "kept", "shown", "error", "spread"] | None,
+    Literal["position", "special", "text", "kept", "shown", "error", "spread", "generated"] | None,
     Setting("Colour", "Colour tokens by this column."),
 ]
 
@@ -241,7 +244,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=2,
+    version=3,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),
@@ -263,6 +266,8 @@ def head(
     restarts: Restarts = 20,
     steps: Steps = 1000,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: Side = None,
     target: Target = None,
@@ -284,6 +289,8 @@ def head(
         layers=[layer],
         heads=[head],
         cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
         target=target,
         progress=progress,
     )

@@ -78,7 +78,7 @@ def _notes(made: Map, inputs: Mapping[str, Any]) -> list[str]:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Words on a finished map",
     room="words",
     pictures=(map_picture,),

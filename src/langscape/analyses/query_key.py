@@ -62,7 +62,7 @@ class QueryKey(Shown):
     """The queries and keys of one head.
 
     capture    its queries and keys over all sentences
-    map        both on one map; `quality` says how far it tells attention: order, strongest and anywhere
+    map        both on one map; `quality` says how far it tells attention: specific_order, specific_hits, …
     strongest  the keys that each query attends to most
     classes    attention between classes of tokens, and between parts of speech where a tagger gave them
     scales     how c was chosen for every head, where it was
@@ -178,7 +178,7 @@ def query_key(
     >>> text = "The cat sat on the mat. The dog sat by the door, and it saw the cat."
     >>> found = query_key("default", text, layer=3, head=5, perplexity=4, steps=100)
     >>> len(found.map), sorted(found.map.quality)[:2]
-    (40, ['anywhere', 'order'])
+    (40, ['anywhere', 'anywhere_null'])
     """
     from langscape.affinity import strongest_keys
 

@@ -28,7 +28,7 @@ from langscape.analyses._query_key import (
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import Input, analysis, picture
-from langscape.declarations.settings import Cut, Head, Layer, Model, Seed, Special
+from langscape.declarations.settings import Cut, FirstTokens, Generate, Head, Layer, Model, Seed, Special
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -109,15 +109,18 @@ def two_ways(
     n = len(joint) // 2
     rows = _same_tokens(attended, joint, n)
     share = agreement(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
+    order = np.random.default_rng(0).permutation(len(rows))
+    chance = float(agreement(attended.xy, joint.xy[:n][rows[order]], joint.xy[n:][rows[order]]).mean())
+    told = {"agreement": float(share.mean()), "agreement_null": chance}
     both = np.full(len(joint), np.nan)
     both[rows], both[n + rows] = share, share
     attended = attended.but(
         per_point={**attended.per_point, "agreement": share},
-        quality={**attended.quality, "agreement": float(share.mean())},
+        quality={**attended.quality, **told},
     )
     joint = joint.but(
         per_point={**joint.per_point, "agreement": both},
-        quality={**joint.quality, "agreement": float(share.mean())},
+        quality={**joint.quality, **told},
     )
     return attended, joint
 
@@ -144,9 +147,10 @@ def lines(found: QueryKeyBeside) -> Sequence[str]:
     from langscape.metrics.scores import SCORES
 
     score = SCORES["agreement"]
-    share = score.text(found.map.quality[score.name])
+    value, null = found.map.quality[score.name], found.map.quality[f"{score.name}_null"]
     scores = score_lines([((found.layer, found.head), found.map)])
-    return [*scores, f"{score.word} of both maps: {share} of {score.k} nearest tokens"]
+    said = f"{score.said(value, null)}, {score.text(null)}"
+    return [*scores, f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens ({said})"]
 
 
 def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: Color = "agreement") -> Path:
@@ -155,7 +159,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=2,
+    version=3,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",
@@ -185,6 +189,8 @@ def query_key_beside(
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> QueryKeyBeside:
     """Show a head two ways: the attention-head map of a text beside the map of its queries and keys.
@@ -199,7 +205,17 @@ def query_key_beside(
     from langscape.affinity import strongest_keys
 
     want = ["attention", "q", "k"]
-    seen = text_capture(model, text, want=want, layers=[layer], heads=[head], cut=cut, progress=progress)
+    seen = text_capture(
+        model,
+        text,
+        want=want,
+        layers=[layer],
+        heads=[head],
+        cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
+        progress=progress,
+    )
     how = {
         "by": settled(by, c, "none", method), "c": c, "metric": metric, "share": share, "reach": reach,
         "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,

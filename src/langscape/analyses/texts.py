@@ -48,7 +48,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Texts by a layer",
     room="head",
     pictures=(map_picture,),

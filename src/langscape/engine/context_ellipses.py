@@ -6,7 +6,7 @@ is learned: the map is t-SNE's, and each item's covariance is laid on it through
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,31 +21,46 @@ RIDGE, SHRINK, MOST_RATIO, TRUSTED = 0.1, 5.0, 3.0, 0.15
 """Regularisation of the projection; contexts' worth of roundness added; the longest axis ratio drawn; and
 the orientation score from which an orientation is drawn at all."""
 
+COMMON = 2.0
+"""How many times as much as along the directions of other items an item must vary along its own, from the
+middle of all, for that direction to be one that all share."""
+
+WEIGHT = 2.0
+"""Rows' worth of the spread that all items share, added to each item's own: a few rows say little of it."""
+
 _LEAST = 3
 """Contexts, and neighbours, below which an item is a circle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """The drawn covariances (n, 2, 2), κ², and per item the axis ratio and the orientation score."""
+    """The drawn covariances (n, 2, 2), κ², and per item the axis ratio and the orientation score.
+
+    common is the share of variance, the mean over items, along the direction from the middle of all items to
+    the item itself, which no angle is told from; 0 where items do not share it.
+    """
 
     covariances: np.ndarray
     kappa2: float
     ratio: np.ndarray
     score: np.ndarray
+    common: float = 0.0
 
 
 def context_shapes(xy: np.ndarray, given: Gaussians) -> Shapes:
     """What is drawn around each place: κ² · total variance · V diag(r, 1/r) Vᵀ.
 
-    The area is the total variance times a factor κ² common to all. V and r come from the item's contexts,
-    projected by the orthonormal map that best carries the directions of its nearest items to where they lie.
-    The orientation score is the share by which one half of the contexts varies more along the axis that the
-    other half gave, through the other half of the neighbours; below 0.15, a circle is drawn.
+    The area is the total variance (`steady_spread`) times a factor κ² common to all. V and r come from the
+    item's contexts, projected by the orthonormal map that best carries the directions of its nearest items to
+    where they lie. Where nearly every item varies along the direction in which it lies from the middle
+    of all, that says nothing of the item, and is taken out before. The orientation score is the share by
+    which one half of the contexts varies more along the axis that the other half gave, through the other half
+    of the neighbours; below 0.15, a circle is drawn.
     """
     Y = np.asarray(xy, np.float64)
     n = len(Y)
-    t = given.spread
+    t = steady_spread(given)
+    common = 0.0
     ratio, score = np.ones(n), np.zeros(n)
     turn = np.zeros((n, 2, 2))
     turn[:] = np.eye(2)
@@ -53,11 +68,16 @@ def context_shapes(xy: np.ndarray, given: Gaussians) -> Shapes:
         near = _nearest(given.means, min(NEAR, n - 1))
         X = given.means.astype(np.float64)
         starts = given.starts
+        outward = _outward(X)
+        common = _share_along(given, outward)
+        # those of other items are what the variance along any direction of the means is
+        if common < COMMON * _share_along(given, np.roll(outward, n // 2, axis=0)):
+            common, outward = 0.0, np.zeros_like(outward)
         with one_blas_thread():
             for part in blocks(n):
                 rows = np.arange(part.start, part.stop)
-                whole = _projections(X, Y, rows, near[rows])
-                halves = [_projections(X, Y, rows, near[rows][:, h::2]) for h in (0, 1)]
+                whole = _projections(X, Y, rows, near[rows], outward)
+                halves = [_projections(X, Y, rows, near[rows][:, h::2], outward) for h in (0, 1)]
                 for at, i in enumerate(rows):
                     found = _oriented(given, i, starts, [whole[at], *(half[at] for half in halves)])
                     if found is not None:
@@ -65,18 +85,56 @@ def context_shapes(xy: np.ndarray, given: Gaussians) -> Shapes:
     lengths = np.stack([ratio, 1.0 / ratio], axis=1)
     kappa2 = _kappa2(Y, t)
     drawn = kappa2 * t[:, None, None] * np.einsum("nij,nj,nkj->nik", turn, lengths, turn)
-    return Shapes(drawn.astype(np.float32), kappa2, ratio, score)
+    return Shapes(drawn.astype(np.float32), kappa2, ratio, score, common)
+
+
+def steady_spread(given: Gaussians) -> np.ndarray:
+    """(n,) total variances that do not grow with the number of rows they come from.
+
+    A variance over n rows is too small by (n − 1)/n, and of one row it is 0: few rows would look certain.
+    Here an item's squares are divided by n − 1, with two rows' worth of what all items share added to them.
+    Items that come with a covariance and no rows keep its trace.
+    """
+    t, rows = given.spread, given.counts.astype(np.float64)
+    free = np.maximum(rows - 1, 0.0)
+    if not free.any():
+        return t
+    squares = t * rows
+    shared = squares.sum() / free.sum()
+    return np.where(rows > 0, (squares + WEIGHT * shared) / (free + WEIGHT), t)
+
+
+def with_held_area(
+    figures: Mapping[str, float], given: Gaussians, areas: Callable[[Gaussians], np.ndarray] | None = None
+) -> dict[str, float]:
+    """The figures of a map with what sizes from one half of the rows say of the other, where there are rows.
+
+    areas gives the squared areas that would be drawn for distributions; without it, area is total variance.
+    """
+    from langscape.metrics import held_out_area
+
+    found = held_out_area(given, areas)
+    if found is None:
+        return dict(figures)
+    rows = {"area_held_rows": float(found.rows), "area_held_least": float(found.least)}
+    return {**figures, "area_held": found.value, "area_held_null": found.null, **rows}
 
 
 def with_area(
     figures: Mapping[str, float], per_point: Mapping[str, np.ndarray], shapes: np.ndarray, given: Gaussians
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The figures of a map with what its ellipses are worth: area against total variance."""
+    """The figures of a map with what its ellipses are worth: area against total variance.
+
+    Only where area is not that variance by construction.
+    """
     from langscape.metrics import area_variance
 
-    worth = area_variance(shapes, given.spread) if len(given) > 2 else float("nan")
+    few = len(given) <= 2
+    dealt = np.random.default_rng(0).permutation(len(given))
+    worth = float("nan") if few else area_variance(shapes, given.spread)
+    chance = float("nan") if few else area_variance(shapes, given.spread[dealt])
     return (
-        {**figures, "area_variance": worth},
+        {**figures, "area_variance": worth, "area_variance_null": chance},
         {**per_point, "variance": given.spread.astype(np.float32)},
     )
 
@@ -87,9 +145,42 @@ def _nearest(means: np.ndarray, k: int) -> np.ndarray:
     return nearest(np.ascontiguousarray(means, np.float32), k).index
 
 
-def _projections(X: np.ndarray, Y: np.ndarray, rows: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """(rows, 2, dim) the orthonormal maps J⊥; NaN where neighbours are too few or lie on a line."""
+def _outward(X: np.ndarray) -> np.ndarray:
+    """(n, dim) unit vectors from the middle of all items to each; zeros for one that lies there."""
+    away = X - X.mean(axis=0)
+    far = np.linalg.norm(away, axis=1, keepdims=True)
+    return away / np.where(far > 0, far, 1.0)
+
+
+def _share_along(given: Gaussians, directions: np.ndarray) -> float:
+    """The mean share of an item's variance along its own direction."""
+    t = given.spread
+    if given.samples is None:
+        along = np.einsum("nd,nd,nd->n", given.variances.astype(np.float64), directions, directions)
+        if given.factors is not None:
+            F = given.factors.astype(np.float64)
+            along += (np.einsum("ndf,nd->nf", F, directions) ** 2).sum(axis=1)
+            along -= np.einsum("ndf,ndf,nd->n", F, F, directions**2)
+    else:
+        item = np.repeat(np.arange(len(given)), given.counts)
+        seen = np.einsum("md,md->m", given.samples.astype(np.float64), directions[item])
+        rows = np.maximum(given.counts, 1)
+        mean = np.bincount(item, seen, minlength=len(given)) / rows
+        along = np.bincount(item, (seen - mean[item]) ** 2, minlength=len(given)) / rows
+    known = t > 0
+    return float((along[known] / t[known]).mean()) if known.any() else 0.0
+
+
+def _projections(
+    X: np.ndarray, Y: np.ndarray, rows: np.ndarray, near: np.ndarray, without: np.ndarray
+) -> np.ndarray:
+    """(rows, 2, dim) the orthonormal maps J⊥, blind along `without` (n, dim); NaN where there is none.
+
+    There is none where neighbours are too few or lie on a line.
+    """
     B = X[near] - X[rows][:, None, :]
+    u = without[rows]
+    B = B - np.einsum("nkd,nd->nk", B, u)[:, :, None] * u[:, None, :]
     away = Y[near] - Y[rows][:, None, :]
     far, apart = np.linalg.norm(B, axis=2), np.linalg.norm(away, axis=2)
     usable = (far > 0) & (apart > 0)

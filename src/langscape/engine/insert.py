@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
-from langscape.engine.insertion_quality import insertion_quality
+from langscape.engine.insertion_quality import insertion_by_chance, insertion_quality
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
@@ -35,7 +35,8 @@ class Placed:
 
     nearest and similarity name the most similar items, most similar first. recall is the share of true
     neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
-    the registry for inserted points, by name; it is empty where they were not asked for.
+    the registry for inserted points, by name; it is empty where they were not asked for. nulls are their
+    means at places drawn by chance.
     """
 
     xy: np.ndarray
@@ -45,6 +46,7 @@ class Placed:
     capped: np.ndarray
     recall: float
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+    nulls: Mapping[str, float] = field(default_factory=dict)
 
 
 def insert(
@@ -143,7 +145,8 @@ def place(
     if not quality:
         return placed
     spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
-    return replace(placed, scores=insertion_quality(xy, spaces[0], placed.xy, spaces[1], k))
+    scores = insertion_quality(xy, spaces[0], placed.xy, spaces[1], k)
+    return replace(placed, scores=scores, nulls=insertion_by_chance(xy, *spaces, k) if m else {})
 
 
 def own_k(base: Map) -> int | None:
@@ -347,6 +350,7 @@ def _grown(
     for name, values in placed.scores.items():
         per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
         scores[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
+    scores |= {f"inserted_{name}_null": value for name, value in placed.nulls.items()}
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
@@ -370,16 +374,16 @@ def _grown(
 
 
 def _warnings(base: Map, names: list[str], placed: Placed) -> list[str]:
-    said = []
+    warnings = []
     known = set(base.labels)
     if again := [name for name in names if name in known]:
-        said.append(f"already on the map, placed once more: {_some(again)}")
+        warnings.append(f"already on the map, placed once more: {_some(again)}")
     if placed.dissimilar.any():
         odd = [names[i] for i in np.flatnonzero(placed.dissimilar)]
-        said.append(f"unlike everything on the map, placed all the same: {_some(odd)}")
+        warnings.append(f"unlike everything on the map, placed all the same: {_some(odd)}")
     if placed.capped.any():
-        said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
-    return said
+        warnings.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
+    return warnings
 
 
 def _some(names: list[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from langscape.kernels.linear import blocks, side_by_side, squared_distances
 from langscape.kernels.neighbours import Finder
+from langscape.metrics.point_scores import known_mean
 from langscape.metrics.scores import InsertedPoints, applying, neighbours
 
 MANY = 5000
@@ -13,6 +14,7 @@ MANY = 5000
 
 _AGAINST, _AGAINST_MANY = 1000, 500
 _CHUNK = 1024
+_BY_CHANCE = 500
 
 
 def insertion_quality(
@@ -53,6 +55,21 @@ def insertion_quality(
 
     side_by_side(work, blocks(m, _CHUNK))
     return values
+
+
+def insertion_by_chance(
+    xy: np.ndarray, known: np.ndarray, new: np.ndarray, k: int | None = None, seed: int = 0
+) -> dict[str, float]:
+    """What inserted points would have at the places of items drawn by chance: means over at most 500 of them.
+
+    It is not that of a random layout: the other items stay where they are, and whoever lies in the middle of
+    the map, or far out, does so for all.
+    """
+    rng = np.random.default_rng(seed)
+    some = new[np.unique(np.linspace(0, len(new) - 1, min(len(new), _BY_CHANCE)).astype(int))]
+    some = np.tile(some, (max(1, _BY_CHANCE // 4 // max(len(some), 1)), 1))
+    found = insertion_quality(xy, known, np.asarray(xy)[rng.integers(0, len(xy), len(some))], some, k)
+    return {name: known_mean(values) for name, values in found.items()}
 
 
 def _float32(X: np.ndarray) -> np.ndarray:

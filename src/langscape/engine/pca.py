@@ -46,7 +46,7 @@ def pca(
     per_point: dict[str, np.ndarray] = {}
     vectors = given.means
     if quality:
-        from langscape.engine.context_ellipses import with_area
+        from langscape.engine.context_ellipses import with_area, with_held_area
         from langscape.metrics import quality as measure
 
         if spread is not None:
@@ -54,6 +54,7 @@ def pca(
         figures, per_point = measure(vectors, xy)
         if shapes is not None:
             figures, per_point = with_area(figures, per_point, shapes, given)
+            figures = with_held_area(figures, given, lambda half: np.linalg.det(half.projected(axes)))
     return Map(
         xy,
         given.items,

@@ -27,6 +27,7 @@ from langscape.metrics.gaussians import (
 )
 from langscape.metrics.head_similarity import head_distances, head_groups
 from langscape.metrics.heads import even_scores, head_scores, name_heads
+from langscape.metrics.held_out import HeldOut, held_out_area
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
@@ -39,22 +40,27 @@ from langscape.metrics.query_key import (
     map_distances,
     strongest_anywhere,
     strongest_near,
+    without_popularity,
 )
 from langscape.metrics.ranks import global_, spearman
+from langscape.metrics.scores import SCORES, Score
 from langscape.metrics.sinks import find_sinks, parked_weight
 from langscape.metrics.space import Space, distances, vectors
-from langscape.metrics.stability import align, stability
+from langscape.metrics.stability import align, stability, stability_by_chance
 from langscape.metrics.stream_alarms import stream_alarms
 from langscape.metrics.surprisal import surprises
 
 __all__ = [
+    "SCORES",
     "Alarm",
     "Chain",
     "ClassTable",
     "Correlation",
+    "HeldOut",
     "Pairing",
     "Partners",
     "PointScores",
+    "Score",
     "Space",
     "Stability",
     "aggregate_attention",
@@ -75,6 +81,7 @@ __all__ = [
     "head_distances",
     "head_groups",
     "head_scores",
+    "held_out_area",
     "hellinger2",
     "kept",
     "kl",
@@ -94,6 +101,7 @@ __all__ = [
     "shuffled_weights",
     "spearman",
     "stability",
+    "stability_by_chance",
     "stationary",
     "stream_alarms",
     "strongest_anywhere",
@@ -105,4 +113,5 @@ __all__ = [
     "vectors",
     "wasserstein2",
     "weak_pairs",
+    "without_popularity",
 ]

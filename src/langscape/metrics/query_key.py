@@ -71,6 +71,29 @@ def strongest_anywhere(
     return PointScores("anywhere", value, np.arange(n), n, k)
 
 
+def popularity(values: Any, key: Any) -> np.ndarray:
+    """Of every pair, the mean of its key's values over the queries that see it.
+
+    >>> popularity([1.0, 5.0, 3.0], [0, 1, 0]).tolist()
+    [2.0, 5.0, 2.0]
+    """
+    key = np.asarray(key)
+    means = np.bincount(key, np.asarray(values, np.float64)) / np.maximum(np.bincount(key), 1)
+    return means[key]
+
+
+def without_popularity(score: Any, key: Any) -> np.ndarray:
+    """q·k of every pair beyond what its key gets on average: what is left is the query's own."""
+    return np.asarray(score, np.float64) - popularity(score, key)
+
+
+def mean_products(products: Any, n: int, most: int = 512) -> np.ndarray:
+    """The mean of q·k of every key with all n queries, or with `most` of them, evenly taken, (keys,)."""
+    step = -(-n // most)
+    rows = slice(0, n, step)
+    return np.asarray(products(rows), np.float64).mean(axis=0)
+
+
 def map_distances(xy: Any, query: Any, key: Any) -> np.ndarray:
     """The distance on the map of every pair; rows of xy are queries first, `key` counts among all rows."""
     xy = np.asarray(xy, np.float64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +77,8 @@ class Score:
     reads     a longer word on how to read it, for the documentation
     format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
     null      what a picture without the information is; its value stands beside the score's, as name_null
+    nothing   the same in a word or two, as a verdict names it: "key popularity alone"
+    unjudged  why it has no null, although it has a better and a worse: it is then no score of trust
     spread    True if the standard deviation over points stands beside it, as name_sd
     headline  True if the command's summary names it
     """
@@ -92,6 +94,8 @@ class Score:
     better: Literal["higher", "lower", "neither"] = "higher"
     chance: str = ""
     null: str = ""
+    nothing: str = "chance"
+    unjudged: str = ""
     reads: str = ""
     format: Format = "number"
     spread: bool = False
@@ -132,11 +136,38 @@ class Score:
         >>> kept.verdict(0.8, 0.25), kept.verdict(0.3, 0.15), kept.verdict(0.12, 0.1)
         ('good', 'partly', 'not to be read')
         """
+        way = self.way(value, null)
+        if not math.isfinite(way):
+            return ""
+        return "good" if way >= GOOD else "partly" if way >= PARTLY else "not to be read"
+
+    def way(self, value: float, null: float) -> float:
+        """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.
+
+        >>> round(SCORES["kept"].way(0.55, 0.1), 6)
+        0.5
+        """
         best = self.high if self.better == "higher" else self.low
         if best is None or not (math.isfinite(value) and math.isfinite(null)):
+            return math.nan
+        return (value - null) / (best - null) if best != null else 0.0
+
+    def said(self, value: float, null: float) -> str:
+        """The verdict in words, against what a picture without the information has.
+
+        >>> SCORES["order"].said(0.6, 0.55), SCORES["specific_order"].said(0.465, 0.007)
+        ('somewhat better than key popularity alone', 'clearly better than key popularity alone')
+        """
+        way = self.way(value, null)
+        if not math.isfinite(way):
             return ""
-        above = (value - null) / (best - null) if best != null else 0.0
-        return "good" if above >= GOOD else "partly" if above >= PARTLY else "not to be read"
+        how = (
+            "clearly better than" if way >= GOOD
+            else "somewhat better than" if way >= PARTLY
+            else "no better than" if way >= -PARTLY
+            else "worse than"
+        )  # fmt: skip
+        return f"{how} {self.nothing}"
 
     def sentence(self, k: float | None = None) -> str:
         """The meaning, with the number of neighbours filled in: k, or the score's own."""
@@ -147,8 +178,9 @@ class Score:
 SCORES: dict[str, Score] = {}
 """All scores by name, in the order in which they are shown."""
 
-HOW = ("k", "rows", "before")
-"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then."""
+HOW = ("k", "rows", "before", "area_held_rows", "area_held_least")
+"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then; rows of
+an item in the middle and at least."""
 
 
 def register(score: Score) -> Score:
@@ -172,12 +204,15 @@ def applying(place: Place, *, computed: bool = False) -> list[Score]:
 def score_of(name: str) -> Score | None:
     """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
 
-    Standard deviations (local_sd), nulls (kept_null) and means over inserted points (inserted_local) belong
-    to their score.
+    Standard deviations (local_sd), nulls (kept_null), means over inserted points (inserted_local) and what a
+    flat picture has (flat_local) belong to their score.
 
     >>> score_of("inserted_local").name, score_of("local_sd").name, score_of("colour of hair")
     ('local', 'local', None)
     """
+    name = name.removeprefix("flat_")
+    if name.startswith("inserted_"):
+        name = name.removesuffix("_null")
     if name in SCORES:
         return SCORES[name]
     if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
@@ -192,7 +227,7 @@ def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
     if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
-        label, said = f"{of.label}, shuffled", meaning or f"The same of {of.null}."
+        label, said = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
         return {"name": name, "label": label, "meaning": said, "format": of.format}
     if score is None:
         label = name.replace("_", " ")
@@ -261,16 +296,35 @@ class QueryKeyPlaces:
     """What scores of a query–key map are computed from.
 
     queries, keys      their places, (n, dims) and (m, dims)
-    query, distance, product   of every pair within a sentence, sorted by query: its row, map distance, q·k
+    query, key, distance, product, attention   of every pair within a sentence, sorted by query: its rows, map
+                       distance, q·k and weight
     products           gives q·k of some rows of queries with all keys
     """
 
     queries: np.ndarray
     keys: np.ndarray
     query: np.ndarray
+    key: np.ndarray
     distance: np.ndarray
     product: np.ndarray
+    attention: np.ndarray
     products: Callable[[slice], np.ndarray]
+
+    def without_information(self) -> QueryKeyPlaces:
+        """The picture that knows no query: all on one spot, keys by the attention they get on average.
+
+        Within a sentence the mean is over its queries, elsewhere over all.
+        """
+        from langscape.metrics.query_key import mean_products, popularity
+
+        means = mean_products(self.products, len(self.queries))
+        places = np.argsort(np.argsort(-means, kind="stable"), kind="stable")
+        return replace(
+            self,
+            queries=np.full((len(self.queries), 1), -1.0),
+            keys=places[:, None].astype(np.float64),
+            distance=-popularity(self.attention, self.key),
+        )
 
 
 def _local(seen: TwoSpaces) -> np.ndarray:
@@ -305,6 +359,24 @@ def _trustworthiness(seen: TwoSpaces) -> np.ndarray:
     from langscape.metrics.neighbours import trustworthiness_of
 
     return trustworthiness_of(seen.ranks, seen.n)
+
+
+def _specific_order(seen: QueryKeyPlaces) -> Any:
+    from langscape.metrics.query_key import attention_order, without_popularity
+
+    beyond = without_popularity(seen.product, seen.key)
+    return replace(
+        attention_order(seen.distance, beyond, seen.query, len(seen.queries)), name="specific_order"
+    )
+
+
+def _specific_hits(seen: QueryKeyPlaces) -> Any:
+    from langscape.metrics.query_key import strongest_near, without_popularity
+
+    beyond = without_popularity(seen.product, seen.key)
+    return replace(
+        strongest_near(seen.distance, beyond, seen.query, n=len(seen.queries)), name="specific_hits"
+    )
 
 
 def _order(seen: QueryKeyPlaces) -> Any:
@@ -350,6 +422,10 @@ def _corpus_score(name: str, label: str, meaning: str, **more: Any) -> None:
     register(Score(name, label, meaning, {"corpus": None}, better="neither", headline=False, **more))
 
 
+_DEALT = "a random layout, the same places dealt anew among the items,"
+
+_BLIND = "a picture that knows no query (all queries on one spot, keys by the attention they get on average)"
+
 _EVERY_MAP: dict[Place, None] = dict.fromkeys(("map", "head map", "atlas", "query-key map", "ellipses"))
 
 register(
@@ -363,6 +439,7 @@ register(
         better="lower",
         chance="–",
         reads="what t-SNE minimises; compares maps of the same P only and says nothing between others",
+        unjudged="it compares maps of one P, and a low one can keep nothing",
     )
 )
 register(
@@ -377,6 +454,7 @@ register(
         reads="the first score to look at for t-SNE; 600 words at 0.58 are a good map",
         format="percent",
         spread=True,
+        null=_DEALT,
     )
 )
 register(
@@ -384,13 +462,14 @@ register(
         "global",
         "Global",
         "Rank correlation of an item’s distances in the data and on the map: 1 keeps the order of far and "
-        "near, 0 is chance.",
+        "near, 0 is none of it.",
         {"map": _global, "inserted": _inserted_global, "ellipses": None},
         symbol="ρ",
         low=-1.0,
         chance="0",
         reads="t-SNE gives this up first; PCA keeps more of it",
         spread=True,
+        null=_DEALT,
     )
 )
 register(
@@ -404,6 +483,7 @@ register(
         chance="about 0.8 k/(n−1)",
         reads="stricter than `local`: the nearest neighbour weighs most",
         headline=False,
+        null=_DEALT,
     )
 )
 register(
@@ -417,6 +497,39 @@ register(
         chance="about 0.5",
         reads="lenient: a near miss costs little, so differences near 1 matter",
         headline=False,
+        null=_DEALT,
+    )
+)
+register(
+    Score(
+        "specific_order",
+        "Query-specific order",
+        "Rank correlation of a key’s nearness on the map with what the query gives it beyond what that key "
+        "gets on average (q·k less the key’s mean), over the keys of a query’s sentence: 1 puts first what "
+        "this query asks for more than others do.",
+        {"query-key map": _specific_order},
+        symbol="ρ",
+        low=-1.0,
+        chance="0",
+        null=_BLIND,
+        nothing="key popularity alone",
+        reads="the score to read a query–key map by: what all queries attend to alike does not count",
+        spread=True,
+    )
+)
+register(
+    Score(
+        "specific_hits",
+        "Query-specific hits",
+        "Of the {k} keys that a query asks for most beyond what they get on average, the share among its {k} "
+        "nearest keys of its sentence on the map.",
+        {"query-key map": _specific_hits},
+        k=5,
+        chance="k / keys of the sentence",
+        null=_BLIND,
+        nothing="key popularity alone",
+        format="percent",
+        spread=True,
     )
 )
 register(
@@ -424,12 +537,15 @@ register(
         "order",
         "Attention order",
         "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
-        "puts the strongest nearest, 0 is chance.",
+        "puts the strongest nearest.",
         {"query-key map": _order},
         symbol="ρ",
         low=-1.0,
-        chance="0",
+        null=_BLIND,
+        nothing="key popularity alone",
+        reads="keys that everybody attends to make most of it: read it beside what key popularity alone has",
         spread=True,
+        headline=False,
     )
 )
 register(
@@ -440,6 +556,9 @@ register(
         "sentence on the map.",
         {"query-key map": _strongest},
         k=5,
+        null=_BLIND,
+        nothing="key popularity alone",
+        headline=False,
         format="percent",
         spread=True,
     )
@@ -451,6 +570,9 @@ register(
         "Of a query’s {k} strongest keys in all sentences, the share among its {k} nearest keys on the map.",
         {"query-key map": _anywhere},
         k=10,
+        null=_BLIND,
+        nothing="key popularity alone",
+        headline=False,
         format="percent",
     )
 )
@@ -463,6 +585,22 @@ register(
         {"query-key map": None, "head map": None},
         k=5,
         format="percent",
+        null="the same two maps with the tokens of one dealt anew",
+    )
+)
+register(
+    Score(
+        "area_held",
+        "Held-out area",
+        "Rank correlation of the areas that ellipses have from one half of the contexts, or rows, with the "
+        "total variance of the other half: at 1 a larger ellipse is a more uncertain item whatever contexts "
+        "were drawn, near 0 its size is an accident of these.",
+        {"ellipses": None},
+        symbol="ρ",
+        low=-1.0,
+        chance="0",
+        null="the same with the halves of other items",
+        reads="the score to read sizes by; with few rows it falls",
     )
 )
 register(
@@ -475,6 +613,8 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
+        reads="of learned and projected ellipses; where area is variance by construction it is not told",
+        null="the same ellipses dealt anew among the items",
     )
 )
 register(
@@ -507,6 +647,7 @@ register(
         "The share by which one half of an item’s contexts varies more along the axis that the other half "
         "gave; below 0.15 a circle is drawn.",
         {"ellipses": None},
+        unjudged="it decides where a circle is drawn",
     )
 )
 register(
@@ -517,6 +658,7 @@ register(
         {"comparison": None},
         k=10,
         format="percent",
+        null="the same two maps with the items of one dealt anew",
     )
 )
 register(
@@ -527,6 +669,8 @@ register(
         {"comparison": None},
         high=None,
         better="lower",
+        low=0.0,
+        null="the same two maps with the items of one dealt anew",
     )
 )
 register(
@@ -541,6 +685,7 @@ register(
         chance="about 1",
         reads="high values: do not read anything into that point’s place",
         headline=False,
+        null="the same restarts with the points of each dealt anew",
     )
 )
 register(
@@ -554,6 +699,7 @@ register(
         format="percent",
         chance="k / (tokens − 1)",
         null="a map of the same head with every row’s weights shuffled",
+        nothing="shuffled attention",
         reads="the score to read a head’s map by: KL does not tell a good map of a head from a bad one",
     )
 )
@@ -576,6 +722,7 @@ register(
         {"head map": None},
         high=None,
         better="lower",
+        unjudged="the spread of the whole map, stability, has a null",
     )
 )
 register(
@@ -587,6 +734,7 @@ register(
         low=None,
         high=None,
         better="lower",
+        unjudged="it is a part of KL",
     )
 )
 register(
@@ -597,6 +745,7 @@ register(
         {"atlas": None},
         high=None,
         better="lower",
+        unjudged="it compares restarts of one P",
     )
 )
 register(
@@ -676,6 +825,7 @@ _head_score(
     "Interest",
     "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
     better="higher",
+    unjudged="it ranks heads and judges no picture",
 )
 _corpus_score(
     "duplicate_token",
@@ -739,6 +889,7 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
+        null="the same colours dealt anew among the words",
     )
 )
 register(
@@ -750,5 +901,6 @@ register(
         high=None,
         better="lower",
         format="power",
+        unjudged="it checks arithmetic and no picture",
     )
 )

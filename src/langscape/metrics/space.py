@@ -44,6 +44,15 @@ class Space:
         kernels.squared_distances(self.columns, padded, out)
         return out[: len(rows)]
 
+    def dealt(self, order: np.ndarray) -> Space:
+        """The same places dealt anew: point i lies where point order[i] lay."""
+        if self.matrix is not None:
+            return Space(self.n, matrix=self.matrix[np.ix_(order, order)])
+        assert self.columns is not None
+        columns = self.columns.copy()
+        columns[:, : self.n] = columns[:, order]
+        return Space(self.n, columns=columns)
+
 
 def vectors(X: Any, metric: Metric = "euclidean") -> Space:
     """A space given by vectors, shape (n, dims).

@@ -64,7 +64,7 @@ def ellipses(
         **base.properties,
         "subtitle": " · ".join(filter(None, [_said(map, mass), base.properties["subtitle"]])),
         "outline_meaning": _meaning(map, mass),
-        "quality": _first(base.properties["quality"], "area_variance"),
+        "quality": _first(base.properties["quality"], ("area_held", "area_variance")),
     }
     arrays = {**base.arrays, "outlines": outlines, **_contexts(map, gaussians, contexts)}
     return View("ellipses", properties, arrays)
@@ -83,8 +83,8 @@ def _meaning(map: Map, mass: float) -> str:
     if how == "contexts":
         return (
             "The area of an ellipse is the item’s total variance over its contexts, times "
-            f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary most; a "
-            "circle stands where that cannot be told."
+            f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary "
+            f"most{_common(map)}; a circle stands where that cannot be told."
         )
     if how in ("diagonal", "full"):
         return (
@@ -95,8 +95,16 @@ def _meaning(map: Map, mass: float) -> str:
     return f"Each ellipse holds {mass:.0%} of the item’s distribution as seen along the two axes of the map."
 
 
-def _first(figures: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return sorted(figures, key=lambda figure: figure["name"] != name)
+def _common(map: Map) -> str:
+    """How much the direction that all items share holds."""
+    share = map.settings.get("common", 0.0)
+    if not share:
+        return ""
+    return f", leaving out the direction away from the middle, along which all vary alike ({share:.0%})"
+
+
+def _first(figures: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return sorted(figures, key=lambda figure: figure["name"] not in names)
 
 
 def _contexts(map: Map, gaussians: Gaussians | None, most: int) -> dict[str, np.ndarray]:

@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from langscape.data import View
+from langscape.data.plane import flat
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
-from langscape.views.figure_scatter import flat, limits, place_labels, spread
+from langscape.views.figure_scatter import limits, place_labels, spread
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
@@ -37,7 +38,7 @@ def _one(view: View) -> Figure:
     panel = properties["panels"][0]
     two = "beside" in properties
     width = _TWO if two else _WIDTH
-    caption = Caption({**properties, "quality": panel["quality"]}, width, more=2)
+    caption = Caption({**properties, "quality": panel.get("flat_quality") or panel["quality"]}, width, more=2)
     across = (width - 2 * MARGIN - _SIDE - (_GAP if two else 0)) / (2 if two else 1)
     up = across if two else _UP
     over = _OVER if two else 0.0
@@ -63,15 +64,15 @@ def _one(view: View) -> Figure:
         other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))
         _other(other, view, colours, 2 * size, focus)
     _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp)
-    said = [
+    lines = [
         f"{properties['subtitle']}; {properties['queries']:,} queries and "
         f"{n - properties['queries']:,} keys, {drawn} labelled"
     ]
     if focus is not None:
-        said.append(
+        lines.append(
             f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
         )
-    caption.write(figure, *said)
+    caption.write(figure, *lines)
     return figure
 
 
@@ -118,8 +119,8 @@ def _many(view: View) -> Figure:
         number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
-    said = "small figures: attention order, the rank correlation of nearness with q·k within a sentence"
-    caption.write(figure, properties["subtitle"], said)
+    legend = "small figures: query-specific order, of nearness with q·k beyond key popularity"
+    caption.write(figure, properties["subtitle"], legend)
     return figure
 
 
@@ -139,10 +140,11 @@ def _cell(
         places[order, 0], places[order, 1], c=colours[order], s=size, rasterized=len(places) > 2000
     )
     drawn.set_linewidth(0)
-    said = "" if panel["order"] is None else f"{panel['order']:.2f}"
+    value = panel["scores"]["specific_order"]
+    score = "" if value is None else f"{value:.2f}"
     text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
     if table:
-        axes.text(corner[0] + 0.97, corner[1] + 0.98, said, ha="right", va="bottom", **text)
+        axes.text(corner[0] + 0.97, corner[1] + 0.98, score, ha="right", va="bottom", **text)
         return
     axes.text(
         corner[0] + 0.05,
@@ -154,7 +156,7 @@ def _cell(
         va="top",
         **PLAIN,
     )
-    axes.text(corner[0] + 0.95, corner[1] + 0.03, said, ha="right", va="top", **text)
+    axes.text(corner[0] + 0.95, corner[1] + 0.03, score, ha="right", va="top", **text)
     if panel["marked"]:
         axes.add_patch(
             Rectangle(

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from langscape.data import View
+from langscape.data.plane import flat
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
 from langscape.views.quantile import QuantileScale, quantile_scale, tick_text
@@ -83,19 +84,6 @@ def _sentences(view: View, drawn: int) -> str:
     if dims > 3:
         parts.append(f"axes 0 and 1 of {dims}")
     return " · ".join(parts)
-
-
-def flat(xy: np.ndarray) -> np.ndarray:
-    """What is drawn, shape (n, 2): the page's first sight of a 3-D map, else the first two axes."""
-    if xy.shape[1] == 1:
-        return np.column_stack([xy[:, 0], np.zeros(len(xy))])
-    if xy.shape[1] != 3:
-        return xy[:, :2]
-    yaw, pitch = 0.6, 0.4
-    turn_yaw = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
-    turn_pitch = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
-    centred = xy - xy.mean(axis=0) if len(xy) else xy
-    return (centred @ (turn_pitch @ turn_yaw).T)[:, :2]
 
 
 def _aspect(plane: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -45,10 +46,12 @@ def quality(found: Flow, meaning: str) -> list[dict[str, str]]:
     sums, colours = SCORES["sums"], SCORES["colours"]
     largest = found.scores.get("largest")
     shown = f"to {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
+    value, null = found.scores["colours"], found.scores.get("colours_null", math.nan)
+    followed, meant = colours.text(value), colours.sentence()
+    if said := colours.said(value, null):
+        followed += f" ({said}, {colours.text(null)})"
+        meant += f" With {colours.null} it is {colours.text(null)}: these are {said}."
     return [
         {"name": sums.name, "label": sums.label, "shown": shown, "meaning": meaning},
-        {
-            "name": colours.name, "label": colours.label, "shown": colours.text(found.scores["colours"]),
-            "meaning": colours.sentence(),
-        },
-    ]  # fmt: skip
+        {"name": colours.name, "label": colours.label, "shown": followed, "meaning": meant},
+    ]

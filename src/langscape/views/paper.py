@@ -34,9 +34,8 @@ class Caption:
         self._title = short(str(properties.get("title") or ""), int(9 * width))
         letters = int(13.5 * width)
         # A figure is never broken from its value, hence the no-break spaces.
-        figures = [
-            f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in properties.get("quality", ())
-        ]
+        told = properties.get("flat_quality") or properties.get("quality", ())
+        figures = [f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in told]
         self._lines = textwrap.wrap(" · ".join(figures), letters)
         notes = properties.get("notes", ())
         if notes:

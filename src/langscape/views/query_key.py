@@ -73,6 +73,7 @@ def query_key(
         known = ", ".join(column["name"] for column in described)
         raise SettingsError(f"color {color!r} is not a column of this map, which has {known}")
     lines = _lines(strongest)
+    scores = applying("query-key map", computed=True)
     properties: dict[str, Any] = {
         "title": title or _title(panels),
         "subtitle": _subtitle(strongest, first),
@@ -81,15 +82,14 @@ def query_key(
         "queries": n,
         "columns": described,
         "color": color,
+        "scores": [{"name": one.name, "label": one.word, "meaning": one.sentence()} for one in scores],
         "panels": [
             {
                 "layer": key[0], "head": key[1], "marked": at in set(marked),
                 "title": titles[at] if titles else f"{key[0]}.{key[1]}",
                 "quality": trust(each), "kl": each.kl,
-                **{
-                    score.name: each.quality.get(score.name)
-                    for score in applying("query-key map", computed=True)
-                },
+                **({"flat_quality": trust(each, drawn_flat=True)} if each.xy.shape[1] == 3 else {}),
+                "scores": {score.name: each.quality.get(score.name) for score in scores},
                 "settings": plain(each.settings),
             }
             for at, (key, each) in enumerate(panels)

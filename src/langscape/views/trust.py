@@ -7,23 +7,30 @@ import math
 import numpy as np
 
 from langscape.data import Map
-from langscape.metrics.scores import HOW, SCORES, Score, applying, score_of
+from langscape.metrics.scores import HOW, SCORES, K, Score, applying, score_of
 
 Trust = dict[str, str]
 """One score: name, label, brief (the value), shown (with its spread), meaning (a plain sentence)."""
+
+FLAT = "flat_"
+"""How entries of `Map.quality` begin that are of the flat picture of a map in more dimensions."""
 
 FEW = 10
 """Items below which t-SNE finds no neighbourhoods worth the name."""
 
 
-def trust(map: Map) -> list[Trust]:
-    """The scores of a map in the order they are shown: KL first, then what was measured."""
+def trust(map: Map, *, drawn_flat: bool = False) -> list[Trust]:
+    """The scores of a map in the order they are shown: KL first, then what was measured.
+
+    drawn_flat says that a map of more than two dimensions is drawn on a plane: then the scores are of that
+    plane where they are known, and else say that they are not.
+    """
     shown = [_kl(map)] if math.isfinite(map.kl) else []
     for name, value in map.quality.items():
-        told_apart = name in (*HOW, "kl", "inserted") or name.startswith("inserted_")
+        told_apart = name in (*HOW, "kl", "inserted") or name.startswith(("inserted_", FLAT))
         beside = name not in SCORES and name.endswith(("_sd", "_null"))
         if not (told_apart or beside) and math.isfinite(value):
-            shown.append(_measured(map, name, float(value)))
+            shown.append(_measured(map, name, float(value), drawn_flat and map.xy.shape[1] > 2))
     return shown + ([_inserted(map)] if map.quality.get("inserted") else [])
 
 
@@ -82,6 +89,9 @@ def _inserted(map: Map) -> Trust:
     for one, text in _of_inserted(map):
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
+        null = float(map.quality.get(f"inserted_{one.name}_null", math.nan))
+        if said := one.said(float(map.quality[f"inserted_{one.name}"]), null):
+            shown += f" ({said}, {one.text(null)})"
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -93,26 +103,35 @@ def _of_inserted(map: Map) -> list[tuple[Score, str]]:
     return [(score, score.text(value)) for score, value in means if math.isfinite(value)]
 
 
-def _measured(map: Map, name: str, value: float) -> Trust:
+def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Trust:
     score = SCORES.get(name)
     if score is None:
         text = f"{value:z.3f}"
         return {"name": name, "label": name.replace("_", " "), "brief": text, "shown": text, "meaning": ""}
     quality, n = map.quality, len(map)
     sampled = score.computed.get("map") is not None
-    shown = score.text(value, float(quality.get(f"{name}_sd", math.nan)))
-    meaning = score.sentence(quality.get("k") if sampled or score.null else None)
+    of_plane = float(quality.get(f"{FLAT}{name}", math.nan)) if drawn_flat else math.nan
+    spread = math.nan if math.isfinite(of_plane) else float(quality.get(f"{name}_sd", math.nan))
+    value = of_plane if math.isfinite(of_plane) else value
+    shown = score.text(value, spread)
+    if drawn_flat and not math.isfinite(of_plane):
+        shown += f" in {map.xy.shape[1]} dimensions"
+    meaning = score.sentence(quality.get("k") if sampled or score.k == K else None)
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
         meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
     elif sampled and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
+    if f"{name}_rows" in quality:
+        middle, least = quality[f"{name}_rows"], quality[f"{name}_least"]
+        shown += f" of {middle:,.0f} rows each" + (f", at least {least:,.0f}" if least < middle else "")
+        meaning += f" Items have {middle:,.0f} rows in the middle and at least {least:,.0f}."
     null = float(quality.get(f"{name}_null", math.nan))
     if math.isfinite(null):
-        verdict = score.verdict(value, null)
-        shown += f" ({verdict}; shuffled {score.text(null)})"
-        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {_READ[verdict]}."
+        said = score.said(value, null)
+        shown += f" ({said}, {score.text(null)})"
+        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {said}."
     return {
         "name": name,
         "label": score.label,
@@ -120,13 +139,6 @@ def _measured(map: Map, name: str, value: float) -> Trust:
         "shown": shown,
         "meaning": meaning,
     }
-
-
-_READ = {
-    "good": "good",
-    "partly": "partly to be read",
-    "not to be read": "not to be read",
-}
 
 
 def _upper(sentence: str) -> str:

@@ -62,10 +62,10 @@ describe('sides', () => {
 
 it('panels are sorted by a figure, those without last', () => {
   const panels = [
-    { row: 0, order: 0.1 },
-    { row: 1, order: null },
-    { row: 2, order: 0.9 },
-  ] as Panel[]
+    { row: 0, scores: { order: 0.1 } },
+    { row: 1, scores: { order: null } },
+    { row: 2, scores: { order: 0.9 } },
+  ] as unknown as Panel[]
   expect(arranged(panels, 'order').map(({ row }) => row)).toEqual([2, 0, 1])
   expect(arranged(panels, 'place')).toBe(panels)
 })

@@ -12,10 +12,15 @@ export interface Panel {
   marked: boolean
   quality: Figure[]
   kl: number | null
-  order: number | null
-  strongest: number | null
-  anywhere: number | null
+  scores: Record<string, number | null>
   settings: Record<string, unknown>
+}
+
+/** A score that all panels can have, as the registry names it; the first is the one to read a map by. */
+export interface Scored {
+  name: string
+  label: string
+  meaning: string
 }
 
 export interface QueryKeys {
@@ -28,6 +33,7 @@ export interface QueryKeys {
   queries: number
   count: number
   dims: number
+  scores: Scored[]
   panels: Panel[]
   layers: number[]
   wide: number
@@ -55,6 +61,7 @@ interface Properties {
   queries: number
   columns: Described[]
   color: string
+  scores: Scored[]
   panels: Omit<Panel, 'row'>[]
   steps: number
   sentences: string[]
@@ -79,6 +86,7 @@ export function readQueryKeys(view: View): QueryKeys {
     count,
     dims,
     panels,
+    scores: properties.scores,
     layers,
     wide: Math.max(...layers.map((number) => panels.filter(({ layer }) => layer === number).length)),
     isTable: heads.size === panels.length && panels.length > 1,
@@ -224,10 +232,9 @@ export const SIDES = (theme: Theme) => [
   { label: 'key', colour: categoryMark(1, theme).colour, shape: DIAMOND },
 ]
 
-export type SortName = 'place' | 'order' | 'strongest' | 'anywhere'
-
-/** The panels in order: as they came, or the highest figure first; those without it last. */
-export function arranged(panels: Panel[], sort: SortName): Panel[] {
+/** The panels in order: as they came (place), or the highest value of a score first; those without it last. */
+export function arranged(panels: Panel[], sort: string): Panel[] {
   if (sort === 'place') return panels
-  return [...panels].sort((a, b) => (b[sort] ?? -Infinity) - (a[sort] ?? -Infinity) || a.row - b.row)
+  const value = (panel: Panel) => panel.scores[sort] ?? -Infinity
+  return [...panels].sort((a, b) => value(b) - value(a) || a.row - b.row)
 }

@@ -1,0 +1,92 @@
+"""Ellipses of distributions: do sizes hold on other contexts, do angles tell, do few rows look certain?
+
+    python -m papers.trust.ellipses
+    python -m papers.trust.ellipses --words 300 --contexts 60
+
+Of words of the State of the Union addresses by MiniLM: the share of turned ellipses that point at the middle
+of the map (|cos| with the radius above 0.9; 29 % by chance), the share of these at the longest axis ratio,
+and how far areas from one half of the contexts follow the variance of the other half. Of made-up items of one
+spread and 2 to 60 rows: the rank correlation of area and number of rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from langscape import affinity, embed
+from langscape.data import Gaussians, Map
+from langscape.engine.context_ellipses import MOST_RATIO
+from langscape.metrics.scores import SCORES
+from papers.trust.planted import one_spread
+
+RADIAL = 0.9
+
+
+def turned(made: Map) -> tuple[np.ndarray, np.ndarray]:
+    """Of the ellipses that are no circles: |cos| of the long axis with the radius, and the axis ratio."""
+    assert made.shapes is not None
+    ratio = made.per_point["axis ratio"]
+    rows = np.flatnonzero(ratio > 1)
+    axes = np.linalg.eigh(np.asarray(made.shapes, np.float64)[rows])[1][:, :, 1]
+    radius = (made.xy - made.xy.mean(axis=0))[rows].astype(np.float64)
+    radius /= np.linalg.norm(radius, axis=1, keepdims=True)
+    return np.abs(np.einsum("nd,nd->n", axes, radius)), ratio[rows]
+
+
+def few_rows(seed: int, n: int = 300) -> Gaussians:
+    """Items of one and the same spread, of 2 to 60 rows each."""
+    return one_spread(np.random.default_rng(seed).integers(2, 61, n), seed)
+
+
+def area_and_rows(given: Gaussians) -> tuple[float, float]:
+    """Rank correlation with the number of rows: of the variance as it is, and of the area that is drawn."""
+    made = embed(affinity.gaussians(given, perplexity=15), shape="contexts")
+    areas = np.linalg.det(np.asarray(made.shapes, np.float64))
+    return (
+        float(spearmanr(given.spread, given.counts).statistic),
+        float(spearmanr(areas, given.counts).statistic),
+    )
+
+
+def words(count: int, contexts: int) -> Gaussians:
+    """The most frequent words of the addresses."""
+    from langscape.analyses.gaussians import gaussians
+    from langscape.sources import get_corpus
+
+    return gaussians("default", [get_corpus("sotu")], most=count, contexts=contexts)
+
+
+def lines(given: Gaussians) -> list[str]:
+    """What is said of the map of some distributions."""
+    made = embed(affinity.gaussians(given, perplexity=30), shape="contexts")
+    cosines, ratio = turned(made)
+    score = SCORES["area_held"]
+    held, null = made.quality["area_held"], made.quality["area_held_null"]
+    return [
+        f"{len(given)} items of {np.median(given.counts):.0f} rows, at least {given.counts.min()}",
+        f"along the direction from the middle: {made.settings['common']:.0%} of the variance",
+        f"turned: {len(ratio)} of {len(given)}; |cos| with the radius > {RADIAL}: "
+        f"{(cosines > RADIAL).mean():.0%} (chance {np.arccos(RADIAL) * 2 / np.pi:.0%}); "
+        f"at the longest axis ratio: {(ratio >= MOST_RATIO - 1e-9).mean():.0%}",
+        f"held-out area {score.text(held)}, {score.said(held, null)} ({score.text(null)})",
+    ]
+
+
+def main() -> None:
+    """Print all of it."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--words", type=int, default=300)
+    options.add_argument("--contexts", type=int, default=60)
+    asked = options.parse_args()
+    plain, drawn = np.mean([area_and_rows(few_rows(seed)) for seed in range(5)], axis=0).tolist()
+    print(f"one spread, 2 to 60 rows: ρ(variance, rows) {plain:.2f}, ρ(area drawn, rows) {drawn:.2f}")
+    print("\n".join(lines(words(asked.words, asked.contexts))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Would the ellipses have the same sizes, had other contexts been drawn?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from langscape.metrics.gaussians import area_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from langscape.data import Gaussians
+
+LEAST_ROWS, LEAST_ITEMS = 4, 5
+"""Rows that an item needs to be split, and items that a correlation needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rank correlation of areas from one half of the rows with the spread of the other, and what it is of.
+
+    value, null  the correlation, and that with the halves of other items
+    items        how many items have rows enough to be split
+    rows, least  rows of an item, in the middle and at least
+    """
+
+    value: float
+    null: float
+    items: int
+    rows: int
+    least: int
+
+
+def held_out_area(
+    given: Gaussians, areas: Callable[[Gaussians], np.ndarray] | None = None, seed: int = 0
+) -> HeldOut | None:
+    """How far areas made from one half of each item's rows follow how much the other half varies.
+
+    areas gives the squared areas (n,) that would be drawn for distributions; without it, they are their total
+    variances, squared. None where rows are not known, or too few of the items have four of them.
+    """
+    if given.samples is None:
+        return None
+    chosen = np.flatnonzero(given.counts >= LEAST_ROWS)
+    if len(chosen) < LEAST_ITEMS:
+        return None
+    halves = [_half(given, chosen, part) for part in (0, 1)]
+    drawn = [half.spread**2 if areas is None else np.asarray(areas(half), np.float64) for half in halves]
+    dealt = np.random.default_rng(seed).permutation(len(chosen))
+    told = [
+        (area_variance(_round(a), b.spread), area_variance(_round(a), b.spread[dealt]))
+        for a, b in ((drawn[0], halves[1]), (drawn[1], halves[0]))
+    ]
+    value, null = np.mean(told, axis=0).tolist()
+    counts = given.counts[chosen]
+    return HeldOut(value, null, len(chosen), int(np.median(counts)), int(counts.min()))
+
+
+def _round(areas: np.ndarray) -> np.ndarray:
+    """Circles (n, 2, 2) of these squared areas."""
+    return np.sqrt(areas)[:, None, None] * np.eye(2)
+
+
+def _half(given: Gaussians, chosen: np.ndarray, part: int) -> Any:
+    """The distributions of every second row of some items."""
+    from langscape.data import Gaussians
+
+    assert given.samples is not None
+    starts = given.starts
+    rows = [given.samples[starts[i] : starts[i + 1]][part::2].astype(np.float64) for i in chosen]
+    counts = np.array([len(some) for some in rows])
+    means = np.stack([some.mean(axis=0) for some in rows])
+    variances = np.stack([some.var(axis=0, ddof=1) for some in rows])
+    return Gaussians(means, variances, given.items.take(chosen), counts, samples=np.concatenate(rows))
