@@ -55,8 +55,8 @@ Unit = Annotated[
     Literal["auto", "sentence", "paragraph", "line", "whole"],
     Setting(
         "A text is",
-        "A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and the "
-        "whole of a row of a table or list.",
+        "A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and "
+        "the whole of a row of a table or list.",
         labels={
             "auto": "a sentence, or a row",
             "sentence": "a sentence",
