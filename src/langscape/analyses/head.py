@@ -19,6 +19,7 @@ from langscape.declarations.settings import (
     FirstTokens,
     Generate,
     Layer,
+    Merge,
     Model,
     Quantiles,
     Restarts,
@@ -276,6 +277,7 @@ def head(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     seed: Seed = 0,
     side: Side = None,
     target: Target = None,
@@ -299,6 +301,7 @@ def head(
         cut=cut,
         first_tokens=first_tokens,
         generate=generate,
+        merge=merge,
         target=target,
         progress=progress,
     )
