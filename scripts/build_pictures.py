@@ -29,7 +29,7 @@ ROOMS = {
     "head": ("head", "head.ghosts=1&sel=*8:harbour"),
     "queries": ("query_key", "sel=*8:harbour"),
     "words": ("words", "insert=money,music&sel=*:money"),
-    "distributions": ("gaussians", "sel=*:bank"),
+    "distributions": ("ellipses", "sel=*:bank"),
     "flow": ("flow", "flow.step=4"),
     "compare": ("compare", ""),
 }
@@ -87,9 +87,9 @@ def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None
     from langscape.studio.examples import EXAMPLES
 
     settings, inputs = EXAMPLES[ask]
-    body = {"ask": ask, "settings": settings, "inputs": inputs}
+    body = {"analysis": ask, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
-    while (job := page.evaluate(tell, body))["state"] in ("queued", "running"):
+    while (job := page.evaluate(tell, body)).get("state") in ("queued", "running"):
         time.sleep(0.5)
     if job.get("state") != "done":
         raise SystemExit(f"{room}: {job}")
@@ -105,7 +105,9 @@ def keep(page: Page, room: str) -> None:
     from PIL import Image
 
     seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    seen.quantize(COLOURS, dither=Image.Dither.NONE).save(PICTURES / f"studio-{room}.png", optimize=True)
+    # of all methods, this one keeps the colours of small marks
+    few = seen.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(PICTURES / f"studio-{room}.png", optimize=True)
 
 
 if __name__ == "__main__":
