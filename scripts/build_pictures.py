@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-COLOURS = 256
-"""A page has few colours: so many keep a picture of it small, and nobody sees the difference."""
-
 ROOMS = {
     "atlas": ("atlas", "grid.head=1.8&sel=*8:harbour"),
     "head": ("head", "head.ghosts=1&sel=*8:harbour"),
@@ -101,13 +98,11 @@ def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None
 
 
 def keep(page: Page, room: str) -> None:
-    """The window as a small PNG."""
+    """The window as a PNG; fewer colours would tint the ground or take them from small marks."""
     from PIL import Image
 
     seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    # of all methods, this one keeps the colours of small marks
-    few = seen.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(PICTURES / f"studio-{room}.png", optimize=True)
+    seen.save(PICTURES / f"studio-{room}.png", optimize=True)
 
 
 if __name__ == "__main__":
