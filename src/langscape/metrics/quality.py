@@ -53,7 +53,10 @@ def quality(
         if score.spread:
             beside[f"{score.name}_sd"] = measured.sd
         if score.null:
-            beside[f"{score.name}_null"] = float(compute(chance).mean())
+            dealt = compute(chance)
+            beside[f"{score.name}_null"] = float(dealt.mean())
+            if score.name == "local":
+                beside["dubious"] = float(np.quantile(dealt, 0.95, method="higher"))
         if drawn is not None:
             beside[f"flat_{score.name}"] = float(compute(drawn).mean())
         per_point[score.name] = measured.everywhere()

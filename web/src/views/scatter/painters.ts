@@ -1,7 +1,7 @@
 import { toScreen, type Camera, type Size } from './camera'
 import type { PlacedLabel } from './labels'
 import type { Outlines } from './outlines'
-import { arcs, type Strand } from './partners'
+import { arcs, crossOf, strandLook, type Strand } from './partners'
 import type { Style } from './style'
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
@@ -111,17 +111,28 @@ export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVi
   text.globalAlpha = 1
 }
 
-/** Arcs from what is in focus to its partners: solid to whom it asks, dashed to who asks it. */
+/** Arcs from what is in focus: solid to whom it asks and to true neighbours that are near, dashed to who asks it
+ * and to true ones that lie far, crossed out to near ones that are none. */
 function drawStrands(text: CanvasRenderingContext2D, { marks, paper, screen, isVisible }: Scene): void {
   const shown = marks.strands!.filter(({ row }) => isVisible(row))
-  for (const { way, from, bend, to, width, alpha } of arcs(marks.focus!, shown, screen)) {
-    text.strokeStyle = way === 'asks' ? paper.accent : paper.ink
-    text.setLineDash(way === 'asks' ? [] : DASH)
-    text.globalAlpha = alpha
+  for (const arc of arcs(marks.focus!, shown, screen)) {
+    const { way, from, bend, to, width, alpha } = arc
+    const { dashed, leads, crossed } = strandLook(way)
+    text.strokeStyle = leads ? paper.accent : paper.ink
+    text.setLineDash(dashed ? DASH : [])
+    text.globalAlpha = crossed ? alpha / 2 : alpha
     text.lineWidth = width
     text.beginPath()
     text.moveTo(...from)
     text.quadraticCurveTo(...bend, ...to)
+    text.stroke()
+    if (!crossed) continue
+    text.globalAlpha = alpha
+    text.beginPath()
+    for (const [begin, end] of crossOf(arc)) {
+      text.moveTo(...begin)
+      text.lineTo(...end)
+    }
     text.stroke()
   }
   text.setLineDash([])
