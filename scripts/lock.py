@@ -98,6 +98,8 @@ def parse(text: str) -> Lock:
     lock = {}
     for entry in re.split(r"\n(?=\w)", text.strip()):
         if name := re.match(r"[\w.-]+", entry):
+            if name[0] in lock:
+                sys.exit(f"{name[0]} has a version for some Pythons and another for others; constrain it")
             lock[name[0]] = entry
     return lock
 

@@ -21,6 +21,9 @@ from langscape.errors import DataError, FileError
 from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
+from langscape.metrics.head_tally import HeadTally, Passages
+from langscape.metrics.role_names import Figures, Judged
+from langscape.metrics.stable_groups import StableGroups
 from langscape.store.results import Table
 
 rng = np.random.default_rng(0)
@@ -86,6 +89,13 @@ EVERY = [
     Flow("lstm", "lstm", "a title", ("a", "b"), ("a",), 9, {"hidden": rng.random((1, 2, 3))},
          {"hidden": ("layer", "step", "unit")}, {"ids": np.array([0, -1])}, {"sums": float("nan")},
          ({"vector": "hidden", "units": [1]},), {"bias_0": rng.random(4)}, "start", ("token",), True, ("x",)),
+    HeadTally.empty(2),
+    Figures(rng.random(2), rng.random(2), np.array([0.5, np.nan]), 7),
+    Judged(Figures(rng.random(2), rng.random(2), rng.random(2), 9), rng.random(2), rng.random(2),
+           np.array([0, 2], np.int8)),
+    Passages(*(np.zeros((2, 1), np.int32) for _ in range(3)), rng.random((2, 1)), np.ones((2, 1), np.int32),
+             np.zeros((2, 1, 8), np.int32), rng.random((2, 1, 8)), {0: ("a", "␣b"), 7: ("c",)}),
+    StableGroups(np.array([0, 0, 1]), 0.9, np.ones(2), rng.random((2, 2)), rng.random((2, 4)), np.arange(3)),
     View("scatter", {"labels": ["a"], "nested": [{"x": (1, 2)}]}, {"xy": rng.random((1, 2))}),
 ]  # fmt: skip
 

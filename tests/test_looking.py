@@ -30,8 +30,13 @@ def weights(*shape: int, seed: int = 0) -> np.ndarray:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory) -> dict[str, Any]:
     """What the examples of the table hold."""
+    import anndata
     import duckdb
     import gensim
+    import pandas
+    import peft
+    import polars
+    import sentence_transformers
     import torch
     import transformers
 
@@ -51,6 +56,8 @@ def held(tmp_path_factory) -> dict[str, Any]:
     relation.register("talks", talks)
     keyed = gensim.models.KeyedVectors(5)
     keyed.add_vectors(WORDS, array)
+    obs = pandas.DataFrame({"kind": columns["kind"]}, index=WORDS)
+    adata = anndata.AnnData(array, obs=obs, obsm={"X_pca": array[:, :3]})
     q, k = array[None, None], array[None, None, ::-1]
     names = tokenizer().convert_ids_to_tokens(read["input_ids"][0])
     cache = {f"blocks.{at}.attn.hook_pattern": one for at, one in enumerate(outputs.attentions)}
@@ -58,7 +65,7 @@ def held(tmp_path_factory) -> dict[str, Any]:
     lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, array, strict=True))
     file.write_text(f"6 5\n{chr(10).join(lines)}\n")
     known = {
-        "adata": fake_annotated(array), "array": array, "cache": cache,
+        "adata": adata, "array": array, "cache": cache,
         "duckdb": SimpleNamespace(sql=relation.sql), "file": file, "folder": folder, "langscape": langscape,
         "made": langscape.Map(array[:, :2], langscape.Items(WORDS)), "network": network, "outputs": outputs,
         "pathlib": pathlib, "matrix": weights(9, 9), "table": talks, "text": TEXT,
@@ -67,42 +74,16 @@ def held(tmp_path_factory) -> dict[str, Any]:
         "words": WORDS, "q": q, "k": k,
         "pipe": transformers.pipeline("feature-extraction", network, tokenizer=tokenizer(), device="cpu"),
     }  # fmt: skip
-    return known | {"tokens": names, "columns": columns}
+    adapted = peft.get_peft_model(built(DECODERS["llama"]), peft.LoraConfig(target_modules=["q_proj"]))
+    encoder = sentence_transformers.SentenceTransformer(
+        str(langscape.models.model_path("default")), device="cpu"
+    )
+    frames = {"df": pandas.DataFrame(columns), "frame": polars.DataFrame(columns)}
+    return known | frames | {"tokens": names, "columns": columns, "peft_model": adapted, "encoder": encoder}
 
 
-def fake_annotated(array: np.ndarray) -> Any:
-    """What an AnnData has; anndata itself is not installed here."""
-    frame = type("Frame", (dict,), {"columns": property(lambda self: list(self))})
-    obs = frame({"kind": ["drink"] * 3 + ["city"] * 3})
-    return SimpleNamespace(X=array, obs=obs, obsm={"X_pca": array[:, :3]}, obs_names=WORDS)
-
-
-def other(name: str, held: dict[str, Any]) -> dict[str, Any]:
-    """What an example needs of packages that may be missing."""
-    if name.startswith("a pandas"):
-        return {
-            "df": pytest.importorskip("pandas", reason="pandas is not installed").DataFrame(held["columns"])
-        }
-    if name.startswith("a polars"):
-        return {
-            "frame": pytest.importorskip("polars", reason="polars is not installed").DataFrame(
-                held["columns"]
-            )
-        }
-    if name.startswith("a PEFT"):
-        peft = pytest.importorskip("peft", reason="peft is not installed")
-        return {
-            "peft_model": peft.get_peft_model(
-                built(DECODERS["llama"]), peft.LoraConfig(target_modules=["q_proj"])
-            )
-        }
-    if name.startswith("a Sentence"):
-        library = pytest.importorskip(
-            "sentence_transformers", reason="sentence_transformers is not installed"
-        )
-        return {
-            "encoder": library.SentenceTransformer(str(langscape.models.model_path("default")), device="cpu")
-        }
+def other(name: str) -> dict[str, Any]:
+    """Tokens that fit the example's tensors, where they are not those of the model."""
     if name.startswith("queries"):
         return {"tokens": WORDS}
     if name.startswith(("one head", "an array of attention")):
@@ -112,7 +93,7 @@ def other(name: str, held: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_kind_is_taken_for_what_it_is_and_shown(kind, held, capsys):
-    known = {**held, **other(kind.name, held)}
+    known = {**held, **other(kind.name)}
     *before, last = kind.example.splitlines()
     exec("\n".join(before), known)
     seen: list[tuple[Any, ...]] = []
@@ -199,8 +180,9 @@ def test_an_array_that_only_speaks_dlpack_is_read():
 
 
 def test_arrays_of_jax_are_read():
-    jax = pytest.importorskip("jax", reason="jax is not installed")
-    drawn = jax.numpy.asarray(weights(2, 2, 4, 4))
+    from jax import numpy
+
+    drawn = numpy.asarray(weights(2, 2, 4, 4))
     for one in (drawn, drawn.astype("bfloat16")):
         assert np.abs(capture_of(attention=one)["attention"] - weights(2, 2, 4, 4)).max() < 0.01
 
@@ -271,7 +253,8 @@ def test_a_frame_without_an_arrow_stream_comes_by_its_interchange_protocol(held)
 
 
 def test_an_index_of_pandas_labels_the_rows_and_numbers_of_rows_are_no_vectors(held):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    import pandas
+
     frame = pandas.DataFrame(held["array"], columns=list("vwxyz"))
     assert langscape.look(frame.set_axis(WORDS), steps=50).labels == tuple(WORDS)
     assert langscape.look(frame.iloc[::-1], steps=50).vectors.shape == (6, 5)

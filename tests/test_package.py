@@ -14,7 +14,8 @@ ROOT = SOURCE.parent.parent
 
 # Lower ranks know nothing of higher ones; siblings of a rank do not import each other.
 RANKS = [
-    {"errors", "paths"},
+    {"faces", "paths"},
+    {"errors"},
     {"memory_limits", "data"},
     {"io"},
     {"kernels"},

@@ -95,6 +95,15 @@ def test_what_is_installed_is_what_is_locked():
     assert other == []
 
 
+def test_a_package_with_a_version_for_each_python_is_refused():
+    from scripts.lock import parse
+
+    one = "pandas==2.3.3 ; python_full_version < '3.12' \\\n    --hash=sha256:00"
+    assert list(parse(one)) == ["pandas"]
+    with pytest.raises(SystemExit, match="constrain it"):
+        parse(f"{one}\n{one.replace('<', '>=')}")
+
+
 def commands(*targets: str) -> list[str]:
     """What make would run, were nothing done yet."""
     command = ["make", "--no-print-directory", "--always-make", "--dry-run", *targets]

@@ -47,8 +47,20 @@ def held(request):
     return made(request.param)
 
 
-def in_kernel(monkeypatch) -> None:
-    monkeypatch.setattr(notebook, "_shell", lambda: SimpleNamespace(kernel=object()))
+PLACES = {
+    "jupyter": lambda patch: patch.setenv("JPY_SESSION_NAME", "notes.ipynb"),
+    "vs code": lambda patch: patch.setitem(SHELL.user_ns, "__vsc_ipynb_file__", "/notes.ipynb"),
+    "colab": lambda patch: patch.setitem(sys.modules, "google.colab", SimpleNamespace()),
+}
+SHELL = SimpleNamespace(kernel=object(), user_ns={})
+
+
+def in_kernel(monkeypatch, place: str | None = "jupyter") -> None:
+    """A kernel of IPython, with a notebook open before it or without."""
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.setattr(notebook, "_shell", lambda: SHELL)
+    if place:
+        PLACES[place](monkeypatch)
 
 
 def test_the_text_is_short_and_names_what_it_is(held):
@@ -89,8 +101,25 @@ def test_a_page_that_is_not_built_is_a_png(monkeypatch):
     assert set(made("map")._repr_mimebundle_()) == {"text/plain", "image/png"}
 
 
-def test_in_a_kernel_it_is_the_widget_with_a_png_for_later_readers(held, monkeypatch):
-    pytest.importorskip("anywidget", reason="anywidget is not installed")
+@pytest.mark.parametrize("place", PLACES)
+def test_an_open_notebook_shows_the_widget(place, monkeypatch):
+    in_kernel(monkeypatch, place)
+    assert "application/vnd.jupyter.widget-view+json" in made("map")._repr_mimebundle_()
+
+
+def test_marimo_shows_the_widget(monkeypatch):
+    marimo = SimpleNamespace(running_in_notebook=lambda: True)
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    monkeypatch.setattr(notebook, "_shell", lambda: None)
+    assert "application/vnd.jupyter.widget-view+json" in made("map")._repr_mimebundle_()
+
+
+def test_a_kernel_that_nobody_sits_before_writes_a_page(monkeypatch):
+    in_kernel(monkeypatch, None)
+    assert set(made("map")._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+def test_an_open_notebook_gets_a_png_too_for_later_readers(held, monkeypatch):
     in_kernel(monkeypatch)
     bundle = held._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -162,7 +191,6 @@ def test_rows_go_to_arrow():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_rows_go_to_data_frames(library):
-    pytest.importorskip(library, reason=f"{library} is not installed")
     frame = getattr(made("map"), f"to_{library}")()
     assert type(frame).__module__.split(".")[0] == library
     assert list(frame["label"]) == WORDS

@@ -44,5 +44,6 @@ export default defineConfig(({ mode }) => ({
     // How long each plugin took is no news to who only wants the page; warnings and errors still are shown.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
-  test: { environment: 'jsdom', include: ['src/**/*.test.ts'] },
+  // the sheet is read by a test
+  test: { environment: 'jsdom', include: ['src/**/*.test.ts'], css: { include: [/app\.css/] } },
 }))

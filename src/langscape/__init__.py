@@ -25,6 +25,7 @@ _HOME = {
     "embed": "langscape.engine",
     "embed_many": "langscape.engine",
     "capture": "langscape.models",
+    "check": "langscape.models",
     "look": "langscape.looking",
     "open_model": "langscape.models",
     "read_gaussians": "langscape.io.gaussian_file",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.flow import flow as flow
     from langscape.analyses.gaussians import gaussians as gaussians
     from langscape.analyses.head import head as head
+    from langscape.analyses.heads import heads as heads
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.insert import insert as insert
     from langscape.analyses.max_attention import max_attention as max_attention

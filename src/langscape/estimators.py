@@ -113,8 +113,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 'a map of metric="precomputed" cannot place new rows: it holds no vectors to compare with; '
                 "fit on vectors instead"
             )
-        held = {row.tobytes(): i for i, row in reversed(list(enumerate(known + 0.0)))}
-        found = np.array([held.get(row.tobytes(), -1) for row in X.astype(known.dtype) + 0.0], np.intp)
+        row_of = {row.tobytes(): i for i, row in reversed(list(enumerate(known + 0.0)))}
+        found = np.array([row_of.get(row.tobytes(), -1) for row in X.astype(known.dtype) + 0.0], np.intp)
         places = self.embedding_[found].astype(X.dtype)
         new = found < 0
         if new.any():

@@ -9,13 +9,17 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from langscape.data import Gaussians, View
+from langscape.data.shown import Tabular
 from langscape.errors import LangscapeError, MissingError
 from langscape.views.page import STATIC
 from langscape.views.table import table
@@ -24,12 +28,13 @@ if TYPE_CHECKING:
     from anywidget import AnyWidget
 
 
-def widget(view: View, *, height: int = 560) -> AnyWidget:
-    """The view as an interactive widget; `selection` has the selected rows, `selected` their labels.
+def widget(held: Any, *, height: int = 560) -> AnyWidget:
+    """A picture, or all pictures of a result, as an interactive widget that gives back what was selected.
 
-    Properties travel as JSON and arrays as raw bytes. The selection may also be set from Python.
+    `selection` is the selected rows as a data frame, `selected` their labels, `rows` their numbers, which may
+    also be set from Python. Properties travel as JSON and arrays as raw bytes.
     """
-    return _class()(view, height)
+    return _class()(pictures(held), height)
 
 
 @cache
@@ -44,62 +49,110 @@ def _class() -> type[Any]:
         ) from None
 
     class Widget(anywidget.AnyWidget):
-        """A view; `selection` is a list of row numbers, kept equal on both sides."""
+        """Views as tabs; `picture` and `rows`, what is shown and selected, are kept equal on both sides."""
 
         _esm = _built("widget.js")
-        kind = traitlets.Unicode().tag(sync=True)
-        properties = traitlets.Unicode().tag(sync=True)
-        layout_of_arrays = traitlets.Unicode().tag(sync=True)
+        pictures = traitlets.Unicode().tag(sync=True)
         data = traitlets.Bytes().tag(sync=True)
         height = traitlets.Int(560).tag(sync=True)
-        selection = traitlets.List(traitlets.Int()).tag(sync=True)
+        picture = traitlets.Int(0).tag(sync=True)
+        rows = traitlets.List(traitlets.Int()).tag(sync=True)
 
-        def __init__(self, view: View, height: int) -> None:
-            layout, data = packed(view)
-            super().__init__(
-                kind=view.kind,
-                properties=json.dumps(_plain(view), allow_nan=False),
-                layout_of_arrays=json.dumps(layout),
-                data=data,
-                height=height,
-                selection=[],
-            )
-            self.view = view
+        def __init__(self, views: list[View], height: int) -> None:
+            told, data = packed(views)
+            super().__init__(pictures=told, data=data, height=height, picture=0, rows=[])
+            self.views = views
+
+        @property
+        def view(self) -> View:
+            """The picture that is shown."""
+            return self.views[self.picture if self.picture in range(len(self.views)) else 0]
 
         @property
         def selected(self) -> list[str]:
             """The labels of the selected rows."""
-            labels = self.view.properties.get("labels") or self.view.properties.get("tokens") or ()
-            return [str(labels[row]) for row in self.selection if 0 <= row < len(labels)]
+            labels = _labels(self.view)
+            return [str(labels[row]) for row in self.rows if 0 <= row < len(labels)]
 
         @property
-        def rows(self) -> dict[str, np.ndarray]:
-            """The selected rows of the view's table."""
-            chosen = np.asarray(self.selection, np.intp)
-            return {name: values[chosen] for name, values in table(self.view).items()}
+        def selection(self) -> Any:
+            """The selected rows: a pandas data frame, or an Arrow table where there is no pandas.
+
+            What is selected in a matrix or a flow are tokens: then all rows of these.
+            """
+            return _frame(*_chosen(self.view, self.rows))
 
     return Widget
 
 
-def packed(view: View) -> tuple[dict[str, Any], bytes]:
-    """Where each array lies within the bytes, and the bytes; every array begins at a multiple of 8."""
-    layout: dict[str, Any] = {}
-    parts: list[bytes] = []
-    at = 0
-    for name, array in view.arrays.items():
-        raw = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        layout[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "at": at, "bytes": len(raw)}
-        parts += [raw, b"\0" * (-len(raw) % 8)]
-        at += len(raw) + -len(raw) % 8
-    return layout, b"".join(parts)
+def _labels(view: View) -> list[Any]:
+    """What the page selects among."""
+    named = (view.properties.get(name) for name in ("labels", "tokens", "queries", "keys"))
+    found = next((one for one in named if isinstance(one, list | tuple) and one), ())
+    return list(found)
 
 
-def _plain(view: View) -> Any:
+def _chosen(view: View, rows: Sequence[int]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The rows of the view's table that belong to selected labels, and their numbers in it."""
+    labels, columns = _labels(view), table(view)
+    length = len(next(iter(columns.values())))
+    if "label" in columns:  # one row for each, or for each in every panel
+        owner = np.arange(length) % max(len(labels), 1)
+    elif "query_position" in columns or "position" in columns:
+        owner = columns.get("query_position", columns.get("position"))
+    else:  # an atlas lists its heads, and the selected are tokens
+        columns = {"position": np.arange(len(labels)), "label": np.array(labels, dtype=object)}
+        owner = columns["position"]
+    numbers = np.concatenate([np.flatnonzero(owner == row) for row in rows] or [np.arange(0)])
+    return {name: values[numbers] for name, values in columns.items()}, numbers
+
+
+def _frame(columns: dict[str, np.ndarray], numbers: np.ndarray) -> Any:
+    rows = Rows(columns).to_arrow()
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return rows.to_pandas().set_index(pandas.Index(numbers, name="row"))
+
+
+@dataclass(frozen=True)
+class Rows(Tabular):
+    """Columns of one length."""
+
+    columns: Mapping[str, Any]
+
+    def row_columns(self) -> Mapping[str, Any]:
+        """The columns themselves."""
+        return self.columns
+
+
+def packed(views: Sequence[View]) -> tuple[str, bytes]:
+    """The views as JSON, with where each of their arrays lies within the bytes; and the bytes.
+
+    Every array begins at a multiple of 8.
+    """
     from langscape.views.kinds import check_kind
     from langscape.views.plain import plain
 
-    check_kind(view)
-    return plain(view.properties)
+    told: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    at = 0
+    for view in views:
+        check_kind(view)
+        layout: dict[str, Any] = {}
+        for name, array in view.arrays.items():
+            raw = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+            layout[name] = {
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "at": at,
+                "bytes": len(raw),
+            }
+            parts += [raw, b"\0" * (-len(raw) % 8)]
+            at += len(raw) + -len(raw) % 8
+        told.append({"kind": view.kind, "properties": plain(view.properties), "arrays": layout})
+    return json.dumps(told, allow_nan=False), b"".join(parts)
 
 
 def _built(name: str) -> str:
@@ -131,8 +184,8 @@ def pictures(held: Any) -> list[View]:
 def bundle(held: Any) -> dict[str, Any]:
     """What a notebook shows of it, by media type; text always, and alone in a terminal.
 
-    Where a kernel runs and anywidget is there, the widget, with a PNG for whoever reads the file later; else
-    a page that needs nothing, or a PNG where that would be large.
+    Where somebody sits before a notebook and anywidget is there, the widget, with a PNG for whoever reads the
+    file later; else a page that needs nothing, or a PNG where that would be large.
     """
     told: dict[str, Any] = {"text/plain": repr(held)}
     shell = _shell()
@@ -140,7 +193,7 @@ def bundle(held: Any) -> dict[str, Any]:
         return told
     try:
         views = pictures(held)
-        drawn = _widget(views[0]) if shell is not None else {}
+        drawn = _widget(held) if _shows_widgets(shell) else {}
         if drawn:
             return told | drawn | {"image/png": png(views[0])}
         return told | _still(views)
@@ -170,10 +223,10 @@ def _still(views: list[View]) -> dict[str, str]:
     return {"text/html": framed} if len(framed.encode()) <= LARGEST_PAGE else {"image/png": png(views[0])}
 
 
-def _widget(view: View) -> dict[str, Any]:
+def _widget(held: Any) -> dict[str, Any]:
     """What shows the widget; nothing where anywidget or the built page is missing."""
     try:
-        made: Any = widget(view)._repr_mimebundle_()
+        made: Any = widget(held)._repr_mimebundle_()
     except MissingError:
         return {}
     data = made[0] if isinstance(made, tuple) else made
@@ -184,3 +237,18 @@ def _shell() -> Any:
     """IPython's shell, where this runs in one; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
+
+
+def _shows_widgets(shell: Any) -> bool:
+    """Whether a notebook that shows widgets is open: JupyterLab and its kin, VS Code, Colab or marimo.
+
+    A kernel alone says nothing of it: nbconvert, Quarto and papermill run one too, and what they write is
+    read where none is left, and often without a network to fetch from what a widget needs there.
+    """
+    marimo = sys.modules.get("marimo")
+    if marimo is not None and marimo.running_in_notebook():
+        return True
+    if not hasattr(shell, "kernel"):
+        return False
+    colab = "google.colab" in sys.modules
+    return "JPY_SESSION_NAME" in os.environ or "__vsc_ipynb_file__" in shell.user_ns or colab

@@ -35,26 +35,26 @@ def test_function_command_form_and_schema_say_the_same(name):
     plain = inspect.signature(declared.function).parameters
     for one in declared.signature.settings:
         option, shown = options[one.name], form[one.name]
-        assert option.help == shown["help"] == one.said.help
+        assert option.help == shown["help"] == one.annotation.help
         assert (
             shown["default"]
             == one.default
             == (None if one.required else _as_float(one, plain[one.name].default))
         )
         assert (option.default is ...) == shown["required"] == one.required
-        assert (shown["low"], shown["high"]) == (one.said.ge, one.said.le)
-        if one.type in ("integer", "number") and not one.said.argument and not one.choices:
-            assert (option.min, option.max) == (one.said.ge, one.said.le)
+        assert (shown["low"], shown["high"]) == (one.annotation.ge, one.annotation.le)
+        if one.type in ("integer", "number") and not one.annotation.argument and not one.choices:
+            assert (option.min, option.max) == (one.annotation.ge, one.annotation.le)
             assert one.required or option.default == one.default
         if one.type == "choice":
             assert list(get_args(made[one.name].annotation)) == [str(value) for value in one.choices]
             assert [each["value"] for each in shown["choices"]] == list(one.choices)
-        assert schema[one.name]["title"] == one.said.label
+        assert schema[one.name]["title"] == one.annotation.label
         assert schema[one.name].get("default") == one.default
     kinds = {one["name"]: one["kind"] for one in form_of(OFFERED[name])["inputs"]}
     for one in declared.signature.inputs:
-        assert options[one.name].help == one.said.help
-        assert kinds[one.name] == one.said.kind
+        assert options[one.name].help == one.annotation.help
+        assert kinds[one.name] == one.annotation.kind
     assert declared.help
     assert command.help == declared.help
 

@@ -311,10 +311,8 @@ class Rooms:
                     "bytes": len(raw),
                 }
                 data += raw + b"\0" * (-len(raw) % 8)
-            traits = {
-                "kind": told["kind"], "properties": json.dumps(told["properties"]), "selection": [],
-                "layout_of_arrays": json.dumps(layout), "height": 500,
-            }  # fmt: skip
+            picture = {"kind": told["kind"], "properties": told["properties"], "arrays": layout}
+            traits = {"pictures": json.dumps([picture]), "picture": 0, "rows": [], "height": 500}
             page, heard = self._page(context)
             page.set_content("<div id='cell'></div>")
             page.evaluate(HOST, [source, traits, base64.b64encode(data).decode()])

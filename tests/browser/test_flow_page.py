@@ -130,7 +130,7 @@ def test_the_next_words_are_the_models_and_a_word_shows_its_logit(lstm_page):
     assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(
         seen["logits"][1, best[0]], abs=1e-5
     )
-    assert number(panel.locator("[data-made]"), "data-made") == pytest.approx(
+    assert number(panel.locator("[data-recomputed]"), "data-recomputed") == pytest.approx(
         seen["softmax"][1, best[0]], abs=1e-6
     )
 
@@ -195,7 +195,7 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
     assert number(panel.locator("[data-score]"), "data-score") == pytest.approx(logit, abs=1e-5)
     assert number(panel.locator("[data-total]"), "data-total") == pytest.approx(logit, abs=1e-4)
     panel.locator("[data-part='1.2']").click()
-    shares = [float(one.get_attribute("data-share")) for one in panel.locator(".told [data-share]").all()]
+    shares = [float(one.get_attribute("data-share")) for one in panel.locator(".detail [data-share]").all()]
     assert sum(shares) == pytest.approx(parts.heads[1, 2, token, 0], abs=5e-3)
 
 

@@ -23,6 +23,10 @@ def test_two_outputs_of_one_page_draw_themselves_in_their_frames(browser, tmp_pa
     for at in range(2):
         frame = page.frame_locator("iframe").nth(at)
         expect(frame.locator("canvas").first).to_be_visible()
+    page.frame_locator("iframe").first.locator(".stage").hover()
+    page.mouse.wheel(0, 60)
+    expect(page.frame_locator("iframe").first.locator(".wheel-hint")).to_be_visible()
+    page.wait_for_function("() => document.scrollingElement.scrollTop === 60")
     page.screenshot(path=tmp_path / "notebook.png")
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "about:", "data:", "blob:"))] == []

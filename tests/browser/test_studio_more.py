@@ -73,8 +73,9 @@ def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio)
     expect(heading).to_be_visible(timeout=120_000)
     # what was asked for here stays, and the head chosen elsewhere is offered
     page.evaluate("location.hash = location.hash.replace('head=5', 'head=6')")
-    offer = page.get_by_role("button", name=re.compile("Show layer 3, head 6 over"))
+    offer = page.get_by_text(re.compile("Other rooms show layer 3, head 6 of MiniLM-L6 over"))
     expect(offer).to_be_visible()
+    expect(page.get_by_role("button", name="Compute queries and keys")).to_be_visible()
     expect(heading).to_be_visible()
 
 

@@ -262,7 +262,7 @@ def test_a_job_is_cancelled_survives_a_reload_and_is_reopened(open_studio, studi
     page.wait_for_selector("[data-renderer]")
 
 
-MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "html": b"<!doctype html>", "parquet": b"PAR1"}
+MAGIC = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>", "parquet": b"PAR1"}
 
 
 def test_every_format_is_exported_from_a_room(open_studio, atlas):

@@ -78,6 +78,47 @@ OUTSIDE: dict[str, Callable[[], Any]] = {
 }
 
 
+def _t5gemma() -> Any:
+    side = t.T5GemmaModuleConfig(**GROUPED, head_dim=8, sliding_window=4, query_pre_attn_scalar=16)
+    config = t.T5GemmaConfig(encoder=side, decoder=side, vocab_size=VOCABULARY, **ENDS)
+    config.decoder_start_token_id = 1
+    return t.T5GemmaForConditionalGeneration(config)
+
+
+def _two_berts() -> Any:
+    sides = [
+        t.BertConfig(**SIZES, **WIDE, **PLACES, is_decoder=i, add_cross_attention=i) for i in (False, True)
+    ]
+    config = t.EncoderDecoderConfig.from_encoder_decoder_configs(*sides)
+    config.decoder_start_token_id, config.pad_token_id = 1, 0
+    return t.EncoderDecoderModel(config=config)
+
+
+ODD: dict[str, Callable[[], Any]] = {
+    "squeezebert": lambda: t.SqueezeBertModel(
+        t.SqueezeBertConfig(
+            **SIZES, **WIDE, **PLACES, embedding_size=32, q_groups=2, k_groups=2, v_groups=2,
+            post_attention_groups=1, intermediate_groups=2, output_groups=2,
+        )
+    ),
+    "diffllama": lambda: t.DiffLlamaForCausalLM(t.DiffLlamaConfig(**GROUPED)),
+    "t5gemma": _t5gemma,
+    "two berts": _two_berts,
+    "gpt_oss": lambda: t.GptOssForCausalLM(
+        t.GptOssConfig(**GROUPED, head_dim=8, num_local_experts=2, num_experts_per_tok=1, sliding_window=4)
+    ),
+    "mamba": lambda: t.MambaForCausalLM(
+        t.MambaConfig(vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, state_size=4, **ENDS)
+    ),
+    "rwkv": lambda: t.RwkvForCausalLM(
+        t.RwkvConfig(
+            vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, attention_hidden_size=32,
+            context_length=64, **ENDS,
+        )
+    ),
+}  # fmt: skip
+
+
 def vit() -> Any:
     sizes = {**SIZES, **WIDE}
     sizes.pop("vocab_size")

@@ -86,7 +86,9 @@ def test_a_declared_analysis_brings_the_limits_of_its_settings():
             said = settings["properties"][one.name]
             of = next((part for part in said.get("anyOf", []) if part.get("type") != "null"), said)
             if one.type in ("integer", "number"):
-                assert (of.get("minimum"), of.get("maximum")) == (one.said.ge, one.said.le), one.name
+                assert (of.get("minimum"), of.get("maximum")) == (one.annotation.ge, one.annotation.le), (
+                    one.name
+                )
             if one.type == "choice":
                 assert of.get("enum", [of.get("const")]) == list(one.choices)
 

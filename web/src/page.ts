@@ -2,6 +2,8 @@ import './app.css'
 
 import { mount } from 'svelte'
 
+import { sharedOf, stateIn } from './lib/pageState'
+import { theme } from './lib/theme.svelte'
 import { unpackView, type PackedView } from './lib/view'
 import Page from './Page.svelte'
 
@@ -12,7 +14,9 @@ async function open(): Promise<void> {
     const text = document.getElementById('langscape-data')?.textContent
     if (!text) throw new Error('the page holds no data')
     const { views } = JSON.parse(text) as { views: PackedView[] }
-    mount(Page, { target, props: { views: await Promise.all(views.map(unpackView)) } })
+    const state = stateIn(document)
+    if (state) theme.begin(state.theme)
+    mount(Page, { target, props: { views: await Promise.all(views.map(unpackView)), shared: state ? sharedOf(state) : undefined } })
   } catch (error) {
     target.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : error}. Export it again.`
     throw error

@@ -11,6 +11,7 @@ import Flow from './views/flow/Flow.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
 import QueryKey from './views/query_key/QueryKey.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
+import Survey from './views/survey/Survey.svelte'
 
 /**
  * What every kind of view is given: its data, what the page puts at the end of its tool bar, and, where views stand
@@ -33,4 +34,5 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   max_attention: MaxAttention,
   query_key: QueryKey,
   scatter: Scatter,
+  survey: Survey,
 }

@@ -25,7 +25,14 @@ interface Laid {
   bytes: number
 }
 
-/** One view in a notebook cell. It draws in a shadow root, so that neither sheet touches the other. */
+/** A view as Python sends it. */
+interface Packed {
+  kind: string
+  properties: Record<string, unknown>
+  arrays: Record<string, Laid>
+}
+
+/** Views in a notebook cell. They are drawn in a shadow root, so that neither sheet touches the other. */
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const root = el.attachShadow({ mode: 'open' })
   const style = document.createElement('style')
@@ -38,28 +45,31 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   cell.className = 'cell'
   root.append(style, cell)
   el.style.display = 'block'
-  const forget = theme.drawnIn(el)
+  theme.follow(el)
   const link = new Link()
   let shown: ReturnType<typeof mount> | null = null
 
+  const chosen = () => ({ picture: model.get('picture') as number, rows: model.get('rows') as number[] })
   const show = () => {
     if (shown) void unmount(shown)
     cell.style.height = `${model.get('height') as number}px`
-    const view = read(model)
     shown = mount(Widget, {
       target: cell,
       props: {
-        view,
-        kind: VIEWS[view.kind],
+        host: el,
+        views: read(model),
+        kinds: VIEWS,
         link,
-        first: model.get('selection') as number[],
-        heard: (tell: (rows: number[]) => void) => {
-          const changed = () => tell(model.get('selection') as number[])
-          model.on('change:selection', changed)
-          return () => model.off('change:selection', changed)
+        first: chosen(),
+        heard: (tell: (picture: number, rows: number[]) => void) => {
+          const changed = () => tell(chosen().picture, chosen().rows)
+          const events = ['change:rows', 'change:picture']
+          for (const event of events) model.on(event, changed)
+          return () => events.forEach((event) => model.off(event, changed))
         },
-        onselect: (rows: number[]) => {
-          model.set('selection', rows)
+        onchoose: (picture: number, rows: number[]) => {
+          model.set('picture', picture)
+          model.set('rows', rows)
           model.save_changes()
         },
       },
@@ -69,27 +79,27 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   model.on('change:data', show)
   return () => {
     model.off('change:data', show)
-    forget()
     if (shown) void unmount(shown)
   }
 }
 
-function read(model: Model): View {
-  const properties = JSON.parse(model.get('properties') as string) as Record<string, unknown>
-  const layout = JSON.parse(model.get('layout_of_arrays') as string) as Record<string, Laid>
+function read(model: Model): View[] {
   const data = model.get('data') as DataView
-  const later = new Set((properties['later'] as string[] | undefined) ?? [])
-  const named = Object.entries(layout).map(([name, { dtype, shape, at, bytes }]) => {
-    // Bytes arrive anywhere in a larger buffer; numbers need a start of their own.
-    const start = data.byteOffset + at
-    return [name, () => typedArray(name, dtype, shape, data.buffer.slice(start, start + bytes) as ArrayBuffer)] as const
+  const pictures = JSON.parse(model.get('pictures') as string) as Packed[]
+  return pictures.map(({ kind, properties, arrays }) => {
+    const later = new Set((properties['later'] as string[] | undefined) ?? [])
+    const named = Object.entries(arrays).map(([name, { dtype, shape, at, bytes }]) => {
+      // Bytes arrive anywhere in a larger buffer; numbers need a start of their own.
+      const start = data.byteOffset + at
+      return [name, () => typedArray(name, dtype, shape, data.buffer.slice(start, start + bytes) as ArrayBuffer)] as const
+    })
+    return {
+      kind,
+      properties,
+      arrays: Object.fromEntries(named.filter(([name]) => !later.has(name)).map(([name, make]) => [name, make()])),
+      later: Object.fromEntries(named.filter(([name]) => later.has(name)).map(([name, make]) => [name, () => Promise.resolve(make())])),
+    }
   })
-  return {
-    kind: model.get('kind') as string,
-    properties,
-    arrays: Object.fromEntries(named.filter(([name]) => !later.has(name)).map(([name, make]) => [name, make()])),
-    later: Object.fromEntries(named.filter(([name]) => later.has(name)).map(([name, make]) => [name, () => Promise.resolve(make())])),
-  }
 }
 
 export default { render }

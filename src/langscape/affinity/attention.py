@@ -54,6 +54,10 @@ def head_tokens(
         if value not in ("keep", "drop"):
             raise SettingsError(f'{name} {value!r} is not known; use "keep" or "drop"')
     seen = capture.attention(side)
+    if "rows" in capture.metadata:
+        raise DataError(
+            f"this capture holds {len(seen.queries):,} of {len(seen.keys):,} rows; a map needs all of them"
+        )
     if seen.queries is not seen.keys:
         raise DataError(f"{seen.name} is between the tokens of two sides; a map needs one side on both axes")
     A = seen.one(layer, head)

@@ -19,8 +19,10 @@ def place(capture: Capture, name: str, noun: Literal["layer", "head"], number: i
 
 
 def token_items(tokens: Tokens) -> Items:
-    """The tokens as items, with the columns position, special and text."""
+    """The tokens as items, with the columns position, special and text; and generated, where some are."""
     columns = {"special": tokens.special, "text": np.array(tokens.shown, object)}
+    if tokens.generated.any():
+        columns["generated"] = tokens.generated
     return Items(tokens.labels, {"position": np.arange(len(tokens)), **columns})
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from langscape.data import Capture, Progress
 from langscape.declarations import Setting, analysis
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Cut, Model, Target, Text
-from langscape.errors import SettingsError
+from langscape.declarations.settings import Cut, FirstTokens, Generate, Model, Target, Text
+from langscape.errors import SettingsError, TooLargeError, WayOut
 
 REPEATED = 40
 """Random tokens of the probe for induction; they stand three times in a row."""
@@ -21,7 +21,7 @@ Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0."
 HiddenLayers = Annotated[list[int] | None, Setting("Layers", "Only these hidden layers, from 0.", ge=0)]
 
 
-@analysis(version=3, name="text.capture", hidden=True)
+@analysis(version=4, name="text.capture", hidden=True)
 def text_capture(
     model: Model = "default",
     text: Text = None,
@@ -30,11 +30,14 @@ def text_capture(
     layers: HiddenLayers = None,
     heads: Heads = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     target: Target = None,
     progress: Progress | None = None,
 ) -> Capture:
     """What a model held while it read a text."""
-    return captured(opened(model), text, want, layers, heads, cut=cut, target=target)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"cut": cut, "first_tokens": first_tokens, "generate": generate, "target": target}
+    return captured(opened(model), text, want, layers, heads, **how)  # type: ignore[arg-type]
 
 
 def captured(
@@ -45,6 +48,8 @@ def captured(
     heads: Sequence[int] | None = None,
     *,
     cut: bool = False,
+    first_tokens: int | None = None,
+    generate: int = 0,
     target: str | None = None,
 ) -> Capture:
     """What is wanted of a text model over a text; with `cut`, over the first part that it takes.
@@ -53,17 +58,29 @@ def captured(
     """
     from langscape.models import capture
 
+    check_reads_text(model)
+    if not text.strip():
+        raise SettingsError("the text is empty; give one of a few sentences")
+    reading: dict[str, Any] = {"first_tokens": first_tokens, "generate": generate, "target": target}
+    if cut:
+        return capture(model, text, want, layers, heads, long="start", **reading)
+    try:
+        return capture(model, text, want, layers, heads, **reading)
+    except TooLargeError as error:
+        if not any(way.setting == "long" for way in error.ways):
+            raise
+        start = WayOut("take its start", "cut", True, action=True)
+        raise TooLargeError(error.problem, [*error.ways, start], error.otherwise) from None
+
+
+def check_reads_text(model: Any) -> None:
+    """Refuse a model that has no heads over text."""
     if model.kind == "vision":
         raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
     if model.kind == "lstm":
         raise SettingsError(
             f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
         )
-    if not text.strip():
-        raise SettingsError("the text is empty; give one of a few sentences")
-    if not cut:
-        return capture(model, text, want, layers, heads, target=target)
-    return capture(model, text, want, layers, heads, long="window", target=target)[0]
 
 
 def induction_probe(model: Any, layers: list[int] | None = None, seed: int = 0) -> Capture | None:

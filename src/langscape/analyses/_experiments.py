@@ -149,7 +149,8 @@ def run_all(
     of: list[tuple[str, bool]] = []
     for at, text in enumerate(texts):
         name = "text" if len(texts) == 1 else f"text {at + 1}"
-        seen = text_capture(model, text, cut=settings["cut"])
+        reading = {name: settings[name] for name in ("cut", "first_tokens", "generate")}
+        seen = text_capture(model, text, **reading)
         known = {**settings, "model": model, "text": text, "heads": _heads(seen, settings["heads"])}
         layers = _layers(seen, settings["layers"])
         for first in range(0, runs, CHUNK):

@@ -50,13 +50,13 @@ class LSTMReading:
         return {name: self.meanings.get(name, self.capture[name]) for name in self.nearest}
 
 
-def read_lstm(model: Any, prompt: str) -> LSTMReading:
+def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
     """Run an LSTM over a prompt, and find what its vectors mean."""
     from langscape.metrics import predicted_vectors
     from langscape.models import capture
     from langscape.views.flow_lstm import VECTORS, refuse_long_lstm
 
-    seen: Capture = capture(model, prompt)
+    seen: Capture = capture(model, prompt, generate=generate)
     weights = model.weights()
     layers, steps, units = seen["hidden"].shape
     if not steps:

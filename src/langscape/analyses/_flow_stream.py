@@ -57,13 +57,13 @@ class StreamReading:
     alarms: tuple[Mapping[str, Any], ...]
 
 
-def read_stream(model: Any, prompt: str) -> StreamReading:
+def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
     """Run a transformer over a prompt, take its stream apart, and find what its vectors mean."""
     from langscape.metrics import change, stream_alarms
     from langscape.models import contributions, lens, promoted, stream, token_texts
     from langscape.views.flow_stream import refuse_long_stream
 
-    held = stream(model, prompt)
+    held = stream(model, prompt, generate=generate)
     seen = held.capture
     refuse_long_stream(seen["stream"].shape, seen["attention"].shape, SPLIT)
     ids = tuple(int(one) for one in seen.tokens.require_ids())

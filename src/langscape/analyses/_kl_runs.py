@@ -11,7 +11,16 @@ from langscape.analyses._captures import Heads, HiddenLayers, captured, text_cap
 from langscape.data import Affinities, Capture, Progress, Step
 from langscape.declarations import Setting, analysis
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Cut, Model, Perplexity, Special, Steps, Text
+from langscape.declarations.settings import (
+    Cut,
+    FirstTokens,
+    Generate,
+    Model,
+    Perplexity,
+    Special,
+    Steps,
+    Text,
+)
 from langscape.errors import SettingsError, not_there
 from langscape.store.results import Table
 
@@ -50,6 +59,8 @@ def kl_runs(
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     share: Share = 0.0,
     first: First = 0,
     count: Count = 10,
@@ -62,12 +73,13 @@ def kl_runs(
     """
     tell = progress or (lambda step: None)
     how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "perplexity": perplexity}
+    reading: dict[str, Any] = {"cut": cut, "first_tokens": first_tokens, "generate": generate}
     runs = range(first, first + count)
     if not share:
-        seen = text_capture(model, text, cut=cut)
+        seen = text_capture(model, text, **reading)
         return _rows(layer_problems(seen, **how), schedule, steps, runs, tell)
     reader = opened(model)
-    plain = captured(reader, text, ("hidden",), [0], cut=cut)  # type: ignore[arg-type]
+    plain = captured(reader, text, ("hidden",), [0], **reading)  # type: ignore[arg-type]
     parts = []
     for at, run in enumerate(runs):
         ids = disturb(plain.tokens.require_ids(), plain.tokens.special, share, run)

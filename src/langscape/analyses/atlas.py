@@ -26,6 +26,8 @@ from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
     Cluster,
     Cut,
+    FirstTokens,
+    Generate,
     Head,
     Layer,
     Layers,
@@ -495,6 +497,8 @@ def layer_maps(
     steps: Steps = 1000,
     layers: Layers = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -507,6 +511,7 @@ def layer_maps(
     from langscape.affinity import attention
 
     reading: dict[str, Any] = {"model": model, "text": text, "layers": layers, "cut": cut, "target": target}
+    reading |= {"first_tokens": first_tokens, "generate": generate}
     path = stored_file(text_capture, **reading, want=["attention"])
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
@@ -544,6 +549,8 @@ def atlas(
     steps: Steps = 1000,
     layers: Layers = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -559,6 +566,7 @@ def atlas(
     """
     network = opened(model)
     reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
+    reading |= {"first_tokens": first_tokens, "generate": generate}
     how: dict[str, Any] = {
         "special": special,
         "sinks": sinks,

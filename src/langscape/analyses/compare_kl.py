@@ -18,7 +18,17 @@ from langscape.analyses._experiments import (
 from langscape.analyses._kl_runs import RunLayers, RunSchedule, kl_runs
 from langscape.data import Progress
 from langscape.declarations import Input, Setting, analysis
-from langscape.declarations.settings import Cluster, Cut, Model, Perplexity, Special, Steps, Workers
+from langscape.declarations.settings import (
+    Cluster,
+    Cut,
+    FirstTokens,
+    Generate,
+    Model,
+    Perplexity,
+    Special,
+    Steps,
+    Workers,
+)
 from langscape.models.display_names import model_title
 
 SeveralTexts = Annotated[
@@ -71,6 +81,8 @@ def compare_kl(
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -87,7 +99,7 @@ def compare_kl(
     texts: Any = [text] if isinstance(text, str | Path) else text
     how = {
         "layers": layers, "heads": heads, "special": special, "perplexity": perplexity, "steps": steps,
-        "schedule": schedule, "cut": cut,
+        "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
     }  # fmt: skip
     table = run_all(
         model, texts, runs, how, title="runs", workers=workers, cluster=cluster, progress=progress

@@ -21,7 +21,7 @@ from langscape.analyses._flow_words import DEEPEST, follows
 from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Seed
+from langscape.declarations.settings import Generate, Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
 from langscape.models.catalog import CATALOG, in_words
@@ -109,13 +109,15 @@ def flow_reading(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
     network = opened(model)
     said = prompt if prompt_file is None else str(prompt_file).strip()
     said = default_prompt(network) if said is None else said
-    return read_lstm(network, said) if network.kind == "lstm" else read_stream(network, said)
+    read = read_lstm if network.kind == "lstm" else read_stream
+    return read(network, said, generate)
 
 
 @analysis(version=2, name="flow.word_colours", hidden=True)
@@ -141,13 +143,14 @@ def flow_vector_colours(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     space: Space = "oklab",
     fit: Fit = "exact",
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> VectorColours:
     """The colours of an LSTM's vectors, each fitted among the words."""
-    reading = flow_reading(model, prompt, prompt_file=prompt_file)
+    reading = flow_reading(model, prompt, prompt_file=prompt_file, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
     found = {}
@@ -172,6 +175,7 @@ def flow(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    generate: Generate = 0,
     top: Top = 8,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -185,7 +189,7 @@ def flow(
     ('.', 'the', 'small', 'dog', 'barks', '.')
     """
     tell = progress or (lambda step: None)
-    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file}
+    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "generate": generate}
     tell(Step(0, 3, "reading the prompt"))
     reading = flow_reading(model, **text)
     title = flow_title(reading.model, reading.prompt)

@@ -16,6 +16,8 @@ from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (
     Cut,
+    FirstTokens,
+    Generate,
     Layer,
     Model,
     Quantiles,
@@ -184,7 +186,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 TokenColor = Annotated[
-    Literal["position", "special", "text", "kept", "shown", "error", "spread"] | None,
+    Literal["position", "special", "text", "kept", "shown", "error", "spread", "generated"] | None,
     Setting("Colour", "Colour tokens by this column."),
 ]
 
@@ -264,6 +266,8 @@ def head(
     restarts: Restarts = 20,
     steps: Steps = 1000,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: Side = None,
     target: Target = None,
@@ -285,6 +289,8 @@ def head(
         layers=[layer],
         heads=[head],
         cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
         target=target,
         progress=progress,
     )

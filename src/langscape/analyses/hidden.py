@@ -12,6 +12,8 @@ from langscape.data import Map, Progress
 from langscape.declarations import Setting, analysis
 from langscape.declarations.settings import (
     Cut,
+    FirstTokens,
+    Generate,
     HiddenLayer,
     Metric,
     Model,
@@ -65,6 +67,8 @@ def hidden(
     restarts: Restarts = 8,
     steps: Steps = 1000,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     seed: Seed = 0,
     side: HiddenSide = None,
     target: Target = None,
@@ -79,7 +83,15 @@ def hidden(
     """
     layers = None if layer is None else [layer]
     seen = text_capture(
-        model, text, want=["hidden"], layers=layers, cut=cut, target=target, progress=progress
+        model,
+        text,
+        want=["hidden"],
+        layers=layers,
+        cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
+        target=target,
+        progress=progress,
     )
     how: dict[str, Any] = {"metric": metric, "restarts": restarts, "steps": steps, "seed": seed}
     found = map_hidden(

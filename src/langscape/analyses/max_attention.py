@@ -13,7 +13,7 @@ from langscape.analyses._captures import text_capture
 from langscape.analyses.atlas import ShowAttention
 from langscape.data import Capture, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Cut, Layers, Model, Side, Target, Text
+from langscape.declarations.settings import Cut, FirstTokens, Generate, Layers, Model, Side, Target, Text
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -111,6 +111,8 @@ def max_attention(
     *,
     layers: Layers = None,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     side: Side = None,
     target: Target = None,
     progress: Progress | None = None,
@@ -122,7 +124,15 @@ def max_attention(
     (2, 12, 9)
     """
     seen = text_capture(
-        model, text, want=["attention"], layers=layers, cut=cut, target=target, progress=progress
+        model,
+        text,
+        want=["attention"],
+        layers=layers,
+        cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
+        target=target,
+        progress=progress,
     )
     seen.attention(side)  # refuses a side that is not there
     return MaxAttention(seen, side)

@@ -28,7 +28,7 @@ from langscape.analyses._query_key import (
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import Input, analysis, picture
-from langscape.declarations.settings import Cut, Head, Layer, Model, Seed, Special
+from langscape.declarations.settings import Cut, FirstTokens, Generate, Head, Layer, Model, Seed, Special
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -189,6 +189,8 @@ def query_key_beside(
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> QueryKeyBeside:
     """Show a head two ways: the attention-head map of a text beside the map of its queries and keys.
@@ -203,7 +205,17 @@ def query_key_beside(
     from langscape.affinity import strongest_keys
 
     want = ["attention", "q", "k"]
-    seen = text_capture(model, text, want=want, layers=[layer], heads=[head], cut=cut, progress=progress)
+    seen = text_capture(
+        model,
+        text,
+        want=want,
+        layers=[layer],
+        heads=[head],
+        cut=cut,
+        first_tokens=first_tokens,
+        generate=generate,
+        progress=progress,
+    )
     how = {
         "by": settled(by, c, "none", method), "c": c, "metric": metric, "share": share, "reach": reach,
         "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,

@@ -20,6 +20,8 @@ from langscape.declarations import Setting, analysis
 from langscape.declarations.settings import (
     Cluster,
     Cut,
+    FirstTokens,
+    Generate,
     Model,
     Perplexity,
     Special,
@@ -95,6 +97,8 @@ def robustness(
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
     cut: Cut = True,
+    first_tokens: FirstTokens = None,
+    generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -112,7 +116,7 @@ def robustness(
     """
     how = {
         "layers": layers, "heads": heads, "special": special, "perplexity": perplexity, "steps": steps,
-        "schedule": schedule, "cut": cut,
+        "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
     }  # fmt: skip
     texts: Any = [text]
     table = run_all(

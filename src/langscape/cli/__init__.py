@@ -7,6 +7,7 @@ import sys
 from langscape.cli.app import app
 from langscape.cli.terminal import say, say_error
 from langscape.errors import Cancelled, LangscapeError
+from langscape.faces import speaking
 
 STOPPED = 130
 """The exit code after Ctrl-C, as shells have it."""
@@ -14,6 +15,11 @@ STOPPED = 130
 
 def main() -> None:
     """Run the command line; an error of ours is one message and exit code 1, Ctrl-C one line and 130."""
+    with speaking("command"):
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except SystemExit as end:

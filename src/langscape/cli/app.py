@@ -6,6 +6,7 @@ import typer
 
 from langscape import __version__
 from langscape.cli import (
+    check,
     corpora,
     demo,
     measure,
@@ -49,6 +50,7 @@ for part in (
     studio,
     demo,
     measure,
+    check,
     view,
     corpora,
     train_lstm,

@@ -99,7 +99,7 @@ def command_of(declared: Analysis) -> Callable[..., None]:
 
     parameters: list[inspect.Parameter] = []
     for one in _in_order(declared):
-        if isinstance(one, InputParameter) and one.said.typed:
+        if isinstance(one, InputParameter) and one.annotation.typed:
             parameters.append(_typed(one))
         parameters.append(_option(one))
     parameters.sort(key=lambda one: not isinstance(one.default, typer.models.ArgumentInfo))
@@ -160,7 +160,7 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
             listed = paths if isinstance(paths, list) else [paths]
             called = [path.name if isinstance(path, Path) else path for path in listed]
             names[one.name] = ", ".join(called)
-            if one.said.many:
+            if one.annotation.many:
                 _name_files(shown, how, called)
     complete = check_settings(
         settings.values(),
@@ -190,7 +190,7 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
 def _name_files(shown: dict[str, Parameter], how: dict[str, Any], names: list[str]) -> None:
     """Tell what is printed and written how the files are called, where the user has not said it."""
     for one in shown.values():
-        if one.said.names == "files" and how.get(one.name) is None:
+        if one.annotation.names == "files" and how.get(one.name) is None:
             if len(set(names)) < len(names):
                 raise SettingsError(
                     "two texts have the same file name; rename one, so that the table tells them apart"
@@ -269,18 +269,20 @@ def _in_order(declared: Analysis) -> list[Parameter | InputParameter | Execution
     for group in (declared.signature.settings, declared.signature.inputs, declared.signature.execution):
         known |= {one.name: one for one in group}
     order = [known[name] for name in inspect.signature(declared.function).parameters if name in known]
-    return sorted(order, key=lambda one: not getattr(one.said, "argument", False))
+    return sorted(order, key=lambda one: not getattr(one.annotation, "argument", False))
 
 
 def _option(one: Parameter | InputParameter | ExecutionParameter) -> inspect.Parameter:
     if isinstance(one, InputParameter):
-        annotation: Any = list[Path] if one.said.many else Path
+        annotation: Any = list[Path] if one.annotation.many else Path
         default = _declare(
-            one, annotation, [] if one.said.many else None, one.required and not one.said.sample
+            one, annotation, [] if one.annotation.many else None, one.required and not one.annotation.sample
         )
     elif isinstance(one, ExecutionParameter):
-        annotation = int if one.said.ge is not None else str
-        default = typer.Option(one.default, option_name(one.name), help=one.said.help, min=one.said.ge)  # type: ignore[arg-type]
+        annotation = int if one.annotation.ge is not None else str
+        default = typer.Option(
+            one.default, option_name(one.name), help=one.annotation.help, min=one.annotation.ge
+        )  # type: ignore[arg-type]
     else:
         annotation = {"integer": int, "number": float, "flag": bool}.get(one.type, str)
         if one.type == "integer" and one.choices:
@@ -300,7 +302,7 @@ def _option(one: Parameter | InputParameter | ExecutionParameter) -> inspect.Par
 
 def _typed(one: InputParameter) -> inspect.Parameter:
     """The words themselves, beside the option that takes a list of them."""
-    default = typer.Argument(None, metavar="WORD", help=f"{one.said.label}, one by one.")
+    default = typer.Argument(None, metavar="WORD", help=f"{one.annotation.label}, one by one.")
     name = f"typed_{one.name}"
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=list[str], default=default)
 
@@ -310,7 +312,7 @@ def _join_typed(declared: Analysis, given: dict[str, Any]) -> list[str]:
     from langscape.errors import SettingsError
     from langscape.sources.word_lookup import some
 
-    said: list[str] = []
+    names: list[str] = []
     for one in declared.signature.inputs:
         words = given.pop(f"typed_{one.name}", None) or []
         if not words:
@@ -319,24 +321,24 @@ def _join_typed(declared: Analysis, given: dict[str, Any]) -> list[str]:
             raise SettingsError(f"{one.name} are named and given as a list; leave one of both out")
         again = dict.fromkeys(word for at, word in enumerate(words) if word in words[:at])
         if again:
-            said.append(
+            names.append(
                 f"{some(again)} {'is' if len(again) == 1 else 'are'} named more than once, and taken once"
             )
         given[one.name] = list(dict.fromkeys(words))
-    return said
+    return names
 
 
 def _declare(one: Parameter | InputParameter, annotation: Any, value: Any, required: bool) -> Any:
-    said = one.said
+    setting = one.annotation
     more: dict[str, Any] = {}
     if isinstance(one, Parameter) and one.type in ("integer", "number") and not one.choices:
-        more |= {"min": one.said.ge, "max": one.said.le}
-    if said.argument:
-        return typer.Argument(... if required else value, help=said.help)
-    names = [said.option or option_name(one.name), *([f"-{said.short}"] if said.short else [])]
+        more |= {"min": one.annotation.ge, "max": one.annotation.le}
+    if setting.argument:
+        return typer.Argument(... if required else value, help=setting.help)
+    names = [setting.option or option_name(one.name), *([f"-{setting.short}"] if setting.short else [])]
     if isinstance(one, Parameter) and one.type == "flag":
         names[0] = f"{names[0]}/--no-{names[0].removeprefix('--')}"
-    return typer.Option(... if required else value, *names, help=said.help, **more)
+    return typer.Option(... if required else value, *names, help=setting.help, **more)
 
 
 def _out_help(declared: Analysis) -> str:

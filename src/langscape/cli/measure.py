@@ -34,26 +34,26 @@ def measure(
     from langscape.io.map_file import read_map
     from langscape.sources import read_vectors
 
-    made = read_map(map)
-    X = read_vectors(vectors, made.labels).matrix if vectors else made.vectors
-    typer.echo(f"items            {len(made):,}")
-    typer.echo(f"KL               {made.kl:z.4f}")
+    found = read_map(map)
+    X = read_vectors(vectors, found.labels).matrix if vectors else found.vectors
+    typer.echo(f"items            {len(found):,}")
+    typer.echo(f"KL               {found.kl:z.4f}")
     if X is None:
         say("this map was saved without its vectors; give --vectors for the other figures")
         return
-    if len(X) != len(made):
+    if len(X) != len(found):
         raise SettingsError(
-            f"{vectors} has {len(X):,} of the map's {len(made):,} words; give the file it was made from"
+            f"{vectors} has {len(X):,} of the map's {len(found):,} words; give the file it was made from"
         )
-    high = metrics.vectors(X, made.metric)  # type: ignore[arg-type]
-    for count in k or [one for one in _NEIGHBOURS if one < len(made)]:
-        got = metrics.local(high, made.xy, count, count_self=count_self, most_rows=5000)
+    high = metrics.vectors(X, found.metric)  # type: ignore[arg-type]
+    for count in k or [one for one in _NEIGHBOURS if one < len(found)]:
+        got = metrics.local(high, found.xy, count, count_self=count_self, most_rows=5000)
         typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
-    ranks = metrics.global_(high, made.xy, most_rows=5000)
+    ranks = metrics.global_(high, found.xy, most_rows=5000)
     typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
     typer.echo(
-        f"nDCG@10          {metrics.ndcg(high, made.xy, min(10, len(made) - 1), most_rows=5000).mean:.4f}"
+        f"nDCG@10          {metrics.ndcg(high, found.xy, min(10, len(found) - 1), most_rows=5000).mean:.4f}"
     )
-    few = max(1, min(10, len(made) // 2 - 1))
-    trust = metrics.trustworthiness(high, made.xy, few, most_rows=5000)
+    few = max(1, min(10, len(found) // 2 - 1))
+    trust = metrics.trustworthiness(high, found.xy, few, most_rows=5000)
     typer.echo(f"trustworthiness  {trust.mean:.4f}")

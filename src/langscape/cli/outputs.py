@@ -61,7 +61,7 @@ def has_groups(list_: Path | None) -> bool:
 
 
 def deliver(
-    made: Map, outs: list[Path], *, title: str, color: str | None = None, quantiles: int | None = None
+    map: Map, outs: list[Path], *, title: str, color: str | None = None, quantiles: int | None = None
 ) -> None:
     """Write the map to every place asked for, and print where it went."""
     from langscape.views import scatter, write
@@ -69,22 +69,22 @@ def deliver(
     for out in outs:
         suffix = out.suffix.lower()
         if suffix == ".parquet":
-            made.save(out)
+            map.save(out)
         elif suffix == ".csv":
-            write_csv(made, out)
+            write_csv(map, out)
         else:
-            shown = _thinned(made) if suffix == ".html" else made
+            shown = _thinned(map) if suffix == ".html" else map
             write(scatter(shown, color=color, title=title, quantiles=quantiles), out)
         typer.echo(out)
 
 
-def write_csv(made: Map, out: Path) -> None:
+def write_csv(map: Map, out: Path) -> None:
     """label, coordinates, the items' columns and the figures per point, as CSV."""
-    axes = ("x", "y", "z", "w")[: made.xy.shape[1]]
-    places = {axis: made.xy[:, at] for at, axis in enumerate(axes)}
-    columns = {"label": made.labels, **places, **made.items.columns, **made.per_point}
-    if made.shapes is not None:
-        xx, xy, yy = made.shapes[:, 0, 0], made.shapes[:, 0, 1], made.shapes[:, 1, 1]
+    axes = ("x", "y", "z", "w")[: map.xy.shape[1]]
+    places = {axis: map.xy[:, at] for at, axis in enumerate(axes)}
+    columns = {"label": map.labels, **places, **map.items.columns, **map.per_point}
+    if map.shapes is not None:
+        xx, xy, yy = map.shapes[:, 0, 0], map.shapes[:, 0, 1], map.shapes[:, 1, 1]
         columns |= {"shape_xx": xx, "shape_xy": xy, "shape_yy": yy}
     write_columns(columns, out)
 
@@ -106,33 +106,33 @@ def _as_column(values: Sequence[Any] | np.ndarray) -> np.ndarray:
     return column.astype(object) if column.dtype.kind in "US" else column
 
 
-def summary(made: Map, known: Sequence[str] = ()) -> None:
+def summary(map: Map, known: Sequence[str] = ()) -> None:
     """Say what the map is like, in a few lines on stderr; notes that the reader knows are left out."""
     from langscape.analyses._maps import summary as lines
 
-    say(*lines(made, known))
+    say(*lines(map, known))
 
 
-def _thinned(made: Map) -> Map:
+def _thinned(map: Map) -> Map:
     """At most PAGE_UP_TO items for a page; says so on the map."""
     import numpy as np
 
-    if len(made) <= PAGE_UP_TO:
-        return made
-    inserted = made.items.columns.get("inserted", np.zeros(len(made), bool))
+    if len(map) <= PAGE_UP_TO:
+        return map
+    inserted = map.items.columns.get("inserted", np.zeros(len(map), bool))
     old, new = np.flatnonzero(~inserted), np.flatnonzero(inserted)
     old = old[:: -(-len(old) // PAGE_UP_TO)] if len(old) > PAGE_UP_TO else old
     room = PAGE_UP_TO - len(old)
     rows = np.sort(
         np.concatenate([old, new[np.linspace(0, len(new) - 1, room).astype(int)] if room else new[:0]])
     )
-    return made.but(
-        xy=made.xy[rows],
-        items=made.items.take(rows),
-        per_point={name: values[rows] for name, values in made.per_point.items()},
+    return map.but(
+        xy=map.xy[rows],
+        items=map.items.take(rows),
+        per_point={name: values[rows] for name, values in map.per_point.items()},
         vectors=None,
-        neighbours=made.neighbours_among(rows),
-        distances=None if made.distances is None else made.distances[rows],
-        shapes=None if made.shapes is None else made.shapes[rows],
-        notes=(*made.notes, f"{len(rows):,} of {len(made):,} items are drawn; the map file holds all"),
+        neighbours=map.neighbours_among(rows),
+        distances=None if map.distances is None else map.distances[rows],
+        shapes=None if map.shapes is None else map.shapes[rows],
+        notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
     )

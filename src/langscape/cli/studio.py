@@ -38,11 +38,11 @@ def studio(
     from langscape.store import Store
 
     check_loopback(host)
-    held = Store(store)
-    held.check_writable("what the studio computes")
+    opened = Store(store)
+    opened.check_writable("what the studio computes")
     if prepare:
         with bar("the studio's examples") as progress:
-            prepare_examples(held, progress)
+            prepare_examples(opened, progress)
         return
 
     def ready(access: Access) -> None:
@@ -58,4 +58,4 @@ def studio(
         if open_it and not open_browser(access):
             say("no browser could be started here; open the address yourself")
 
-    serve(held, host, 8765 if port is None else port, ready, exact=port is not None, workers=workers)
+    serve(opened, host, 8765 if port is None else port, ready, exact=port is not None, workers=workers)

@@ -65,12 +65,14 @@ def train_lstm(
                 figures = "  ".join(f"{name} {value:.3f}" for name, value in step.figures.items())
                 say(f"step {step.done} of {step.total}  {figures}")
 
-        made = train(lines, out, settings, half=half, about={"corpus": name}, progress=progress)
-    if made.resumed:
-        say(f"went on from step {made.resumed}")
-    typer.echo(f"{made.model}")
-    compared = ", ".join(f"{name} {value:.1f}" for name, value in made.baselines.items())
-    typer.echo(f"held-out perplexity {made.perplexity:.2f} ({compared}; {made.unknown:.1%} unknown words)")
+        trained = train(lines, out, settings, half=half, about={"corpus": name}, progress=progress)
+    if trained.resumed:
+        say(f"went on from step {trained.resumed}")
+    typer.echo(f"{trained.model}")
+    compared = ", ".join(f"{name} {value:.1f}" for name, value in trained.baselines.items())
+    typer.echo(
+        f"held-out perplexity {trained.perplexity:.2f} ({compared}; {trained.unknown:.1%} unknown words)"
+    )
     typer.echo(out)
 
 

@@ -40,12 +40,12 @@ def view(
 
     if out is not None:
         check_outs([out], PICTURES)
-    made = read_map(map)
-    if made.shapes is not None and quantiles is None:
+    found = read_map(map)
+    if found.shapes is not None and quantiles is None:
         given = None if gaussians is None else read_gaussians(gaussians)
-        picture = ellipses(made, given, color=color, title=title or map.stem)
+        picture = ellipses(found, given, color=color, title=title or map.stem)
     else:
-        picture = scatter(made, color=color, title=title or map.stem, quantiles=quantiles)
+        picture = scatter(found, color=color, title=title or map.stem, quantiles=quantiles)
     path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"
     path = write(picture, path).resolve()
     typer.echo(path)

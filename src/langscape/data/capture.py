@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,22 +29,35 @@ TOKEN_AXES = ("token", "query", "key", "step")
 class Attention:
     """The attention of a capture: weights[layer, head, query, key], and the tokens of both axes.
 
-    name is the array's in the capture; layers and heads are the model's own numbers, from 0.
+    name is the array's in the capture; layers and heads are the model's own numbers, from 0. Where a capture
+    keeps only the strongest keys of each query, `array` holds their weights and `ranked` which they are, both
+    (layer, head, query, rank); all others count as 0.
     """
 
     name: str
-    weights: np.ndarray
+    array: np.ndarray
     queries: Tokens
     keys: Tokens
     layers: tuple[int, ...]
     heads: tuple[int, ...]
+    ranked: np.ndarray | None = None
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """All weights, (layer, head, query, key); of strongest keys alone, made here in full."""
+        if self.ranked is None:
+            return self.array
+        return _spread(self.array, self.ranked, len(self.keys))
 
     def one(self, layer: int, head: int) -> np.ndarray:
         """The weights of one head, (query, key), as float32."""
         for noun, number, held in (("layer", layer, self.layers), ("head", head, self.heads)):
             if number not in held:
                 raise not_there(noun, number, held, "this capture")
-        return np.asarray(self.weights[self.layers.index(layer), self.heads.index(head)], np.float32)
+        place = self.layers.index(layer), self.heads.index(head)
+        if self.ranked is not None:
+            return _spread(self.array[place], self.ranked[place], len(self.keys))
+        return np.asarray(self.array[place], np.float32)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -54,7 +68,8 @@ class Capture(Noun, Shown):
     example `("layer", "head", "query", "key")`. Tokens may be given as plain strings. An encoder–decoder
     has `decoder_tokens` beside its encoder's `tokens`, and arrays of each side: "encoder_attention",
     "decoder_attention", "cross_attention". metadata are facts about the run: the model, its revision, the
-    layers and heads of each array. What a model could not give stands in `notes`.
+    layers and heads of each array, and the query rows where not all are held. What a model
+    could not give stands in `notes`.
 
     >>> axes = {"attention": ("layer", "head", "query", "key")}
     >>> seen = Capture(["a", "lamp"], {"attention": np.full((1, 1, 2, 2), 0.5)}, axes)
@@ -139,7 +154,8 @@ class Capture(Noun, Shown):
     def attention(self, side: Side | None = None) -> Attention:
         """The attention of a side with the tokens of its queries and keys; the encoder's if none is named."""
         name = self.name_of("attention", side)
-        if self.axes[name] != ("layer", "head", "query", "key"):
+        ranked = self.arrays.get(f"{name}_keys") if self.axes[name][-1:] == ("rank",) else None
+        if self.axes[name] != ("layer", "head", "query", "key" if ranked is None else "rank"):
             raise DataError(
                 f"array {name!r} has axes {self.axes[name]}; attention has layer, head, query and key"
             )
@@ -150,6 +166,7 @@ class Capture(Noun, Shown):
             self.tokens_along(name, "key"),
             self.layers_of(name),
             self.heads_of(name),
+            ranked,
         )
 
     def name_of(self, what: str, side: Side | None = None) -> str:
@@ -178,7 +195,9 @@ class Capture(Noun, Shown):
         decoder = name.startswith("decoder_") or (name.startswith("cross_") and axis == "query")
         if decoder and self.decoder_tokens is None:
             raise DataError(f"array {name!r} is of a decoder, whose tokens are missing; give decoder_tokens")
-        return self.tokens_of("decoder") if decoder else self.tokens
+        tokens = self.tokens_of("decoder") if decoder else self.tokens
+        rows = self.metadata.get("rows", {}).get(name) if axis == "query" else None
+        return tokens if rows is None else tokens.take(rows)
 
     def layers_of(self, name: str) -> tuple[int, ...]:
         """The model's own numbers of the layers that an array holds."""
@@ -208,6 +227,13 @@ class Capture(Noun, Shown):
                         f"array {name!r} has shape {shape}: {length} along {axis!r}, but there are "
                         f"{len(tokens)} tokens{whose}; give one for each"
                     )
+
+
+def _spread(weights: np.ndarray, keys: np.ndarray, count: int) -> np.ndarray:
+    """Weights by key, 0 where none is kept; float32, (…, query, key)."""
+    full = np.zeros((*weights.shape[:-1], count), np.float32)
+    np.put_along_axis(full, keys.astype(np.intp), weights.astype(np.float32), axis=-1)
+    return full
 
 
 def _of_side(tokens: Sequence[str], side: Literal["encoder", "decoder"] | None) -> Tokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 _NAMED = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>")
@@ -36,6 +37,32 @@ def token_text(label: str, text: str | None = None, special: bool = False) -> st
         return goes_on + _signed(decoded)
     # the text has its own case and accents, the label the spaces
     return goes_on + _between(own if _folded(own) == _folded(bare) else decoded, bare)
+
+
+def joined_text(
+    tokens: Sequence[str],
+    marks: Mapping[int, tuple[str, str]] | None = None,
+    first: int = 0,
+    last: int | None = None,
+) -> str:
+    """Readable tokens as running text, on one line; marks are what stands around some of them, by place.
+
+    >>> joined_text(["The", "␣lamp", "light"], {1: ("[", "]")}), joined_text(["lamp", "##light", ",", "too"])
+    ('The [lamp]light', 'lamplight, too')
+    """
+    spaced = any(token.startswith("␣") for token in tokens)
+    out = ""
+    for at, token in list(enumerate(tokens))[first:last]:
+        bare = token.removeprefix("␣").removeprefix("##") or token
+        glued = not token.startswith("␣") if spaced else token.startswith("##") or not _is_word(token)
+        before, after = (marks or {}).get(at, ("", ""))
+        out += ("" if glued or not out else " ") + before + bare.replace("⏎", " ") + after
+    cut = last is not None and last < len(tokens)
+    return f"{'… ' if first else ''}{out.strip()}{' …' if cut else ''}"
+
+
+def _is_word(token: str) -> bool:
+    return any(letter.isalnum() for letter in token)
 
 
 def _between(outer: str, inner: str) -> str:

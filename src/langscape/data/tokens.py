@@ -25,6 +25,7 @@ class Tokens(Noun, Sequence[str]):
     offsets   (n, 2) where it begins and ends in the text, in characters; None where it is not known
     words     the number of its word, None for special tokens; None as a whole where words are not known
     parts_of_speech  one for each, where a tagger gave them
+    generated (n,) whether the model wrote it itself, behind the text
     side      "encoder" or "decoder" in a model that has both
 
     >>> tokens = Tokens(["[CLS]", "lamp", "##light"], special=[True, False, False])
@@ -41,6 +42,9 @@ class Tokens(Noun, Sequence[str]):
     words: tuple[int | None, ...] | None
     parts_of_speech: tuple[str, ...] | None
     side: Literal["encoder", "decoder"] | None
+    generated: np.ndarray
+
+    codec_version = 2
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Tokens(Noun, Sequence[str]):
         words: Sequence[int | None] | None = None,
         parts_of_speech: Sequence[str] | None = None,
         side: Literal["encoder", "decoder"] | None = None,
+        generated: Any = None,
     ) -> None:
         labels = tuple(str(label) for label in labels)
         n = len(labels)
@@ -67,6 +72,7 @@ class Tokens(Noun, Sequence[str]):
             "parts_of_speech": None
             if parts_of_speech is None
             else tuple(str(one) for one in parts_of_speech),
+            "generated": np.zeros(n, bool) if generated is None else _column("generated", generated, "b"),
         }
         for name, column in columns.items():
             shape = None if column is None else getattr(column, "shape", (len(column),))
@@ -145,10 +151,21 @@ class Tokens(Noun, Sequence[str]):
             _all([part.ids for part in parts]),
             words=_all([part.words for part in parts]),
             side=parts[0].side,
+            generated=np.concatenate([part.generated for part in parts]),
         )
 
 
-_COLUMNS = ("labels", "texts", "special", "sentence", "ids", "offsets", "words", "parts_of_speech")
+_COLUMNS = (
+    "labels",
+    "texts",
+    "special",
+    "sentence",
+    "ids",
+    "offsets",
+    "words",
+    "parts_of_speech",
+    "generated",
+)
 
 
 def _column(name: str, values: Any, kinds: str = "iu") -> np.ndarray:

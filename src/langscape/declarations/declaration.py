@@ -68,7 +68,8 @@ class Input:
     """What an annotation says of a text, a file or an object: `kind` is one of `declarations.inputs.KINDS`.
 
     sample is the id of the sample that a form begins with; many takes several. Of a list of words, `typed`
-    lets the command take them one by one as well, without a file.
+    lets the command take them one by one as well, without a file. Of a corpus, `listed` takes a list or
+    column of text as the texts themselves.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Input:
     sample: str | None = None
     many: bool = False
     typed: bool = False
+    listed: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False
@@ -98,7 +100,7 @@ class Parameter:
     type: Type
     default: Any
     required: bool
-    said: Setting
+    annotation: Setting
     choices: tuple[Any, ...] = ()
     """What a choice may be; of a number, the words that may stand for it."""
     whole: bool = True
@@ -116,7 +118,7 @@ class InputParameter:
 
     name: str
     required: bool
-    said: Input
+    annotation: Input
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +127,8 @@ class ExecutionParameter:
 
     name: str
     default: Any
-    annotation: Any
-    said: Execution
+    type: Any
+    annotation: Execution
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,10 +296,10 @@ def analysis(
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         called = name or function.__name__
-        held = _ANALYSES.get(called)
-        if held is not None and held.module not in ("__main__", function.__module__):
+        known = _ANALYSES.get(called)
+        if known is not None and known.module not in ("__main__", function.__module__):
             raise SettingsError(
-                f"there is already an analysis {called!r}, in {held.module}; name it otherwise"
+                f"there is already an analysis {called!r}, in {known.module}; name it otherwise"
             )
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
@@ -374,20 +376,22 @@ def read_signature(function: Callable[..., Any], skip: int = 0) -> Signature:
     inputs: list[InputParameter] = []
     execution: list[ExecutionParameter] = []
     for one in list(inspect.signature(function).parameters.values())[skip:]:
-        said = next((extra for extra in get_args(hints[one.name])[1:]), None)
+        annotation = next((extra for extra in get_args(hints[one.name])[1:]), None)
         required = one.default is inspect.Parameter.empty
-        if isinstance(said, Input):
-            inputs.append(InputParameter(one.name, required, said))
-        elif isinstance(said, Setting):
-            settings.append(_parameter(one, get_args(hints[one.name])[0], said))
-        elif isinstance(said, Execution):
-            execution.append(ExecutionParameter(one.name, one.default, get_args(hints[one.name])[0], said))
+        if isinstance(annotation, Input):
+            inputs.append(InputParameter(one.name, required, annotation))
+        elif isinstance(annotation, Setting):
+            settings.append(_parameter(one, get_args(hints[one.name])[0], annotation))
+        elif isinstance(annotation, Execution):
+            execution.append(
+                ExecutionParameter(one.name, one.default, get_args(hints[one.name])[0], annotation)
+            )
         elif one.name not in ("progress", "title"):
             raise TypeError(f"{function.__qualname__}: parameter {one.name!r} has no Setting or Input")
     return Signature(tuple(settings), tuple(inputs), tuple(execution))
 
 
-def _parameter(one: inspect.Parameter, annotation: Any, said: Setting) -> Parameter:
+def _parameter(one: inspect.Parameter, annotation: Any, setting: Setting) -> Parameter:
     required = one.default is inspect.Parameter.empty
     default = None if required else one.default
     parts = [annotation]
@@ -396,22 +400,22 @@ def _parameter(one: inspect.Parameter, annotation: Any, said: Setting) -> Parame
     choices: tuple[Any, ...] = ()
     if all(get_origin(part) is Literal for part in parts):
         choices = tuple(value for part in parts for value in get_args(part))
-        return Parameter(one.name, "choice", default, required, said, choices)
+        return Parameter(one.name, "choice", default, required, setting, choices)
     kind = parts[0]
     if kind is float and len(parts) == 1:
         if isinstance(default, int) and not isinstance(default, bool):
             default = float(default)
-        return Parameter(one.name, "number", default, required, said, whole=False)
+        return Parameter(one.name, "number", default, required, setting, whole=False)
     if kind is int and len(parts) == 2 and get_origin(parts[1]) is Literal:
-        return Parameter(one.name, "integer", default, required, said, get_args(parts[1]))
+        return Parameter(one.name, "integer", default, required, setting, get_args(parts[1]))
     known: dict[Any, Type] = {int: "integer", str: "text", bool: "flag"}
     if kind in known and len(parts) == 1:
-        return Parameter(one.name, known[kind], default, required, said)
+        return Parameter(one.name, known[kind], default, required, setting)
     if get_origin(kind) in (list, Sequence):
         (inner,) = get_args(kind)
-        return Parameter(one.name, "numbers" if inner is int else "words", default, required, said)
+        return Parameter(one.name, "numbers" if inner is int else "words", default, required, setting)
     if get_origin(kind) in (dict, Mapping):
-        return Parameter(one.name, "vectors", default, required, said)
+        return Parameter(one.name, "vectors", default, required, setting)
     raise TypeError(f"parameter {one.name!r} is annotated {annotation!r}, which no face can show")
 
 
@@ -421,8 +425,8 @@ def expected(one: Parameter) -> str:
         return f"one of {', '.join(str(value) for value in one.choices)}"
     if one.type == "flag":
         return "true or false"
-    if one.type == "text" and one.said.pattern:
-        return f"a name like {one.said.like}"
+    if one.type == "text" and one.annotation.pattern:
+        return f"a name like {one.annotation.like}"
     if one.type == "text":
         return "text of 1 to 2,000 characters that can be seen"
     if one.type == "words":
@@ -430,7 +434,7 @@ def expected(one: Parameter) -> str:
     if one.type == "vectors":
         return "at most 100 names with numbers, as name:0.5,-1.2,0.3;other:1,2,3"
     what = {"integer": "a whole number", "number": "a number", "numbers": "whole numbers"}[one.type]
-    low, high = one.said.ge, one.said.le
+    low, high = one.annotation.ge, one.annotation.le
     if one.choices:
         what = f"{', '.join(str(value) for value in one.choices)}, or {what}"
     if low is not None and high is not None:

@@ -14,7 +14,7 @@ from langscape.data import Progress, Step
 from langscape.declarations.declaration import Analysis, analyses, declaration_of
 from langscape.declarations.inputs import is_live, open_input, sample_of, source_of
 from langscape.declarations.validation import check_settings
-from langscape.errors import DataError, SettingsError, not_there
+from langscape.errors import DataError, SettingsError, TooLargeError, not_there
 from langscape.store.current import CURRENT, current_store
 from langscape.store.recipe import Recipe
 from langscape.store.registry import StepCode, add_finder
@@ -43,12 +43,12 @@ def answer(
     bound = inspect.signature(declared.function).bind(*args, **kwargs)
     given = dict(bound.arguments)
     progress = given.pop("progress", None)
-    given |= _live_models(declared, given)
+    given |= _live_models(declared, given) | _kept_texts(declared, given)
     _check_uses(declared)
     execution = {one.name: given.pop(one.name, one.default) for one in declared.signature.execution}
     store = CURRENT.get()
     named = None
-    if any(is_live(one.said.kind, given.get(one.name)) for one in declared.signature.inputs):
+    if any(is_live(one.annotation.kind, given.get(one.name)) for one in declared.signature.inputs):
         names = {one.name for one in declared.signature.settings}
         settings = {name: value for name, value in given.items() if name in names}
         settings |= dict.fromkeys(_live_models(declared, given), "default")
@@ -79,7 +79,9 @@ def name_call(
     Every face comes through here; `called` is what the face calls a setting in its messages.
     """
     names = {one.name for one in declared.signature.inputs}
-    live = [one.name for one in declared.signature.settings if _is_live(one.said.names, given.get(one.name))]
+    live = [
+        one.name for one in declared.signature.settings if _is_live(one.annotation.names, given.get(one.name))
+    ]
     checked = check_settings(
         declared.signature.settings,
         {name: "default" if name in live else value for name, value in given.items() if name not in names},
@@ -93,7 +95,7 @@ def name_call(
     ignored = declared.ignores(checked) if declared.ignores is not None else ()
     settings: dict[str, Any] = {key: None if key in ignored else one for key, one in checked.items()}
     for one in declared.signature.settings:
-        if one.said.names == "model" and settings[one.name] is not None:
+        if one.annotation.names == "model" and settings[one.name] is not None:
             settings[one.name] = absolute_model(settings[one.name])
     check_numbers(declared, settings)
     sources = input_sources(declared, settings, given, store, ignored)
@@ -113,16 +115,16 @@ def input_sources(
         if one.name in ignored:
             continue
         value: Any = given.get(one.name)
-        if value is None or (one.said.many and isinstance(value, Sequence) and not len(value)):
-            if one.said.sample is None:
+        if value is None or (one.annotation.many and isinstance(value, Sequence) and not len(value)):
+            if one.annotation.sample is None:
                 if one.required:
-                    raise SettingsError(f"{declared.name} needs {one.name}; {one.said.help}")
+                    raise SettingsError(f"{declared.name} needs {one.name}; {one.annotation.help}")
                 continue
-            value = sample_of(one.said.sample, settings)
-        several = one.said.many and isinstance(value, Sequence) and not isinstance(value, str)
+            value = sample_of(one.annotation.sample, settings)
+        several = one.annotation.many and isinstance(value, Sequence) and not isinstance(value, str)
         parts: Sequence[Any] = value if several else [value]  # type: ignore[assignment]
         for at, part in enumerate(parts):
-            source = source_of(one.said.kind, part, store)
+            source = source_of(one.annotation.kind, part, store)
             if source is None:
                 return None
             sources[one.name if at == 0 else f"{one.name} {at}"] = source
@@ -134,9 +136,9 @@ def check_numbers(declared: Analysis, settings: Mapping[str, Any]) -> None:
     wanted: list[tuple[str, int]] = []
     for one in declared.signature.settings:
         value = settings[one.name]
-        if one.said.names in ("layer", "head", "hidden layer") and value is not None:
+        if one.annotation.names in ("layer", "head", "hidden layer") and value is not None:
             numbers = value if isinstance(value, list) else [value]
-            wanted += [(one.said.names, number) for number in numbers if number >= 0]
+            wanted += [(one.annotation.names, number) for number in numbers if number >= 0]
     if not wanted or not isinstance(settings.get("model"), str):
         return
     from langscape.models import model_size
@@ -153,6 +155,11 @@ def check_numbers(declared: Analysis, settings: Mapping[str, Any]) -> None:
 
 def absolute_model(model: str) -> str:
     """A folder by its whole path, so that the store knows it from anywhere."""
+    from langscape.models.model_name import split_name
+
+    name = split_name(model).name
+    if name != model:  # what follows the @ stays
+        return absolute_model(name) + model[len(name) :]
     path = Path(model).expanduser()
     is_folder = path.is_dir() and ("/" in model or (path / "config.json").exists())
     return str(path.resolve()) if is_folder else model
@@ -246,12 +253,16 @@ def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | Non
     settings = {one.name: arguments.get(one.name, one.default) for one in declared.signature.settings}
     for one in declared.signature.inputs:
         value = arguments.get(one.name)
-        if value is None and one.said.sample is not None:
-            value = sample_of(one.said.sample, settings)
-        if isinstance(value, Path) or (isinstance(value, str) and one.said.kind not in ("text", "words")):
-            arguments[one.name] = open_input(one.said.kind, Path(value))
-        elif one.said.many and isinstance(value, list | tuple):
-            parts = [open_input(one.said.kind, part) if isinstance(part, Path) else part for part in value]
+        if value is None and one.annotation.sample is not None:
+            value = sample_of(one.annotation.sample, settings)
+        if isinstance(value, Path) or (
+            isinstance(value, str) and one.annotation.kind not in ("text", "words")
+        ):
+            arguments[one.name] = open_input(one.annotation.kind, Path(value))
+        elif one.annotation.many and isinstance(value, list | tuple):
+            parts = [
+                open_input(one.annotation.kind, part) if isinstance(part, Path) else part for part in value
+            ]
             arguments[one.name] = parts
     return _compute(declared, arguments, progress)
 
@@ -259,11 +270,15 @@ def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | Non
 def _compute(declared: Analysis, arguments: Mapping[str, Any], progress: Progress | None) -> Any:
     known = inspect.signature(declared.function).parameters
     # in a worker process nobody has said how: it computes by itself
-    said = {"workers": 0, "cluster": None, **_EXECUTION.get()}
-    how = {name: value for name, value in said.items() if name in known}
+    execution = {"workers": 0, "cluster": None, **_EXECUTION.get()}
+    how = {name: value for name, value in execution.items() if name in known}
     more: dict[str, Any] = {"progress": progress} if "progress" in known else {}
     with _with(_INSIDE, declared):
-        return declared.function(**arguments, **how, **more)
+        try:
+            return declared.function(**arguments, **how, **more)
+        except TooLargeError as error:
+            # what somebody cannot set here is no way out
+            raise error.narrowed({one.name for one in declared.signature.settings}) from None
 
 
 def _step(name: str) -> StepCode | None:
@@ -277,14 +292,14 @@ def _step(name: str) -> StepCode | None:
         for one in declared.signature.inputs:
             paths = [inputs[key] for key in sorted(inputs, key=_number) if key.split(" ")[0] == one.name]
             if paths:
-                found = [open_input(one.said.kind, path) for path in paths]
-                arguments[one.name] = found if one.said.many else found[0]
+                found = [open_input(one.annotation.kind, path) for path in paths]
+                arguments[one.name] = found if one.annotation.many else found[0]
             elif not one.required:
                 arguments[one.name] = None
         return _compute(declared, arguments, progress)
 
     defaults = {one.name: one.default for one in declared.signature.settings}
-    models = [one.name for one in declared.signature.settings if one.said.names == "model"]
+    models = [one.name for one in declared.signature.settings if one.annotation.names == "model"]
     return StepCode(
         name, versions(declared), run, defaults, _revision(models) if models else None, declared.module
     )
@@ -314,12 +329,29 @@ def _check_uses(declared: Analysis) -> None:
 
 def _live_models(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
     """The models among the settings that are objects instead of names, opened."""
-    live = [one.name for one in declared.signature.settings if _is_live(one.said.names, given.get(one.name))]
+    live = [
+        one.name for one in declared.signature.settings if _is_live(one.annotation.names, given.get(one.name))
+    ]
     if not live:
         return {}
     from langscape.models import open_model
 
     return {name: open_model(given[name]) for name in live}
+
+
+def _kept_texts(declared: Analysis, given: Mapping[str, Any]) -> dict[str, Path]:
+    """Texts that were given as a list or column, kept as a file that has a name and that workers find."""
+    from langscape.sources.texts import listed_texts, write_texts
+
+    kept: dict[str, Path] = {}
+    for one in declared.signature.inputs:
+        texts = listed_texts(given.get(one.name)) if one.annotation.listed else None
+        if texts is not None:
+            store = CURRENT.get() or current_store()
+            with store.receiving() as file:
+                write_texts(file, texts)
+                kept[one.name] = store.kept(store.keep_file(file))
+    return kept
 
 
 def _is_live(names: str, value: Any) -> bool:

@@ -15,7 +15,8 @@ Model = Annotated[
     str,
     Setting(
         "Model",
-        f"{in_words('atlas')}, a folder with config.json and model.safetensors, or a Hub id.",
+        f"{in_words('atlas')}, a folder with config.json and model.safetensors, or a Hub id; "
+        "NAME@bfloat16 opens it in another precision.",
         argument=True,
         names="model",
     ),
@@ -101,6 +102,19 @@ Metric = Annotated[
 ]
 Cut = Annotated[
     bool, Setting("Cut long text", "Of a text too long for the model, take the start; else it is refused.")
+]
+FirstTokens = Annotated[
+    int | None,
+    Setting("First tokens", "Read no more than so many tokens of the text, from its start.", ge=2),
+]
+Generate = Annotated[
+    int,
+    Setting(
+        "Continue by",
+        "Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.",
+        ge=0,
+        le=2000,
+    ),
 ]
 Seed = Annotated[
     int,

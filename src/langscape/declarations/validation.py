@@ -42,15 +42,15 @@ def check_settings(
             listed = ", ".join(called(one) for one in known) or "none"
             raise SettingsError(f"{what} has no setting {str(name)[:60]!r}; it has {listed}")
     # None is "not said", and a tuple is a list
-    said = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
+    values = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
     try:
-        model = settings_model(what, parameters).model_validate(said)
+        model = settings_model(what, parameters).model_validate(values)
     except ValidationError as error:
         place = error.errors()[0]["loc"][0]
         one = known[str(place)]
-        if one.name not in said:
+        if one.name not in values:
             raise SettingsError(f"{called(one.name)} is missing; expected {one.expected}") from None
-        value = shown(said[one.name])
+        value = shown(values[one.name])
         raise SettingsError(f"{called(one.name)} is {value}; expected {one.expected}") from None
     return {one.name: getattr(model, one.name) for one in parameters}
 
@@ -105,8 +105,8 @@ def settings_model(name: str, parameters: tuple[Parameter, ...]) -> type[BaseMod
     fields: Any = {}
     for one in parameters:
         value = _annotation(one) if one.required or one.default is not None else _annotation(one) | None
-        said = Field(title=one.said.label, description=one.said.help)
-        fields[one.name] = (Annotated[value, said], ... if one.required else one.default)
+        described = Field(title=one.annotation.label, description=one.annotation.help)
+        fields[one.name] = (Annotated[value, described], ... if one.required else one.default)
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=False)
     return create_model(f"{re.sub('[._]', '', name.title())}Settings", __config__=config, **fields)
 
@@ -120,15 +120,20 @@ def _optional(one: Parameter) -> Any:
     """The same or nothing; a union has a title of its own."""
     from pydantic import Field
 
-    said = Field(description=one.said.help, title=one.said.label)
-    return Annotated[_annotation(one) | None, said]
+    described = Field(description=one.annotation.help, title=one.annotation.label)
+    return Annotated[_annotation(one) | None, described]
 
 
 def _annotation(one: Parameter) -> Any:
     from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
-    limits = Field(ge=one.said.ge, le=one.said.le, description=one.said.help, title=one.said.label)
-    described = Field(description=one.said.help, title=one.said.label)
+    limits = Field(
+        ge=one.annotation.ge,
+        le=one.annotation.le,
+        description=one.annotation.help,
+        title=one.annotation.label,
+    )
+    described = Field(description=one.annotation.help, title=one.annotation.label)
     if one.type == "integer":
         number = Annotated[StrictInt, limits, BeforeValidator(_whole)]
         return number | Literal[one.choices] if one.choices else number  # type: ignore[valid-type]
@@ -139,28 +144,30 @@ def _annotation(one: Parameter) -> Any:
     if one.type == "choice":
         return Annotated[Literal[one.choices], BeforeValidator(_exactly(one.choices)), described]  # type: ignore[valid-type]
     if one.type == "numbers":
-        inner = Annotated[StrictInt, Field(ge=one.said.ge, le=one.said.le)]
+        inner = Annotated[StrictInt, Field(ge=one.annotation.ge, le=one.annotation.le)]
         return Annotated[
-            list[inner], Field(min_length=1, max_length=1000, description=one.said.help, title=one.said.label)
+            list[inner],
+            Field(min_length=1, max_length=1000, description=one.annotation.help, title=one.annotation.label),
         ]
     if one.type == "words":
         word = Annotated[StrictStr, Field(min_length=1, max_length=200)]
         return Annotated[
-            list[word], Field(min_length=1, max_length=2000, description=one.said.help, title=one.said.label)
+            list[word],
+            Field(min_length=1, max_length=2000, description=one.annotation.help, title=one.annotation.label),
         ]
     if one.type == "vectors":
         name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
         numbers = Annotated[list[Annotated[float, BeforeValidator(_real)]], Field(min_length=1)]
         return Annotated[
             dict[name, numbers],
-            Field(min_length=1, max_length=100, description=one.said.help, title=one.said.label),
+            Field(min_length=1, max_length=100, description=one.annotation.help, title=one.annotation.label),
         ]
     visible = Field(
         min_length=1,
         max_length=TEXT,
-        pattern=one.said.pattern and f"^(?:{one.said.pattern})$",
-        description=one.said.help,
-        title=one.said.label,
+        pattern=one.annotation.pattern and f"^(?:{one.annotation.pattern})$",
+        description=one.annotation.help,
+        title=one.annotation.label,
     )
     return Annotated[StrictStr, AfterValidator(_visible), visible]
 

@@ -165,8 +165,8 @@ def _mapped(X: np.ndarray, seed: int) -> np.ndarray:
     if len(rows) < 4:
         return np.zeros((len(X), 3)) if len(rows) == 1 else np.eye(3)[back % 3]
     joint = affinities_of(rows, min(30.0, (len(rows) - 1) / 3), method="exact")
-    made = embed(joint, 3, schedule=Schedule(steps=600), quality=False, seed=seed)
-    return np.asarray(made.xy, np.float64)[back]
+    map = embed(joint, 3, schedule=Schedule(steps=600), quality=False, seed=seed)
+    return np.asarray(map.xy, np.float64)[back]
 
 
 def _with_others(X: np.ndarray, mapped: np.ndarray, xyz: np.ndarray) -> np.ndarray:
@@ -237,15 +237,15 @@ def exact(targets: np.ndarray, importance: np.ndarray, words: np.ndarray, steps:
     One start is the weighted centroid, the other near the nearest word. Newton's step is taken where
     it lowers the stress, else majorisation's, which always does.
     """
-    made = np.empty((len(targets), 3))
+    rgb = np.empty((len(targets), 3))
     chunk = max(1, 400_000 // len(words))
     for at in range(0, len(targets), chunk):
         D, W = targets[at : at + chunk], importance[at : at + chunk]
         centre = W @ words / W.sum(1, keepdims=True)
         near = 0.9 * words[D.argmin(1)] + 0.1 * centre
         ends = [_descend(D, W, words, start, steps) for start in (centre, near)]
-        made[at : at + chunk] = np.where((ends[0][1] <= ends[1][1])[:, None], ends[0][0], ends[1][0])
-    return made
+        rgb[at : at + chunk] = np.where((ends[0][1] <= ends[1][1])[:, None], ends[0][0], ends[1][0])
+    return rgb
 
 
 def _descend(

@@ -44,13 +44,13 @@ def embed_ellipses(
         raise DataError(f'shape "{shape}" needs distributions; make the affinities with affinity.gaussians')
     if shape == "contexts":
         how = {"engine": engine, "seed": seed}
-        made = _from_means(affinities, given, initial, schedule, restarts, quality, progress, how)
-        return _with_contexts(made, given)
+        map = _from_means(affinities, given, initial, schedule, restarts, quality, progress, how)
+        return _with_contexts(map, given)
     schedule = schedule or LEARNED
-    made = (_diagonal if shape == "diagonal" else _full)(
+    map = (_diagonal if shape == "diagonal" else _full)(
         affinities, initial, schedule, restarts, seed, progress
     )
-    return _finished(made, given, shape, quality)
+    return _finished(map, given, shape, quality)
 
 
 def _from_means(
@@ -80,33 +80,33 @@ def _from_means(
     method = "exact" if isinstance(affinities.P, np.ndarray) else "neighbours"
     means = points(given.means, float(perplexity), items=given.items, method=method, seed=how["seed"])
     parts = restarts + 1
-    told = None if progress is None else _share(progress, 0, restarts, parts)
-    first = embed(means, 2, initial, schedule, restarts, quality=False, progress=told, **how)
+    report = None if progress is None else _share(progress, 0, restarts, parts)
+    first = embed(means, 2, initial, schedule, restarts, quality=False, progress=report, **how)
     after = replace(schedule, early_exaggeration=1.0, early_steps=0)
-    told = None if progress is None else _share(progress, restarts, 1, parts)
-    made = embed(affinities, 2, first.xy, after, quality=quality, progress=told, **how)
-    said = {
+    report = None if progress is None else _share(progress, restarts, 1, parts)
+    map = embed(affinities, 2, first.xy, after, quality=quality, progress=report, **how)
+    settings = {
         "initial": initial,
         "restarts": restarts,
         "kept": first.settings["kept"],
         "first": "the means alone",
     }
-    return made.but(settings={**made.settings, **said})
+    return map.but(settings={**map.settings, **settings})
 
 
-def _with_contexts(made: Map, given: Gaussians) -> Map:
-    shapes = context_shapes(made.xy, given)
+def _with_contexts(map: Map, given: Gaussians) -> Map:
+    shapes = context_shapes(map.xy, given)
     round_ones = int((shapes.ratio == 1).sum())
     settings = {
-        **made.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
+        **map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
         "common": shapes.common,
     }  # fmt: skip
     variance = given.spread.astype(np.float32)
-    return made.but(
+    return map.but(
         shapes=shapes.covariances,
-        quality=with_held_area(made.quality, given),
+        quality=with_held_area(map.quality, given),
         per_point={
-            **made.per_point, "variance": variance, "axis ratio": shapes.ratio, "orientation": shapes.score
+            **map.per_point, "variance": variance, "axis ratio": shapes.ratio, "orientation": shapes.score
         },
         settings=settings,
     )  # fmt: skip
@@ -125,8 +125,8 @@ def _diagonal(
     floor = (None, None, FLOOR, FLOOR)
     for r in range(restarts):
         first = _start(affinities, initial if r == 0 else "random", 2, seed + r)
-        told = None if progress is None else _share(progress, r, 1, restarts)
-        how: dict[str, Any] = {"at_least": floor, "quality": False, "seed": seed + r, "progress": told}
+        report = None if progress is None else _share(progress, r, 1, restarts)
+        how: dict[str, Any] = {"at_least": floor, "quality": False, "seed": seed + r, "progress": report}
         runs.append(embed(affinities, 4, first, schedule, engine="exact", **how))
     best = min(runs, key=lambda one: one.kl)
     deviations = best.xy[:, 2:].astype(np.float64)
@@ -200,29 +200,29 @@ def _start(affinities: Affinities, initial: Any, spare: int, seed: int) -> np.nd
     return np.column_stack([places, a, size * np.cos(2 * angle), size * np.sin(2 * angle)])
 
 
-def _finished(made: Map, given: Gaussians, shape: Shape, quality: bool) -> Map:
+def _finished(map: Map, given: Gaussians, shape: Shape, quality: bool) -> Map:
     """Quality of the drawn places, and what the learned ellipses are worth."""
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     true: tuple[np.ndarray | None, np.ndarray | None] = None, None
-    assert made.shapes is not None
+    assert map.shapes is not None
     if quality:
-        if made.vectors is not None:
+        if map.vectors is not None:
             from langscape.metrics import quality as measure
             from langscape.metrics import true_neighbours
 
-            figures, per_point = measure(made.vectors, made.xy)
-            true = true_neighbours(made.vectors)
-        figures, per_point = with_area(figures, per_point, made.shapes, given)
+            figures, per_point = measure(map.vectors, map.xy)
+            true = true_neighbours(map.vectors)
+        figures, per_point = with_area(figures, per_point, map.shapes, given)
     note = (
         "the ellipses were learned as further coordinates of the map: their size need not follow how far a "
         "word's contexts vary"
     )
-    return made.but(
+    return map.but(
         quality=figures,
         per_point=per_point,
-        settings={**made.settings, "shape": shape},
-        notes=(*made.notes, note),
+        settings={**map.settings, "shape": shape},
+        notes=(*map.notes, note),
         neighbours=true[0],
         distances=true[1],
     )
@@ -235,8 +235,8 @@ def _said(initial: Any) -> str:
 def _share(progress: Progress, before: int, mine: int, of: int) -> Progress:
     """Progress of a call that is `mine` parts of a whole of `of`, `before` of which are done."""
 
-    def told(step: Step) -> None:
+    def report(step: Step) -> None:
         done = before * step.total + mine * step.done
         progress(Step(done, of * step.total, step.doing, step.figures))
 
-    return told
+    return report

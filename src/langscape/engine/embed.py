@@ -287,11 +287,11 @@ def _cancelled(
     schedule: Schedule,
 ) -> Cancelled:
     """What a user gets for Ctrl-C: for a single map, the coordinates as they stood."""
-    said = f"stopped after {stopped.step} of {schedule.steps} steps"
+    message = f"stopped after {stopped.step} of {schedule.steps} steps"
     if len(problems) > 1:
-        return Cancelled(f"{said} of {len(problems)} maps; nothing was kept")
+        return Cancelled(f"{message} of {len(problems)} maps; nothing was kept")
     if not stopped.step:
-        return Cancelled(said)
+        return Cancelled(message)
     landings = [*landed[running], *stopped.landings]
     best = min(landings, key=lambda landing: landing.kl)
     partial = Map(
@@ -302,6 +302,6 @@ def _cancelled(
         settings={**problems[0].settings, "schedule": schedule.settings(), "stopped": stopped.step},
         vectors=problems[0].vectors,
         metric=problems[0].metric,
-        notes=(said,),
+        notes=(message,),
     )
-    return Cancelled(f"{said} at KL {best.kl:.4f}", partial=partial)
+    return Cancelled(f"{message} at KL {best.kl:.4f}", partial=partial)

@@ -398,16 +398,16 @@ def _with_new_neighbours(
 
 
 def _warnings(base: Map, names: list[str], placed: Placed) -> list[str]:
-    said = []
+    warnings = []
     known = set(base.labels)
     if again := [name for name in names if name in known]:
-        said.append(f"already on the map, placed once more: {_some(again)}")
+        warnings.append(f"already on the map, placed once more: {_some(again)}")
     if placed.dissimilar.any():
         odd = [names[i] for i in np.flatnonzero(placed.dissimilar)]
-        said.append(f"unlike everything on the map, placed all the same: {_some(odd)}")
+        warnings.append(f"unlike everything on the map, placed all the same: {_some(odd)}")
     if placed.capped.any():
-        said.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
-    return said
+        warnings.append(f"{int(placed.capped.sum())} medians were stopped before they had settled")
+    return warnings
 
 
 def _some(names: list[str]) -> str:

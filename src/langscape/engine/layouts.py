@@ -101,17 +101,17 @@ def _umap(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if affinities.vectors is not None:
-            made = umap.UMAP(
+            fitted = umap.UMAP(
                 n_neighbors=neighbours, n_components=dims, min_dist=least_distance, metric=affinities.metric,
                 random_state=seed, n_jobs=1,
             ).fit_transform(affinities.vectors)  # fmt: skip
-            return np.asarray(made), how
+            return np.asarray(fitted), how
         a, b = umap_.find_ab_params(1.0, least_distance)
-        made, _ = umap_.simplicial_set_embedding(
+        fitted, _ = umap_.simplicial_set_embedding(
             None, _graph(affinities), dims, 1.0, a, b, 1.0, 5, 300, _start(affinities, dims, seed),
             np.random.RandomState(seed), "euclidean", {}, False, {}, False, parallel=False,
         )  # fmt: skip
-    return np.asarray(made), {"least_distance": least_distance, "of": "affinities"}
+    return np.asarray(fitted), {"least_distance": least_distance, "of": "affinities"}
 
 
 def _graph(affinities: Affinities) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from langscape.errors import LangscapeError, MissingError, StoreError
 from langscape.execution.worker import Outcome, StopWatch, outcome, perform
 from langscape.execution.worker_process import WorkerProcess
+from langscape.faces import VARIABLE, Face, face
 from langscape.store.store import Store
 
 Task = dict[str, Any]
@@ -100,8 +101,10 @@ class Pool:
         ahead: int = 0,
         threads: int = 1,
         warm: str = "",
+        speaking_to: Face | None = None,
     ) -> None:
         self.workers = workers
+        self._environment = {VARIABLE: speaking_to or face()}
         self.error: LangscapeError | None = None
         self._store, self._ahead, self._threads = store, ahead, threads
         self._hello = {"root": str(store.root), "id": store.id, "modules": list(modules), "warm": warm}
@@ -176,6 +179,7 @@ class Pool:
             self._hello,
             lambda message: self._messages.put((worker, message)),
             threads=self._threads,
+            environment=self._environment,
         )
         return worker
 

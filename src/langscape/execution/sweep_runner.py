@@ -160,8 +160,8 @@ class Run:
             if state != "done":
                 # an error raised on purpose names the thing and the next step by itself
                 on_purpose = outcome["kind"] not in ("Exception", "MemoryError", "Lost", "")
-                said = "" if on_purpose else "an input of the sweep cannot be made: "
-                raise DataError(said + outcome["error"])
+                reason = "" if on_purpose else "an input of the sweep cannot be made: "
+                raise DataError(reason + outcome["error"])
             return
         if state == "done":
             self._done += 1
@@ -170,8 +170,8 @@ class Run:
         else:
             tried = f"{outcome['error']}, {TRIES} times" if state == "lost" else outcome["error"]
             self._failed[key] = tried
-        said = "done" if state == "done" else "failed"
-        self._changes.append((said, self._tries.get(key, 0), self._failed.get(key, ""), self._places[key]))
+        reason = "done" if state == "done" else "failed"
+        self._changes.append((reason, self._tries.get(key, 0), self._failed.get(key, ""), self._places[key]))
 
     def _look(self) -> None:
         """Obey a wish to cancel from another process, and let others see how far we are."""
@@ -252,8 +252,8 @@ def _waves(tasks: Iterable[ResolvedRecipe], store: Store) -> list[dict[str, Reso
     def visit(named: ResolvedRecipe) -> int:
         depth = max((visit(need) for need in named.needs.values()), default=0)
         for need in named.needs.values():
-            held = depths.get(need.digest)
-            if held is None or held[0] < depth:
+            known = depths.get(need.digest)
+            if known is None or known[0] < depth:
                 depths[need.digest] = (depth, need)
         return depth + 1
 

@@ -125,12 +125,12 @@ class _Teller:
             return
         self._next, self._doing = now + 0.125, step.doing
         figures = {name: value for name, value in step.figures.items() if math.isfinite(value)}
-        said = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
-        self.send({"step": said})
+        message = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
+        self.send({"step": message})
 
-    def send(self, said: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> None:
         """Tell something of the task at once."""
-        send_answer(self._answers, {"key": self._key, **said})
+        send_answer(self._answers, {"key": self._key, **message})
 
 
 def dask_main() -> None:

@@ -29,7 +29,12 @@ T = TypeVar("T", bound=type)
 
 _NOUNS: dict[str, type] = {}
 _ELSEWHERE = {
+    "Figures": "langscape.metrics.role_names",
+    "HeadTally": "langscape.metrics.head_tally",
+    "Judged": "langscape.metrics.role_names",
+    "Passages": "langscape.metrics.head_tally",
     "Scales": "langscape.affinity.scale",
+    "StableGroups": "langscape.metrics.stable_groups",
     "ClassTable": "langscape.metrics.classes",
     "StrongestKeys": "langscape.affinity.strongest_keys",
     "WordColours": "langscape.engine.colour",
@@ -42,10 +47,10 @@ def noun(cls: T) -> T:
     """Mark a dataclass as one that may be written and read."""
     if not dataclasses.is_dataclass(cls):
         raise TypeError(f"{cls.__name__} is no dataclass")
-    held = _NOUNS.setdefault(cls.__name__, cls)
-    if held is not cls and held.__module__ != cls.__module__:
+    known = _NOUNS.setdefault(cls.__name__, cls)
+    if known is not cls and known.__module__ != cls.__module__:
         raise TypeError(
-            f"there are two nouns named {cls.__name__}, in {held.__module__} and {cls.__module__}"
+            f"there are two nouns named {cls.__name__}, in {known.__module__} and {cls.__module__}"
         )
     _NOUNS[cls.__name__] = cls
     return cls  # type: ignore[return-value]
@@ -142,12 +147,12 @@ class _Writer:
 
     def _array(self, value: np.ndarray, where: str) -> Any:
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
-            held = self.seen.get(id(value))
-            if held is None:
+            known = self.seen.get(id(value))
+            if known is None:
                 name = f"{len(self.arrays)} {where}"[:200]
                 self.arrays[name] = value
-                self.seen[id(value)] = held = (name, value)  # held, so that no other takes its id
-            return {"$array": held[0]}
+                self.seen[id(value)] = known = (name, value)  # held, so that no other takes its id
+            return {"$array": known[0]}
         if value.dtype.kind in "OUS" and value.ndim == 1:
             items = [self.encode(one, where) for one in value.tolist()]
             return {"$texts": items, "dtype": "object" if value.dtype.kind == "O" else value.dtype.str}
@@ -160,9 +165,9 @@ class _Writer:
         return {"$map": pairs}
 
     def _noun(self, value: Any) -> Any:
-        held = self.nouns.get(id(value))
-        if held is not None:
-            return {"$same": held[0]}
+        known = self.nouns.get(id(value))
+        if known is not None:
+            return {"$same": known[0]}
         name = type(value).__name__
         fields = {
             one.name: self.encode(getattr(value, one.name), f"{name}.{one.name}")
@@ -230,9 +235,9 @@ class _Reader:
             raise FileError(f"there is no noun {str(tree['$noun'])[:40]!r} in this langscape")
         if tree["version"] != getattr(cls, "codec_version", 1):
             raise FileError(f"{cls.__name__} was written by another langscape; compute it again")
-        made = cls(**{name: self.decode(one) for name, one in tree["fields"].items()})
-        self.nouns.append(made)
-        return made
+        result = cls(**{name: self.decode(one) for name, one in tree["fields"].items()})
+        self.nouns.append(result)
+        return result
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:

@@ -55,7 +55,7 @@ def write_gaussians(gaussians: Gaussians, path: Path) -> None:
         arrays["context_text"] = np.frombuffer(b"".join(raw) or b" ", np.uint8)
         arrays["context_ends"] = np.cumsum([len(text) for text in raw], dtype=np.int64)
         arrays["context_words"] = np.array([(c.start, c.end) for c in flat], np.int32).reshape(-1, 2)
-    said = {
+    header = {
         "format": FORMAT,
         "kind": "gaussians",
         "labels": list(gaussians.labels),
@@ -63,7 +63,7 @@ def write_gaussians(gaussians: Gaussians, path: Path) -> None:
         "made": dict(gaussians.made),
         "notes": list(gaussians.notes),
     }
-    write_tensors(path, arrays, {"langscape": json.dumps(said, default=str)})
+    write_tensors(path, arrays, {"langscape": json.dumps(header, default=str)})
 
 
 def read_gaussians(path: str | Path) -> Gaussians:
@@ -80,23 +80,23 @@ def read_gaussians(path: str | Path) -> Gaussians:
                 f"`langscape gaussians --table {path.name} --by COLUMN --out words.safetensors`"
             ) from None
         raise
-    said = _said(path, header.metadata.get("langscape"))
+    stated = _said(path, header.metadata.get("langscape"))
     # the bytes of arrays and text once more as arrays, labels and contexts
     check_memory(4 * size, f"the distributions in {path}", "close other programs, or take fewer contexts")
     arrays = read_tensors(path, header)
     try:
-        columns = {name: _column(arrays, held) for name, held in said["columns"].items()}
+        columns = {name: _column(arrays, column) for name, column in stated["columns"].items()}
         counts = _counts(arrays)
         return Gaussians(
             _numbers(arrays, "means", 2),
             _numbers(arrays, "variances", 2),
-            Items(said["labels"], columns),
+            Items(stated["labels"], columns),
             counts,
             factors=_numbers(arrays, "factors", 3) if "factors" in arrays else None,
             samples=_numbers(arrays, "samples", 2) if "samples" in arrays else None,
             contexts=_contexts(arrays, counts),
-            made=said["made"],
-            notes=tuple(said["notes"]),
+            made=stated["made"],
+            notes=tuple(stated["notes"]),
         )
     except KeyError as missing:
         raise FileError(f"{path} has no {missing}; make it again with `langscape gaussians`") from None
@@ -122,11 +122,11 @@ def _counts(arrays: dict[str, np.ndarray]) -> np.ndarray:
     return counts
 
 
-def _column(arrays: dict[str, np.ndarray], held: Any) -> np.ndarray:
-    if isinstance(held, str):
-        return arrays[held]
-    column = np.empty(len(held), dtype=object)
-    column[:] = held
+def _column(arrays: dict[str, np.ndarray], stored: Any) -> np.ndarray:
+    if isinstance(stored, str):
+        return arrays[stored]
+    column = np.empty(len(stored), dtype=object)
+    column[:] = stored
     return column
 
 
@@ -157,20 +157,24 @@ def _said(path: Path, text: str | None) -> dict[str, Any]:
     none = FileError(f"{path} holds no distributions; make them with `langscape gaussians`")
     if text is None:
         raise none
-    said = parse_object(text, where, largest=LARGEST_HEADER, halves=True)
-    if said.get("kind") != "gaussians":
+    stated = parse_object(text, where, largest=LARGEST_HEADER, halves=True)
+    if stated.get("kind") != "gaussians":
         raise none
-    if field(said, "format", "whole number", where, least=1) > FORMAT:
+    if field(stated, "format", "whole number", where, least=1) > FORMAT:
         raise FileError(
-            f"{path} was written by a newer langscape (format {said['format']}); update langscape"
+            f"{path} was written by a newer langscape (format {stated['format']}); update langscape"
         )
-    texts(field(said, "labels", "list", where), "labels", where)
-    texts(field(said, "notes", "list", where), "notes", where)
-    field(said, "made", "object", where)
-    for name, held in field(said, "columns", "object", where).items():
-        if not isinstance(held, str):
-            texts([one for one in held if one is not None] if isinstance(held, list) else held, name, where)
-    return said
+    texts(field(stated, "labels", "list", where), "labels", where)
+    texts(field(stated, "notes", "list", where), "notes", where)
+    field(stated, "made", "object", where)
+    for name, column in field(stated, "columns", "object", where).items():
+        if not isinstance(column, str):
+            texts(
+                [one for one in column if one is not None] if isinstance(column, list) else column,
+                name,
+                where,
+            )
+    return stated
 
 
 def _bytes(text: str) -> np.ndarray:

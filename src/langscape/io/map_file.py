@@ -137,17 +137,19 @@ def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np
     )
 
 
-def _typed(values: np.ndarray, said: str | None, path: Path, name: str) -> np.ndarray:
+def _typed(values: np.ndarray, stated: str | None, path: Path, name: str) -> np.ndarray:
     """A column in the type it was saved from, as far as what the file says of it can be believed."""
-    if said is None or said == "object":
+    if stated is None or stated == "object":
         return values
-    kind = np.dtype(said).kind  # checked before: one of ours
+    kind = np.dtype(stated).kind  # checked before: one of ours
     if kind == "U":  # the width is the text's own: a width from a file could ask for any amount of memory
         return values.astype(object)
     if values.dtype.kind not in "biuf":
-        raise FileError(f"{path} says that its column {name[:60]!r} is {said}, but it is not; make it again")
+        raise FileError(
+            f"{path} says that its column {name[:60]!r} is {stated}, but it is not; make it again"
+        )
     with np.errstate(all="ignore"):
-        return values.astype(said, copy=False)
+        return values.astype(stated, copy=False)
 
 
 def _parsed(raw: bytes, path: Path) -> dict[str, Any]:

@@ -59,5 +59,5 @@ def _refuse_other(path: str | Path, mode: int) -> None:
         return
     if stat.S_ISDIR(mode):
         raise FileError(f"{path} is a folder; name a file in it")
-    kind = next((said for test, said in _OTHER if test(mode)), "no regular file; give one")
+    kind = next((reason for test, reason in _OTHER if test(mode)), "no regular file; give one")
     raise FileError(f"{path} is {kind}")

@@ -81,10 +81,10 @@ def parse(
 
 
 @overload
-def field(told: Mapping[str, Any], name: str, kind: Literal["text"], where: str) -> str: ...
+def field(parsed: Mapping[str, Any], name: str, kind: Literal["text"], where: str) -> str: ...
 @overload
 def field(
-    told: Mapping[str, Any],
+    parsed: Mapping[str, Any],
     name: str,
     kind: Literal["whole number"],
     where: str,
@@ -94,7 +94,7 @@ def field(
 ) -> int: ...
 @overload
 def field(
-    told: Mapping[str, Any],
+    parsed: Mapping[str, Any],
     name: str,
     kind: Literal["number"],
     where: str,
@@ -103,15 +103,15 @@ def field(
     most: float | None = None,
 ) -> float: ...
 @overload
-def field(told: Mapping[str, Any], name: str, kind: Literal["true or false"], where: str) -> bool: ...
+def field(parsed: Mapping[str, Any], name: str, kind: Literal["true or false"], where: str) -> bool: ...
 @overload
-def field(told: Mapping[str, Any], name: str, kind: Literal["list"], where: str) -> list[Any]: ...
+def field(parsed: Mapping[str, Any], name: str, kind: Literal["list"], where: str) -> list[Any]: ...
 @overload
-def field(told: Mapping[str, Any], name: str, kind: Literal["object"], where: str) -> dict[str, Any]: ...
+def field(parsed: Mapping[str, Any], name: str, kind: Literal["object"], where: str) -> dict[str, Any]: ...
 
 
 def field(
-    told: Mapping[str, Any],
+    parsed: Mapping[str, Any],
     name: str,
     kind: Kind,
     where: str,
@@ -127,9 +127,9 @@ def field(
     Traceback (most recent call last):
     langscape.errors.FileError: map.json: "rows" is "3"; expected a whole number, at least 1
     """
-    if name not in told:
+    if name not in parsed:
         raise FileError(f'{where} lacks "{name}"; expected {_wanted(kind, least, most)}')
-    value = told[name]
+    value = parsed[name]
     if is_kind(value, kind) and (least is None or value >= least) and (most is None or value <= most):
         return value
     raise FileError(f'{where}: "{name}" is {shown(value)}; expected {_wanted(kind, least, most)}')
@@ -167,8 +167,8 @@ def shown(value: Any) -> str:
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,}"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
         return f"a number of {value.bit_length() * 30103 // 100000 + 1:,} digits"
-    said = json.dumps(value)
-    return said if len(said) <= 60 else f"{said[:57]}…"
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def read_bytes(path: Path, largest: int) -> bytes:
@@ -198,12 +198,12 @@ def read_bytes(path: Path, largest: int) -> bytes:
 
 
 def _wanted(kind: str, least: float | None, most: float | None) -> str:
-    said = kind if kind in ("text", "true or false") else f"{'an' if kind == 'object' else 'a'} {kind}"
+    noun = kind if kind in ("text", "true or false") else f"{'an' if kind == 'object' else 'a'} {kind}"
     if least is not None and most is not None:
-        return f"{said} from {least:,} to {most:,}"
+        return f"{noun} from {least:,} to {most:,}"
     if least is not None:
-        return f"{said}, at least {least:,}"
-    return f"{said}, at most {most:,}" if most is not None else said
+        return f"{noun}, at least {least:,}"
+    return f"{noun}, at most {most:,}" if most is not None else noun
 
 
 def _check(found: Any, where: str, deepest: int, halves: bool) -> None:

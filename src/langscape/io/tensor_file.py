@@ -109,14 +109,14 @@ def read_header(path: Path, *, missing: str = "") -> Header:
         )
     if length > LARGEST_HEADER:
         raise FileError(f"{path} has a header of {length:,} bytes; at most {LARGEST_HEADER:,} are read")
-    told = strict_json.parse_object(
+    parsed = strict_json.parse_object(
         text, f"the header of {path}", largest=LARGEST_HEADER, deepest=4, halves=True
     )
-    metadata = told.pop("__metadata__", None) or {}
+    metadata = parsed.pop("__metadata__", None) or {}
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise FileError(f'the header of {path}: "__metadata__" is not text by name; write the file again')
     start = 8 + length
-    tensors = {name: _tensor(name, spec, start, path) for name, spec in told.items()}
+    tensors = {name: _tensor(name, spec, start, path) for name, spec in parsed.items()}
     # tensors lie one after the other from the header to the end: no two share bytes, none lie between
     at = start
     for name, tensor in sorted(tensors.items(), key=lambda one: (one[1].start, one[1].end)):
@@ -175,8 +175,8 @@ def _counts(spec: dict[str, Any], name: str, where: str) -> tuple[int, ...]:
 
 
 def _short(values: Any) -> str:
-    said = ", ".join(strict_json.shown(value) for value in values[:6])
-    return f"[{said}, …]" if len(values) > 6 else f"[{said}]"
+    text = ", ".join(strict_json.shown(value) for value in values[:6])
+    return f"[{text}, …]" if len(values) > 6 else f"[{text}]"
 
 
 def _called(name: str) -> str:

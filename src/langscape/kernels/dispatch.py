@@ -68,8 +68,8 @@ def _try() -> tuple[str, bool]:
     if -done.returncode in _CRASHES:
         name = signal.Signals(-done.returncode).name
         return f"vectors do not compile here (the compiler ended with {name})", True
-    said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return f"vectors could not be tried ({said})", False
+    message = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return f"vectors could not be tried ({message})", False
 
 
 PLAIN_BECAUSE = _plain_because()

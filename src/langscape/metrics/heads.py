@@ -26,7 +26,8 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
 """tag: (score, value from which a head wears it). A tag also needs four times what even weights would give
 (once and a half for the band), so that short texts name nobody."""
 
-_TIMES = {"local band": 1.5, "broad": 0.0}
+TIMES: Mapping[str, float] = {"local band": 1.5, "broad": 0.0}
+"""How many times what even weights would give, where it is not four times."""
 
 
 def head_scores(
@@ -93,7 +94,7 @@ def head_scores(
         "next_token": _mean(A, asked, pairs & (behind == -1), need=True),
         "local_band": _mean(A, asked, np.abs(behind) <= band),
     }
-    same, after = _repeats(ids, n)
+    same, after = repeats(ids, n)
     scores["same_token"] = _mean(A, asked, pairs & same & visible, need=True)
     scores["induction"] = _mean(A, asked, pairs & after & visible, need=True)
     scores["chain"] = _chain(A, asked)
@@ -143,7 +144,7 @@ def name_heads(
         for tag, (score, least) in thresholds.items():
             value = float(scores[score][where]) if score in scores else np.nan
             chance = 0.0 if even is None else float(even.get(score, 0.0))
-            times = _TIMES.get(tag, 4.0)
+            times = TIMES.get(tag, 4.0)
             if value >= least and not value < min(times * chance, 0.9):
                 worn.append(tag)
         if {"previous-token", "next-token", "itself"} & set(worn) and "local band" in worn:
@@ -216,7 +217,7 @@ def _left(A: np.ndarray, asked: np.ndarray, visible: np.ndarray, off: np.ndarray
     return {"parked": parked, "evenness": evenness}
 
 
-def _repeats(ids: Sequence[Any] | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+def repeats(ids: Sequence[Any] | None, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Masks (query, key): another place of the same token; a token that followed an earlier one."""
     if ids is None:
         return np.zeros((n, n), bool), np.zeros((n, n), bool)

@@ -14,7 +14,16 @@ from typing import Any, Literal
 import numpy as np
 
 Place = Literal[
-    "map", "inserted", "head map", "atlas", "query-key map", "ellipses", "comparison", "affinity", "flow"
+    "map",
+    "inserted",
+    "head map",
+    "atlas",
+    "corpus",
+    "query-key map",
+    "ellipses",
+    "comparison",
+    "affinity",
+    "flow",
 ]
 """Where a score applies.
 
@@ -22,6 +31,7 @@ map            a map of vectors; the function takes `TwoSpaces` and gives a valu
 inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
 head map       a map of tokens by the attention of a head
 atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
+corpus         a row per head, over many texts: a mean with its interval
 query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
 ellipses       a map of distributions
 comparison     two maps of the same items
@@ -233,6 +243,7 @@ class TwoSpaces:
     rows          (judged,) the points to judge, each against all n
     ranks         (judged, k) the place in the data, 0 the nearest, of the t-th nearest point on the map
     correlations  (judged,) Spearman's, of a point's distances to all others
+    back          what `places_on_map` gives, where it is known already
     """
 
     high: Any
@@ -241,10 +252,20 @@ class TwoSpaces:
     ranks: np.ndarray
     correlations: np.ndarray
 
+    back: np.ndarray | None = None
+
     @property
     def n(self) -> int:
         """How many points there are."""
         return self.high.n
+
+    def places_on_map(self) -> np.ndarray:
+        """(judged, k) the place on the map, 0 the nearest, of the t-th nearest point in the data."""
+        if self.back is not None:
+            return self.back
+        from langscape.metrics.compare import compare
+
+        return compare(self.low, self.high, self.rows, self.ranks.shape[1])[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,6 +372,12 @@ def _trustworthiness(seen: TwoSpaces) -> np.ndarray:
     return trustworthiness_of(seen.ranks, seen.n)
 
 
+def _continuity(seen: TwoSpaces) -> np.ndarray:
+    from langscape.metrics.neighbours import trustworthiness_of
+
+    return trustworthiness_of(seen.places_on_map(), seen.n)
+
+
 def _specific_order(seen: QueryKeyPlaces) -> Any:
     from langscape.metrics.query_key import attention_order, without_popularity
 
@@ -404,7 +431,12 @@ def _of_heads(name: str) -> Callable[[HeadWeights], np.ndarray]:
 def _head_score(name: str, label: str, meaning: str, **more: Any) -> None:
     """A score that `head_scores` computes with others, in one pass over the weights."""
     more = {"better": "neither", "headline": False, **more}
-    register(Score(name, label, meaning, {"atlas": _of_heads(name)}, **more))
+    register(Score(name, label, meaning, {"atlas": _of_heads(name), "corpus": None}, **more))
+
+
+def _corpus_score(name: str, label: str, meaning: str, **more: Any) -> None:
+    """A score of heads that only many texts tell."""
+    register(Score(name, label, meaning, {"corpus": None}, better="neither", headline=False, **more))
 
 
 _DEALT = "a random layout, the same places dealt anew among the items,"
@@ -481,6 +513,20 @@ register(
         k=K,
         chance="about 0.5",
         reads="lenient: a near miss costs little, so differences near 1 matter",
+        headline=False,
+        null=_DEALT,
+    )
+)
+register(
+    Score(
+        "continuity",
+        "Continuity",
+        "1 if everything close in the data is close on the map; each missing neighbour lowers it.",
+        {"map": _continuity, "ellipses": None},
+        symbol="C(k)",
+        k=K,
+        chance="about 0.5",
+        reads="low where the layout tore neighbours apart, as trustworthiness is where it glued strangers",
         headline=False,
         null=_DEALT,
     )
@@ -811,6 +857,39 @@ _head_score(
     "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
+)
+_corpus_score(
+    "duplicate_token",
+    "Duplicate token",
+    "Mean weight on earlier places of the same token, of tokens that have one.",
+)
+_corpus_score(
+    "later_token",
+    "Later token",
+    "Mean weight on later places of the same token, of tokens that have one.",
+)
+_corpus_score("punctuation", "Punctuation", "Mean weight on punctuation.")
+_corpus_score(
+    "coreference",
+    "Pronoun to name",
+    "Mean weight that pronouns of the third person give to names before them.",
+)
+_corpus_score(
+    "to_names",
+    "Word to name",
+    "Mean weight that other words give to names before them: what pronouns are held against.",
+)
+_corpus_score(
+    "bracket",
+    "Bracket",
+    "Mean weight from a closing bracket or quote to the one it closes.",
+)
+_corpus_score(
+    "by_position",
+    "By position",
+    "Share of the weights’ variance that the mean weight at each distance explains, on texts it was not made "
+    "of.",
+    low=None,
 )
 register(
     Score(

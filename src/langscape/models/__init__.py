@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from langscape.models.residual import Stream, stream, word_table
     from langscape.models.size import model_size
     from langscape.models.transformer import capture, capture_each
+    from langscape.models.trials import Check, check
 
 _HEAVY = {
+    "Check": "trials",
     "Contributions": "logits",
     "Stream": "residual",
     "Words": "logits",
@@ -40,6 +42,7 @@ _HEAVY = {
     "Model": "model",
     "capture": "transformer",
     "capture_each": "transformer",
+    "check": "trials",
     "check_model": "open",
     "collect_query_key": "query_key",
     "estimate": "memory",
@@ -54,6 +57,7 @@ _HEAVY = {
 }
 
 __all__ = [
+    "Check",
     "Contributions",
     "Estimate",
     "LSTMModel",
@@ -62,6 +66,7 @@ __all__ = [
     "Words",
     "capture",
     "capture_each",
+    "check",
     "check_model",
     "collect_query_key",
     "contributions",

@@ -10,9 +10,10 @@ import torch
 
 from langscape.data import Capture, Tokens
 from langscape.models.attention_hook import eagerly, listening
-from langscape.models.capture_spec import Plan, named
+from langscape.models.capture_spec import Array, Plan, named
 from langscape.models.forward import forward
 from langscape.models.inputs import Row
+from langscape.models.memory import block_rows
 from langscape.models.model import Model
 from langscape.models.recorder import Recorder
 
@@ -21,12 +22,14 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     """A capture per row, all from one run; rows are padded to the longest and cropped again."""
     layout, network = model.layout, model.network
     recorder = Recorder(layout, plan, [row.sizes for row in group])
-    inputs = _tensors(model, group)
+    inputs = tensors_of(model, group)
     hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
-    attend = any(what in plan.want for what in ("attention", "q", "k", "v"))
+    attend = plan.attends
+    output: Any = None  # a run that has told all that is wanted ends early
     with model.running():
         if layout.heard and attend:
-            with listening(network, recorder):
+            longest = [max(sizes) for sizes in zip(*recorder.sizes, strict=True)]
+            with listening(network, recorder, block_rows(layout, len(group), *longest)):
                 output = forward(network, inputs, hidden=hidden, logits=logits)
         else:
             with eagerly(network):
@@ -42,7 +45,8 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
     return [_finished(model, plan, recorder, i, row) for i, row in enumerate(group)]
 
 
-def _tensors(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
+def tensors_of(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
+    """What the network is given for these rows."""
     if group[0].pixels is not None:
         pixels = np.stack([row.pixels for row in group])  # type: ignore[arg-type]
         return {"pixel_values": torch.from_numpy(pixels).to(model.device, model.network.dtype)}
@@ -78,6 +82,7 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
         "generated": written.generated,
         "layers": {array.name: list(array.layers) for array in planned if array.layers},
         "heads": {array.name: list(array.heads) for array in planned if array.heads},
+        **_chosen_rows(planned),
         "scaling": {
             named("q", role): [layout.of(role)[i].scaling for i in numbers]
             for role, numbers in plan.layers.items()
@@ -94,8 +99,28 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
-    notes = (*_notes(model, plan, row), *_overflows(model, ready))
+    notes = (*_notes(model, plan, row), *_sums(recorder, index), *_overflows(model, ready))
     return Capture(tokens, ready, axes, metadata, notes, decoder_tokens)
+
+
+def _chosen_rows(planned: list[Array]) -> dict[str, Any]:
+    rows = {array.name: list(array.rows) for array in planned if array.rows is not None}
+    return {"rows": rows} if rows else {}
+
+
+def _sums(recorder: Recorder, index: int) -> list[str]:
+    """Rows of attention that do not sum to 1 are said, never silent."""
+    low, high = recorder.sums[index]
+    sinks = [array.name for array in recorder.planned[index] if array.what == "sink"]
+    if sinks:
+        shares = recorder.made[index][sinks[0]]
+        return [
+            f"{100 * float(shares.mean()):.0f} % of the weight goes to learned sinks, which are no tokens; "
+            f"{sinks[0]} has it, and rows of attention sum to the rest"
+        ]
+    if low > 0.98 and high < 1.02:  # so it is where nothing was recorded
+        return []
+    return [f"rows of attention sum to {low:.2f} at least and {high:.2f} at most, not to 1"]
 
 
 def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:
@@ -110,13 +135,13 @@ def _overflows(model: Model, ready: Mapping[str, np.ndarray]) -> list[str]:
 
 def _notes(model: Model, plan: Plan, row: Row) -> tuple[str, ...]:
     layout = model.layout
-    notes = [*model.notes, *row.source.notes, *(row.target.notes if row.target else ())]
+    notes = [*model.notes, *layout.notes, *row.source.notes, *(row.target.notes if row.target else ())]
     missing = [what for what in ("q", "k", "v") if what in plan.want]
     if not layout.heard and missing:
         listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         notes.append(f"{listed} not there: {layout.reason}")
     blocks = layout.hidden.get("self", (0, 0))[0] - 1
-    if len(layout.sites) < blocks:
+    if 0 < len(layout.sites) < blocks:
         notes.append(
             f"{len(layout.sites)} of {blocks} blocks attend; attention layers are numbered among themselves"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ class Reading:
     overlap: int = 0
     generate: int = 0
     sample_seed: int | None = None
+    first_tokens: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,24 @@ class Row:
     def sizes(self) -> tuple[int, int]:
         """How many source and target tokens it has."""
         return len(self.source), 0 if self.target is None else len(self.target)
+
+
+def ids_of_encoding(given: Any) -> Any:
+    """The token ids in what a tokenizer gave, without padding; anything else as it is.
+
+    One text is a row of ids, several are a list of them.
+    """
+    if not isinstance(given, Mapping) and not (hasattr(given, "keys") and hasattr(given, "data")):
+        return given
+    if "input_ids" not in given:
+        raise DataError(f"a {type(given).__name__} without input_ids is no text; give what a tokenizer gave")
+    ids, mask = given["input_ids"], given.get("attention_mask")
+    if len(ids) and np.ndim(ids[0]) == 0:
+        ids, mask = [ids], None if mask is None else [mask]
+    rows = [np.asarray(row) for row in ids]
+    if mask is not None:
+        rows = [row[np.asarray(seen, bool)] for row, seen in zip(rows, mask, strict=True)]
+    return rows[0] if len(rows) == 1 else rows
 
 
 def is_one(model: Model, given: Any) -> bool:
@@ -80,9 +99,13 @@ def rows(
         elif model.kind == "encoder-decoder":
             yield from _pairs(model, one, partner, reading)
         else:
-            for tokens in split(model, one, reading.long, reading.overlap, reading.generate):
+            for tokens in _split(model, one, reading, reading.generate):
                 more = _continued(model, tokens.ids, reading)
                 yield Row(extended(model, tokens, more))
+
+
+def _split(model: Model, text: Any, reading: Reading, room: int) -> list[TokenizedText]:
+    return split(model, text, reading.long, reading.overlap, room, reading.first_tokens)
 
 
 def _continued(
@@ -95,7 +118,7 @@ def _continued(
 
 
 def _pairs(model: Model, text: Any, target: Any, reading: Reading) -> Iterator[Row]:
-    for source in split(model, text, reading.long, reading.overlap):
+    for source in _split(model, text, reading, 0):
         decoded = _target(model, target, reading.generate)
         more = _continued(model, decoded.ids, reading, source.ids)
         yield Row(source, extended(model, decoded, more))
@@ -113,7 +136,8 @@ def _target(model: Model, target: Any, room: int) -> TokenizedText:
         note = "no target was given, so the decoder saw its start token"
         return before if room else replace(before, notes=(f"{note} alone",))
     tokens = split(model, target, room=room + 1)[0]
-    last = len(tokens) - (len(tokens) > 1 and tokens.ids[-1] == network.config.eos_token_id)
+    end = getattr(network.config, "eos_token_id", None)
+    last = len(tokens) - (len(tokens) > 1 and tokens.ids[-1] == end)
     fields = ("ids", "shown", "texts", "special", "words", "offsets")
     joined = {name: getattr(before, name) + getattr(tokens, name)[:last] for name in fields}
     return replace(tokens, **joined)

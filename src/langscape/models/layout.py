@@ -41,6 +41,7 @@ class Site:
     scaling: float = 1.0
     softcap: float | None = None
     biased: bool = False
+    sink: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Layout:
     causal     per role, whether no token looks ahead
     tokens     of a vision model, how many every image becomes
     vocabulary how many logits a token has; 0 for models without a head
+    blocks     whether attention can be read some rows at a time
+    scores     whether the model hands over scores before softmax instead of weights
+    notes      what is unusual about its attention
     """
 
     sites: tuple[Site, ...]
@@ -61,6 +65,9 @@ class Layout:
     causal: Mapping[str, bool]
     tokens: int | None
     vocabulary: int
+    blocks: bool = False
+    scores: bool = False
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -74,7 +81,7 @@ class Layout:
 
 
 def probe(network: PreTrainedModel, kind: str) -> Layout:
-    """The layout of a network; runs it two or three times over two short rows, one of them padded."""
+    """The layout of a network; runs it two to four times over two short rows, one of them padded."""
     inputs = _inputs(network, kind)
     heard: list[Call] = []
     try:
@@ -98,15 +105,17 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         reason += f" ({error})"
     weights = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     if same:
-        sites = [_site(call, kind) for call in heard]
-        seen = [(site.role, call.weights) for site, call in zip(sites, heard, strict=True)]
+        calls = [call for call in heard if not call.again]
+        sites = [_site(call, kind) for call in calls]
+        seen = [(site.role, call.weights) for site, call in zip(sites, calls, strict=True)]
     else:
         names = weights if kind == "encoder-decoder" else {"self": "attentions"}
-        seen = [(role, w) for role, name in names.items() for w in _listed(plain, name)]
+        seen = [(role, w) for role, name in names.items() for w in _listed(plain, name) if w.ndim > 3]
         sites = [Site(role, int(w.shape[1])) for role, w in seen]
-    if not sites:
-        raise DataError(f"{type(network).__name__} shows no attention; there is nothing to capture")
-    tokens = _checked(seen, kind, type(network).__name__)
+    if not sites and not _hidden(plain, kind):
+        raise DataError(f"{type(network).__name__} shows neither attention nor hidden states")
+    tokens = _checked(seen, kind, type(network).__name__) if sites else None
+    scores = not same and any(_unlike_weights(w) for _, w in seen)
     return Layout(
         tuple(sites),
         same,
@@ -115,7 +124,64 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         _causal(seen),
         tokens,
         _vocabulary(network),
+        same and _in_blocks(network, inputs, plain, heard),
+        scores,
+        _unusual(type(network).__name__, sites, heard if same else [], scores),
     )
+
+
+def _unlike_weights(weights: torch.Tensor) -> bool:
+    """Whether they are below 0, or rows of the text without padding do not sum to 1."""
+    first = weights[0].float()
+    return bool((first < 0).any() or ((first.sum(-1) - 1).abs() > 0.02).any())
+
+
+def _unusual(name: str, sites: list[Site], heard: list[Call], scores: bool) -> tuple[str, ...]:
+    notes = []
+    if not sites:
+        notes.append(f"{name} has no attention; it has hidden states alone")
+    if scores:
+        notes.append(f"{name} hands over scores before softmax; attention is their softmax")
+    if any(call.again for call in heard):
+        notes.append(
+            f"{name} applies the weights of a layer to several parts of its values; v are of the first, "
+            "and what it makes of pairs of heads is not in the weights"
+        )
+    return tuple(notes)
+
+
+def _in_blocks(network: PreTrainedModel, inputs: Any, plain: Any, heard: list[Call]) -> bool:
+    """Whether two rows at a time come to what all of them come to at once."""
+    parts: list[Call] = []
+    try:
+        with listening(network, parts.append, rows=2):
+            ours = forward(network, inputs, hidden=True)
+    except Exception as error:
+        if not is_fault(error):
+            raise
+        return False
+    begins = [i for i, part in enumerate(parts) if part.start == 0]
+    if len(begins) != len(heard):
+        return False
+    joined = [
+        torch.cat([_widened(part.weights, call.weights.shape[3]) for part in parts[begin:end]], dim=2)
+        for begin, end, call in zip(begins, [*begins[1:], len(parts)], heard, strict=True)
+    ]
+    alike = all(_near(a, call.weights) for a, call in zip(joined, heard, strict=True))
+    return alike and all(_near(a, b) for a, b in _states(plain, ours))
+
+
+def _widened(weights: torch.Tensor, keys: int) -> torch.Tensor:
+    return torch.nn.functional.pad(weights, (0, keys - weights.shape[3]))
+
+
+def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Equal but for rounding: some states of one token are a thousand times those of the others."""
+    close = 1e-4 if a.dtype == torch.float32 else 2e-2
+    if a.shape != b.shape:
+        return False
+    largest = max(1.0, float(b.abs().max()))
+    return bool((a.float() - b.float()).abs().max() <= close * largest)
 
 
 def image_shape(config: Any) -> tuple[int, int, int]:
@@ -147,7 +213,8 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
     marks = [getattr(config, f"{name}_token_id", None) for name in ("pad", "bos", "eos")]
     # a model may have several ends
     avoided = {one for mark in marks for one in (mark if isinstance(mark, list) else [mark])}
-    ids = [i for i in range(min(config.vocab_size, 50)) if i not in avoided]
+    words: Any = network.get_input_embeddings()
+    ids = [i for i in range(min(int(words.weight.shape[0]), 50)) if i not in avoided]
     row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
     mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)
     mask[1, -2:] = 0  # masks have to do something, or their absence would go unseen
@@ -159,14 +226,19 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
 
 def _same(plain: Any, ours: Any) -> bool:
     """Equal bits; on a GPU, whose sums may come in any order, equal to 1e-4."""
-    pairs = [
+    pairs = _states(plain, ours)
+    if pairs and pairs[0][0].device.type == "cpu":
+        return all(torch.equal(a, b) for a, b in pairs)
+    return all(torch.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in pairs)
+
+
+def _states(plain: Any, ours: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The hidden states of two runs, side by side."""
+    return [
         (a, b)
         for name in _HIDDEN.values()
         for a, b in zip(_listed(plain, name), _listed(ours, name), strict=True)
     ]
-    if pairs and pairs[0][0].device.type == "cpu":
-        return all(torch.equal(a, b) for a, b in pairs)
-    return all(torch.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in pairs)
 
 
 _HIDDEN = {"self": "hidden_states", "encoder": "encoder_hidden_states", "decoder": "decoder_hidden_states"}
@@ -196,6 +268,7 @@ def _site(call: Call, kind: str) -> Site:
         call.scaling,
         call.softcap,
         call.biased,
+        call.sink,
     )
 
 

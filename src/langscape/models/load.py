@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from safetensors import safe_open
 from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
@@ -20,14 +23,40 @@ from langscape.models.tokenizer_files import FILES
 from langscape.models.weight_files import Weights
 
 
+@dataclass(frozen=True)
+class Loading:
+    """In which precision and where a model is loaded; the last two are those of transformers."""
+
+    precision: str
+    place: torch.device
+    device_map: Any = None
+    quantization_config: Any = None
+
+    @property
+    def dtype(self) -> Any:
+        """What transformers calls the precision."""
+        return "auto" if self.precision == "stored" else getattr(torch, self.precision)
+
+
+def quantization(called: str) -> Any:
+    """The configuration of bitsandbytes that "8bit" or "4bit" stands for; None for nothing."""
+    if not called:
+        return None
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise MissingError(
+            f"{called} needs the package bitsandbytes, which is not installed; install it, or say @bfloat16"
+        )
+    asked: dict[str, Any] = {f"load_in_{called}": True}
+    return transformers.BitsAndBytesConfig(**asked)
+
+
 def load_transformer(
     folder: Path,
     name: str,
     told: Mapping[str, Any],
     weights: Weights,
     revision: str,
-    place: torch.device,
-    precision: str,
+    loading: Loading,
 ) -> Model:
     """The model in a folder, in eval mode on its device; `told` is what its config.json says.
 
@@ -35,28 +64,50 @@ def load_transformer(
     """
     config = config_from(folder, name, told)
     kind = kind_of(config)
-    network, notes = _load(folder, name, config, kind, weights, precision)
+    network, notes = _load(folder, name, config, kind, weights, loading)
     network.requires_grad_(False)
-    _check_finite(network, name)
+    _check_in_memory(network, name)
+    _check_finite(weights, name)
     if told.get("auto_map"):
         notes = (*notes, f"{name} names code of its own, which is not run; that of transformers is")
     tokenizer = None if kind == "vision" else read_tokenizer(folder, name)
     if tokenizer is None and kind != "vision":
         notes = (*notes, f"{name} has no tokenizer; give token ids")
-    try:
-        network.to(place)  # type: ignore[arg-type]
-    except RuntimeError as error:
-        raise SettingsError(f'{name} does not fit on {place}: {error}; say device="cpu"') from None
+    if loading.device_map is None and loading.quantization_config is None:
+        try:
+            network.to(loading.place)  # type: ignore[arg-type]
+        except RuntimeError as error:
+            raise SettingsError(
+                f'{name} does not fit on {loading.place}: {error}; say device="cpu"'
+            ) from None
     return Model(network.eval(), tokenizer, kind, name, revision, notes)
 
 
-def _check_finite(network: torch.nn.Module, name: str) -> None:
-    for key, value in network.state_dict().items():
-        # a sum is quick, and finite only where all is; of half precision it may overflow
-        if value.is_floating_point() and not torch.isfinite(value.sum()) and not torch.isfinite(value).all():
-            raise FileError(
-                f"the weights of {name} hold values that are not finite, in {key}; fetch or train it anew"
-            )
+def _check_in_memory(network: Any, name: str) -> None:
+    away = [key for key, one in network.named_parameters() if one.device.type == "meta"]
+    if away:
+        raise SettingsError(
+            f"{len(away)} weights of {name} would lie on disk, first {away[0]}, and cannot be run there; "
+            "give a device_map that keeps all in memory, or a smaller precision"
+        )
+
+
+def _check_finite(weights: Weights, name: str) -> None:
+    """Refuse NaN and infinity. The files are read beside the network, which leaves its weights on disk."""
+    for path in weights.files:
+        with safe_open(path, framework="pt") as file:
+            for key in file.keys():  # noqa: SIM118  it is no mapping
+                value = file.get_tensor(key)
+                # a sum is quick, and finite only where all is; of half precision it may overflow
+                if (
+                    value.is_floating_point()
+                    and not torch.isfinite(value.float().sum())
+                    and not torch.isfinite(value.float()).all()
+                ):
+                    raise FileError(
+                        f"the weights of {name} hold values that are not finite, in {key}; "
+                        "fetch or train it anew"
+                    )
 
 
 def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
@@ -105,7 +156,7 @@ def _check_declared(network_class: Any, name: str, config: Any, weights: Weights
 
 
 def _load(
-    folder: Path, name: str, config: Any, kind: Kind, weights: Weights, precision: str
+    folder: Path, name: str, config: Any, kind: Kind, weights: Weights, loading: Loading
 ) -> tuple[Any, tuple[str, ...]]:
     """The network with the head its weights hold, and notes on what they lack."""
     heads = {"decoder": "AutoModelForCausalLM", "encoder-decoder": "AutoModelForSeq2SeqLM"}
@@ -113,10 +164,15 @@ def _load(
     saved = (getattr(config, "architectures", None) or [""])[0]
     if kind == "encoder" and saved.endswith("ForMaskedLM"):
         wanted = "AutoModelForMaskedLM"
-    _check_declared(getattr(transformers, wanted), name, config, weights, precision)
+    _check_declared(getattr(transformers, wanted), name, config, weights, loading.precision)
     settings: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True, "use_safetensors": True}
     settings |= {"attn_implementation": "eager", "output_loading_info": True, "config": config}
-    settings["dtype"] = torch.float32 if precision == "float32" else "auto"
+    settings["dtype"] = loading.dtype
+    if loading.device_map is not None or loading.quantization_config is not None:
+        if importlib.util.find_spec("accelerate") is None:
+            raise MissingError("device_map needs the package accelerate, which is not installed; install it")
+        settings |= {"device_map": loading.device_map or {"": loading.place}}
+        settings |= {"quantization_config": loading.quantization_config}
     try:
         with quiet():
             network, told = getattr(transformers, wanted).from_pretrained(folder, **settings)
@@ -126,7 +182,13 @@ def _load(
                 lacking = set(told["missing_keys"])
     except LangscapeError:
         raise
+    except ImportError as error:
+        raise MissingError(f"{name} needs a package to be opened so: {first_line(error)}") from None
     except Exception as error:
+        if loading.device_map is not None or loading.quantization_config is not None:
+            raise SettingsError(
+                f"{name} cannot be opened with this device_map or quantization_config: {first_line(error)}"
+            ) from None
         raise FileError(
             f"the weights of {name} cannot be read: {first_line(error)}; fetch the model again"
         ) from None

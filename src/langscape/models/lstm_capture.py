@@ -145,6 +145,7 @@ def _captured(
         special=[token.special for token in tokens],
         ids=[token.row for token in tokens],
         offsets=[_span(token) for token in tokens],
+        generated=[at >= len(tokens) - generate for at in range(len(tokens))],
     )
     return Capture(table, held, {name: AXES[name] for name in held}, metadata, _notes(model, tokens))
 

@@ -67,12 +67,12 @@ class Model:
     @property
     def layers(self) -> int:
         """How many layers attend; of an encoder–decoder, its encoder's."""
-        return len(self.layout.of(self.layout.roles[0]))
+        return len(self.layout.of(self.layout.roles[0])) if self.layout.roles else 0
 
     @property
     def heads(self) -> int:
         """Heads of a layer."""
-        return self.layout.sites[0].heads
+        return self.layout.sites[0].heads if self.layout.sites else 0
 
     @cached_property
     def longest(self) -> int | None:

@@ -11,11 +11,12 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from langscape.errors import FileError, MissingError, SettingsError
 from langscape.models.catalog import CATALOG
 from langscape.models.config import is_lstm, read_config
+from langscape.models.model_name import PRECISIONS, Precision, split_name
 from langscape.models.optional_dependencies import needs_models
 from langscape.models.packaged import model_path
 from langscape.models.tokenizer_files import check_tokenizer_files
@@ -32,14 +33,18 @@ def open_model(
     name: Any,
     device: str = "auto",
     *,
-    precision: Literal["float32", "stored"] = "float32",
+    precision: Precision | None = None,
+    device_map: Any = None,
+    quantization_config: Any = None,
     tokenizer: Any = None,
 ) -> Model:
     """The model of that name: one of the catalogue such as "default", a folder, or a Hub id.
 
     A Hub id is looked for in the local cache first, so that a model once fetched opens offline.
-    precision="stored" keeps half-precision weights as they are, for models that would not fit;
-    what is captured is float32 either way.
+    precision is "float32" unless you say otherwise; "float16" and "bfloat16" halve the weights, and "stored"
+    keeps them as they are in the file. What is captured is float32 either way. device_map ("auto", or a dict
+    of modules with devices) and quantization_config are those of transformers; they need accelerate, and the
+    package that quantises. A name may say it too: "decoder@bfloat16", "folder@stored,auto", "folder@8bit".
 
     A model that you already hold is taken as it is, where it is, and left so: a transformers model, a
     pipeline, a PEFT model, a SentenceTransformer, compiled or not. Its tokenizer is the one given, the one
@@ -50,26 +55,43 @@ def open_model(
     >>> open_model("default", device="cpu")
     Model('default', encoder, 6 layers × 12 heads, cpu)
     """
-    if precision not in ("float32", "stored"):
-        raise SettingsError(f'precision {precision!r} is not known; use "float32" or "stored"')
+    if precision is not None and precision not in PRECISIONS:
+        listed = ", ".join(f'"{one}"' for one in PRECISIONS)
+        raise SettingsError(f"precision {precision!r} is not known; use one of {listed}")
     if not isinstance(name, str | os.PathLike):
+        if precision is not None or device_map is not None or quantization_config is not None:
+            raise SettingsError(
+                "precision, device_map and quantization_config are for models that are opened by name; load "
+                "yours with them"
+            )
         return _held(name, device, tokenizer)
+    how: dict[str, Any] = {"precision": precision, "device_map": device_map}
     if tokenizer is not None:
-        return _held(open_model(name, device, precision=precision), "auto", tokenizer)
+        opened = open_model(name, device, **how, quantization_config=quantization_config)
+        return _held(opened, "auto", tokenizer)
     called = os.fspath(name)
-    folder, revision = _found(called)
-    told, weights = _checked(folder, called, precision)
+    parts = split_name(called)
+    folder, revision = _found(parts.name)
+    width = precision or parts.precision or "float32"
+    told, weights = _checked(folder, called, width)
     with needs_models():
         from langscape.models.model import chosen_device
 
         place = chosen_device(device)
         revision = revision or _digest(folder, weights)
+        spread = device_map if device_map is not None else parts.device_map
+        if told is None and (width != "float32" or spread is not None or parts.quantized):
+            raise SettingsError(
+                f"{called} is an LSTM, which is opened in float32 on one device; say its name alone"
+            )
         if told is None:
             from langscape.models.lstm_file import load_lstm
 
             return load_lstm(folder, called, revision, place)
-        from langscape.models.load import load_transformer
-    return load_transformer(folder, called, told, weights, revision, place, precision)
+        from langscape.models.load import Loading, load_transformer, quantization
+    packed = quantization_config if quantization_config is not None else quantization(parts.quantized)
+    loading = Loading(width, place, spread, packed)
+    return load_transformer(folder, called, told, weights, revision, loading)
 
 
 def _held(model: Any, device: str, tokenizer: Any) -> Model:
@@ -88,20 +110,21 @@ def model_revision(name: str | os.PathLike[str]) -> str:
     A model that `open_model(name)` would refuse for its files or its size is refused here, before hashing.
     """
     called = os.fspath(name)
-    folder, revision = _found(called)
-    _, weights = _checked(folder, called, "float32")
+    folder, revision = _found(split_name(called).name)
+    _, weights = _checked(folder, called, split_name(called).precision or "float32")
     return revision or _digest(folder, weights)
 
 
 def check_model(name: str | os.PathLike[str]) -> None:
     """Refuse a model whose files are damaged or whose weights do not fit into memory; nothing is loaded."""
     called = os.fspath(name)
-    _checked(_found(called)[0], called, "float32")
+    parts = split_name(called)
+    _checked(_found(parts.name)[0], called, parts.precision or "float32")
 
 
 def folder_of(name: str) -> Path:
     """The folder of a model, fetched where it must be."""
-    return _found(name)[0]
+    return _found(split_name(name).name)[0]
 
 
 def _found(name: str) -> tuple[Path, str]:

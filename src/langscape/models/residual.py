@@ -83,8 +83,8 @@ class Stream:
         return ahead
 
 
-def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
-    """The residual stream of a model over one text or one row of token ids.
+def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT) -> Stream:
+    """The residual stream of a model over one text or one row of token ids, and what it writes behind it.
 
     Works for decoders and encoders that `capture` can listen to. A model whose hidden states are not
     the sum of attention and MLP, with at most a norm after each, is refused.
@@ -101,7 +101,7 @@ def stream(model: Model, text: Any, *, memory: float = LIMIT) -> Stream:
         )
     if not model.layout.heard:
         raise DataError(f"the stream of {model.name} cannot be read: {model.layout.reason}")
-    row = next(iter(rows(model, [text], None, Reading())))
+    row = next(iter(rows(model, [text], None, Reading(generate=generate))))
     count, width = len(row.source), model.layout.hidden["self"][1]
     held = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
     refuse_above(memory, 2 * held, f"the stream of {count:,} tokens")

@@ -64,6 +64,8 @@ def _regrained(
     values: Callable[[np.ndarray, Tokens, int, bool], np.ndarray],
 ) -> Capture:
     """The capture with other tokens, and its arrays likewise along every axis that runs over tokens."""
+    if "rows" in capture.metadata or any("rank" in axes for axes in capture.axes.values()):
+        raise DataError("this capture holds a part of the attention; capture it without rows and strongest")
     arrays = {}
     for name, array in capture.arrays.items():
         for place, axis in enumerate(capture.axes[name]):

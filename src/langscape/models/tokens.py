@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from langscape.data import Tokens
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, TooLargeError, WayOut
 from langscape.models.faults import first_line, is_fault
 
 if TYPE_CHECKING:
     from langscape.models.model import Model
 
-Long = Literal["error", "window"]
+Long = Literal["error", "start", "window"]
 
 
 @dataclass(frozen=True)
@@ -48,33 +48,51 @@ class TokenizedText:
     def tokens(self) -> Tokens:
         """The tokens as a capture holds them."""
         known = {"special": self.special, "ids": self.ids, "offsets": self.offsets, "words": self.words}
-        return Tokens(self.shown, self.texts, **known)
+        written = np.arange(len(self)) >= len(self) - self.generated
+        return Tokens(self.shown, self.texts, **known, generated=written)
 
 
 def split(
-    model: Model, text: Any, long: Long = "error", overlap: int = 0, room: int = 0
+    model: Model,
+    text: Any,
+    long: Long = "error",
+    overlap: int = 0,
+    room: int = 0,
+    first_tokens: int | None = None,
 ) -> list[TokenizedText]:
     """The tokens of a text or of token ids: one entry, or one per window of a text that is too long.
 
-    `room` is kept free for tokens to be generated. Windows share `overlap` tokens with the one before.
+    `room` is kept free for tokens to be generated. Windows share `overlap` tokens with the one before. With
+    long="start" the first window is all, and with first_tokens no more than so many are read.
     """
-    if long not in ("error", "window"):
-        raise SettingsError(f'long {long!r} is not known; use "error" or "window"')
+    if long not in ("error", "start", "window"):
+        raise SettingsError(f'long {long!r} is not known; use "error", "start" or "window"')
+    _check_first(first_tokens, long)
     whole = _of_text(model, text) if isinstance(text, str) else _of_ids(model, text)
     limit = None if model.longest is None else model.longest - room
     if limit is not None and limit < 1:
         raise SettingsError(
             f"{room} tokens to generate leave none of the {model.longest} that {model.name} takes"
         )
+    if first_tokens is not None and (limit is None or first_tokens <= limit):
+        long, limit = "start", first_tokens
     if limit is None or len(whole) <= limit:
         return [whole]
     if long == "error":
-        raise DataError(
+        raise TooLargeError(
             f"the text has {len(whole):,} tokens, but {model.name} takes {limit:,} at once"
-            + (f" with {room} to generate" if room else "")
-            + '; shorten it, or say long="window" to cut it into windows'
+            + (f" with {room} to generate" if room else ""),
+            [
+                WayOut(f"read its first {limit:,}", "first_tokens", limit, action=True),
+                WayOut("cut it into windows", "long", "window", action=True),
+            ],
+            "shorten it",
         )
     around = 0 if not isinstance(text, str) else len(whole) - sum(not s for s in whole.special)
+    if limit <= around:
+        raise SettingsError(
+            f"first_tokens {limit} leaves no room beside {around} special tokens; take at least {around + 1}"
+        )
     if not 0 <= overlap < limit - around:
         raise SettingsError(f"overlap {overlap} does not fit windows of {limit - around} tokens; 0 is none")
     cut = (
@@ -82,8 +100,20 @@ def split(
         if isinstance(text, str)
         else _id_windows(whole, limit, overlap)
     )
+    if long == "start":
+        note = f"the text has {len(whole):,} tokens, of which the first {len(cut[0]):,} were read"
+        return [replace(cut[0], notes=(note,))]
     note = f"the text has {len(whole):,} tokens and was cut into {len(cut)} windows of at most {limit}"
     return [replace(tokens, window=(i, len(cut)), notes=(note,)) for i, tokens in enumerate(cut)]
+
+
+def _check_first(first_tokens: int | None, long: Long) -> None:
+    if first_tokens is None:
+        return
+    if not isinstance(first_tokens, int) or first_tokens < 1:
+        raise SettingsError(f"first_tokens {first_tokens!r} is not possible; it is a whole number from 1")
+    if long == "window":
+        raise SettingsError('first_tokens is one window; leave long="window" out')
 
 
 def extended(model: Model, tokens: TokenizedText, ids: Sequence[int]) -> TokenizedText:

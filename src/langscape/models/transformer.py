@@ -9,11 +9,12 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from langscape.data import Capture, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
-from langscape.models.capture_spec import Plan, arrays, make_plan
-from langscape.models.inputs import Reading, Row, is_one, rows
+from langscape.models.capture_spec import Plan, Weights, make_plan
+from langscape.models.inputs import Reading, Row, ids_of_encoding, is_one
+from langscape.models.inputs import rows as texts_ready
 from langscape.models.lstm import LSTMModel
 from langscape.models.lstm_capture import read, texts_of
-from langscape.models.memory import LIMIT, refuse_above, size, working
+from langscape.models.memory import LIMIT, check_fits, size, working
 from langscape.models.model import Model
 from langscape.models.open import open_model
 from langscape.models.token_merging import drop_special
@@ -32,6 +33,10 @@ class Options(TypedDict, total=False):
 
     tokenizer: Any
     target: Any
+    rows: Numbers
+    strongest: int | None
+    weights: Weights
+    first_tokens: int | None
     generate: int
     sample_seed: int | None
     special: Special
@@ -49,7 +54,7 @@ def capture(
     layers: Numbers = None,
     heads: Numbers = None,
     *,
-    long: Literal["error"] = "error",
+    long: Literal["error", "start"] = "error",
     **options: Unpack[Options],
 ) -> Capture: ...
 @overload
@@ -72,6 +77,10 @@ def capture(
     *,
     tokenizer: Any = None,
     target: Any = None,
+    rows: Numbers = None,
+    strongest: int | None = None,
+    weights: Weights = "float32",
+    first_tokens: int | None = None,
     generate: int = 0,
     sample_seed: int | None = None,
     special: Special = "keep",
@@ -84,10 +93,14 @@ def capture(
     """What the model held while it read a text: a Capture, or a list of them for several texts.
 
     `model` is what `open_model` gave, or whatever it takes: a name, a loaded model, a pipeline, with its
-    `tokenizer` where that is not found by itself. `text` is a string, token ids, or for a vision model
-    pixels (channels, height, width). With long="window" the answer is always a list, one Capture per
-    window. q, k and v are what enters the dot product, after rotation, with grouped keys repeated for
-    every query head.
+    `tokenizer` where that is not found by itself. `text` is a string, token ids, what a tokenizer gave, or
+    for a vision model pixels (channels, height, width). With long="window" the answer is always a list, one
+    Capture per window; with long="start" what does not fit the model is left out, and first_tokens reads no
+    more than so many. q, k and v are what enters the dot product, after rotation, with grouped keys repeated
+    for every query head.
+
+    Only the layers, heads and query rows that are named are kept, and a long text is read in blocks of rows.
+    weights="float16" halves attention; strongest=64 keeps the 64 largest weights of each row and their keys.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
@@ -101,23 +114,25 @@ def capture(
         chosen = None if want is ALL else want
         settings: dict[str, Any] = {"generate": generate, "sample_seed": sample_seed, "special": special}
         return read(model, text, chosen, **settings, memory=memory, progress=progress)
-    plan = make_plan(model.layout, want, layers, heads)
-    reading = Reading(long, overlap, generate, sample_seed)
+    want = _that_is_there(model, want)
+    text = ids_of_encoding(text)
+    plan = make_plan(model.layout, want, layers, heads, rows=rows, strongest=strongest, weights=weights)
+    if special == "drop" and rows is not None:
+        raise SettingsError('rows are numbered among all tokens; take them with special="keep"')
+    reading = Reading(long, overlap, generate, sample_seed, first_tokens)
     one = is_one(model, text)
     listed = [text] if one else text
     targets = [target] if one and target is not None else target
-    ready = list(rows(model, listed, targets, reading))
-    held = sum(sum(array.bytes for array in arrays(model.layout, plan, *row.sizes)) for row in ready)
-    peak = held + max((working(model.layout, plan, *row.sizes) for row in ready), default=0)
+    ready = list(texts_ready(model, listed, targets, reading))
+    held = check_fits(model, plan, [row.sizes for row in ready], memory)
     tokens = sum(len(row.source) for row in ready)
-    refuse_above(memory, peak, f"capturing {tokens:,} tokens")
     tell = progress or (lambda step: None)
     tell(Step(0, len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
     made: list[Capture] = []
     for captured in _in_order(model, plan, iter(ready), special, batch):
         made.append(captured)
         tell(Step(len(made), len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
-    return made[0] if one and long == "error" else made
+    return made[0] if one and long != "window" else made
 
 
 def capture_each(
@@ -150,10 +165,15 @@ def capture_each(
         for text in texts_of(texts):
             yield read(model, text, chosen, special=special, memory=memory)
         return
-    plan = make_plan(model.layout, want, layers, heads)
+    plan = make_plan(model.layout, _that_is_there(model, want), layers, heads)
     listed = [texts] if isinstance(texts, str) else texts
-    ready = rows(model, listed, targets, Reading(long, overlap))
+    ready = texts_ready(model, listed, targets, Reading(long, overlap))
     yield from _in_order(model, plan, ready, special, batch, memory)
+
+
+def _that_is_there(model: Model, want: Iterable[str]) -> Iterable[str]:
+    """Where nothing is named, what the model has: one without attention has hidden states."""
+    return ("hidden",) if want is ALL and not model.layout.sites else want
 
 
 def _only_texts(model: LSTMModel, **given: Any) -> None:
@@ -188,9 +208,8 @@ def _that_fit(
     """As many of the rows as fit into memory together; the rest goes back."""
     held = 0
     for i, row in enumerate(chunk):
-        mine = sum(array.bytes for array in arrays(model.layout, plan, *row.sizes))
+        mine = check_fits(model, plan, [row.sizes], memory)
         busy = working(model.layout, plan, *row.sizes)
-        refuse_above(memory, mine + busy, f"capturing {len(row.source):,} tokens")
         held += mine
         if held + busy > memory:
             return chunk[:i], chain(chunk[i:], ready)

@@ -36,12 +36,14 @@ class Weights:
         return sum(tensor.count for header in self.headers.values() for tensor in header.tensors.values())
 
     def bytes(self, precision: str) -> int:
-        """Bytes they take in memory: floating-point numbers as float32, or all as they are stored."""
+        """Bytes they take in memory: floating-point numbers in a precision, or all as they are stored."""
         total = 0
         for header in self.headers.values():
             for tensor in header.tensors.values():
                 floats = tensor.dtype[0] in "FB" and tensor.dtype != "BOOL"
-                bits = 32 if floats and precision == "float32" else BITS[tensor.dtype]
+                widths = {"float32": 32, "float16": 16, "bfloat16": 16}
+                bits = widths.get(precision, 0) if floats else 0
+                bits = bits or BITS[tensor.dtype]
                 total += tensor.count * bits // 8
         return total
 

@@ -82,9 +82,9 @@ def pick(path: Path, found: Mapping[str, Held], names: tuple[str, ...], what: st
             return found[name]
     if len(found) == 1:
         return next(iter(found.values()))
-    held = ", ".join(sorted(found)) or "none"
+    known = ", ".join(sorted(found)) or "none"
     raise FileError(
-        f"{path} must hold one {what}, or one named {names[0]!r}; it holds {held}. langscape reads {KNOWN}"
+        f"{path} must hold one {what}, or one named {names[0]!r}; it holds {known}. langscape reads {KNOWN}"
     )
 
 

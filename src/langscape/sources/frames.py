@@ -29,14 +29,14 @@ class Labelled:
     where: str
 
 
-def is_table(held: Any) -> bool:
+def is_table(x: Any) -> bool:
     """Whether it is a table with named columns."""
-    if is_array(held):
+    if is_array(x):
         return False
-    return any(hasattr(held, name) for name in ("__arrow_c_stream__", "__dataframe__", "to_arrow_table"))
+    return any(hasattr(x, name) for name in ("__arrow_c_stream__", "__dataframe__", "to_arrow_table"))
 
 
-def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str | None = None) -> Labelled:
+def from_table(x: Any, vectors: str | Sequence[str] | None = None, label: str | None = None) -> Labelled:
     """The rows of a table: `vectors` is a column of lists, or several columns of numbers.
 
     Left out, it is the only column of lists, else all columns of numbers. `label` is the column that names
@@ -47,7 +47,7 @@ def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str
     >>> found.items.labels, found.matrix.tolist(), found.where
     (('a', 'b'), [[0.0, 1.0], [2.0, 3.0]], "the column 'place'")
     """
-    table = _arrow(held)
+    table = _arrow(x)
     names: list[str] = table.column_names
     if not table.num_rows or not names:
         raise DataError("the table is empty; give one with a row per item and a column of vectors")
@@ -64,9 +64,9 @@ def from_table(held: Any, vectors: str | Sequence[str] | None = None, label: str
     return Labelled(items, _finite(matrix, items.labels), where)
 
 
-def from_matrix(held: Any, labels: Sequence[Any] | None = None) -> Labelled:
+def from_matrix(x: Any, labels: Sequence[Any] | None = None) -> Labelled:
     """The rows of an array, (items, dim), with a label each; numbered where left out."""
-    matrix = as_floats(held, "the vectors")
+    matrix = as_floats(x, "the vectors")
     if matrix.ndim != 2:
         raise DataError(f"the vectors have shape {matrix.shape}; expected (items, dim), a row for each item")
     if labels is not None and len(labels) != len(matrix):
@@ -75,62 +75,62 @@ def from_matrix(held: Any, labels: Sequence[Any] | None = None) -> Labelled:
     return Labelled(items, _finite(matrix, items.labels), "the rows")
 
 
-def from_mapping(held: Mapping[Any, Any]) -> Labelled:
+def from_mapping(x: Mapping[Any, Any]) -> Labelled:
     """Words with a vector each, from a dict."""
-    if not held:
+    if not x:
         raise DataError("the dict is empty; give words with a vector each")
-    rows = {str(word): np.atleast_1d(as_floats(one, f"the vector of {word!r}")) for word, one in held.items()}
+    rows = {str(word): np.atleast_1d(as_floats(one, f"the vector of {word!r}")) for word, one in x.items()}
     _equal([len(one) if one.ndim == 1 else -1 for one in rows.values()], list(rows))
     return from_matrix(np.stack(list(rows.values())), list(rows))
 
 
-def is_keyed_vectors(held: Any) -> bool:
+def is_keyed_vectors(x: Any) -> bool:
     """Whether it is gensim's KeyedVectors, or a model that holds them as `wv`."""
-    held = getattr(held, "wv", held)
-    return hasattr(held, "index_to_key") and hasattr(held, "vectors")
+    x = getattr(x, "wv", x)
+    return hasattr(x, "index_to_key") and hasattr(x, "vectors")
 
 
-def from_keyed_vectors(held: Any, limit: int | None = None) -> Labelled:
+def from_keyed_vectors(x: Any, limit: int | None = None) -> Labelled:
     """The words of gensim's KeyedVectors, the first `limit` of them, which are the most frequent."""
-    held = getattr(held, "wv", held)
-    return from_matrix(held.vectors[:limit], held.index_to_key[:limit])
+    x = getattr(x, "wv", x)
+    return from_matrix(x.vectors[:limit], x.index_to_key[:limit])
 
 
-def is_annotated(held: Any) -> bool:
+def is_annotated(x: Any) -> bool:
     """Whether it is an AnnData: a matrix with named rows."""
-    return all(hasattr(held, name) for name in ("X", "obs", "obsm", "obs_names"))
+    return all(hasattr(x, name) for name in ("X", "obs", "obsm", "obs_names"))
 
 
-def from_annotated(held: Any, vectors: str | None = None) -> Labelled:
+def from_annotated(x: Any, vectors: str | None = None) -> Labelled:
     """The rows of an AnnData: `vectors` is "X" or a key of obsm; "X_pca" where it is there and none is named.
 
     The columns of obs go along.
     """
-    keys = [str(key) for key in held.obsm.keys()]  # noqa: SIM118  obsm is no dict
+    keys = [str(key) for key in x.obsm.keys()]  # noqa: SIM118  obsm is no dict
     chosen = vectors or ("X_pca" if "X_pca" in keys else "X")
     if chosen != "X" and chosen not in keys:
         raise SettingsError(f"there are no vectors {chosen!r}; use {', '.join(['X', *keys])}")
-    matrix = held.X if chosen == "X" else held.obsm[chosen]
-    found = from_matrix(matrix.toarray() if hasattr(matrix, "toarray") else matrix, list(held.obs_names))
-    columns = {str(name): _objects(held.obs[name]) for name in held.obs.columns}
+    matrix = x.X if chosen == "X" else x.obsm[chosen]
+    found = from_matrix(matrix.toarray() if hasattr(matrix, "toarray") else matrix, list(x.obs_names))
+    columns = {str(name): _objects(x.obs[name]) for name in x.obs.columns}
     return Labelled(found.items.with_columns(**columns), found.matrix, chosen)
 
 
-def _arrow(held: Any) -> pa.Table:
+def _arrow(x: Any) -> pa.Table:
     import pyarrow as pa
 
     try:
-        if hasattr(held, "__arrow_c_stream__"):
-            return _without_index(pa.table(held))
-        if hasattr(held, "to_arrow_table"):
-            return held.to_arrow_table()
+        if hasattr(x, "__arrow_c_stream__"):
+            return _without_index(pa.table(x))
+        if hasattr(x, "to_arrow_table"):
+            return x.to_arrow_table()
         from pyarrow.interchange import from_dataframe
 
-        return from_dataframe(held)
+        return from_dataframe(x)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         why = str(error).partition("\n")[0]
         raise DataError(
-            f"this {type(held).__name__} cannot be read as a table: {why}; give a column of lists of numbers "
+            f"this {type(x).__name__} cannot be read as a table: {why}; give a column of lists of numbers "
             "of one length"
         ) from None
 

@@ -114,13 +114,13 @@ class Gather:
     def reports(self) -> list[str]:
         """The notes, and what was counted on the way."""
         notes = list(self.notes)
-        for counted, said in (
+        for counted, sentence in (
             (self.repeated, "repeated words: the first row of each was kept"),
             (self.unfinished, "rows with NaN or infinity were left out"),
             (self._undecoded, "words are not valid UTF-8: the bad bytes are shown as \\x.."),
         ):
             if counted.count:
-                notes.append(f"{counted.count} {said} ({counted})")
+                notes.append(f"{counted.count} {sentence} ({counted})")
         return notes
 
     def _choose(self, chosen: Sequence[str], matrix: np.ndarray, notes: list[str]) -> Vectors:
@@ -147,17 +147,17 @@ class Gather:
             self._matrix = np.empty((max(rows, 1), dim), np.float32)
         elif rows > len(self._matrix):
             more = max(rows, len(self._matrix) * 6 // 5)
-            self._check_room(more, dim, held=len(self._matrix))
+            self._check_room(more, dim, present=len(self._matrix))
             # resize moves large arrays by remapping pages, without a second copy
             self._matrix.resize((more, dim), refcheck=False)
 
-    def _check_room(self, rows: int, dim: int, held: int = 0) -> None:
+    def _check_room(self, rows: int, dim: int, present: int = 0) -> None:
         if dim > MOST_DIM:
             raise FileError(
                 f"{self.path} says that a vector has {dim:,} numbers; at most {MOST_DIM:,} are read"
             )
         check_memory(
-            (max(rows, 1) - held) * (4 * dim + WORD_BYTES),
+            (max(rows, 1) - present) * (4 * dim + WORD_BYTES),
             f"{self.path}: {rows:,} × {dim:,} vectors",
             "choose words, or give a limit",
         )

@@ -56,8 +56,8 @@ def read(path: Path, gather: Gather) -> None:
     except FileError:
         raise
     except _DAMAGED as error:
-        said = " ".join(str(error)[:200].split()) or type(error).__name__
-        raise FileError(f"{path} is cut short or damaged: {said}; fetch or write it again") from None
+        reason = " ".join(str(error)[:200].split()) or type(error).__name__
+        raise FileError(f"{path} is cut short or damaged: {reason}; fetch or write it again") from None
 
 
 class _Member:
@@ -74,10 +74,10 @@ class _Member:
                 raise FileError(f"{path}: array {name!r} has a bad header ({error})") from None
         if self.dtype.hasobject:
             return
-        said = int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
-        if any(n < 0 for n in self.shape) or said != self.info.file_size - self.offset:
+        stated = int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
+        if any(n < 0 for n in self.shape) or stated != self.info.file_size - self.offset:
             raise FileError(
-                f"{path}: array {name!r} says it is {self.shape} of {self.dtype}, {said:,} bytes, "
+                f"{path}: array {name!r} says it is {self.shape} of {self.dtype}, {stated:,} bytes, "
                 f"but holds {self.info.file_size - self.offset:,}; the file is damaged"
             )
         if self.info.compress_type != zipfile.ZIP_STORED:

@@ -134,8 +134,11 @@ def _gathered(
     samples = None
     if counts.sum() * len(names) <= SAMPLES_UP_TO:
         tell(Step(2, 3, "rows"))
-        held = connection.execute(f"select * exclude (who) from {rows} order by who").fetchnumpy()
-        samples = np.column_stack([np.asarray(held[f"v{i}"], np.float64) for i in range(len(names))]) / scales
+        columns_found = connection.execute(f"select * exclude (who) from {rows} order by who").fetchnumpy()
+        samples = (
+            np.column_stack([np.asarray(columns_found[f"v{i}"], np.float64) for i in range(len(names))])
+            / scales
+        )
     labels = [str(who) for who in table["who"]]
     tell(Step(3, 3, f"{len(labels):,} individuals"))
     return Gaussians(

@@ -27,15 +27,15 @@ class Matches:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know, in sentences; empty if every word stood as listed."""
-        said = []
+        sentences = []
         if self.missing:
             count = f"{len(self.missing)} of {len(self.missing) + len(self.kept)} listed words"
-            said.append(f"{count} were not found: {some(self.missing)}")
+            sentences.append(f"{count} were not found: {some(self.missing)}")
         if self.respelled:
             pairs = [f"{listed} → {found}" for listed, found in self.respelled.items()]
             words = counted(len(pairs), "word was", "words were")
-            said.append(f"{words} found under another spelling: {some(pairs, 6)}")
-        return tuple(said)
+            sentences.append(f"{words} found under another spelling: {some(pairs, 6)}")
+        return tuple(sentences)
 
 
 def match_words(listed: Sequence[str], rows: Mapping[str, int]) -> Matches:

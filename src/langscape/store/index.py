@@ -103,11 +103,11 @@ class Index:
 
     def tasks(self, id: str, state: str | None = None) -> list[dict[str, Any]]:
         """The tasks of a sweep in their order."""
-        sweep, held = self._sweep(id), self._tasks.get(id)
-        if sweep is None or held is None:
+        sweep, known = self._sweep(id), self._tasks.get(id)
+        if sweep is None or known is None:
             return []
         rows = []
-        for place, (key, digest, recipe) in enumerate(held["tasks"]):
+        for place, (key, digest, recipe) in enumerate(known["tasks"]):
             tries, error = sweep["errors"].get(str(place), (0, ""))
             if str(place) in sweep["errors"]:
                 stands = "failed"
@@ -142,10 +142,17 @@ class Index:
             job, now = self._jobs.get(id), time.time()
             if job is not None and job["state"] in _LIVE:
                 return False
-            made = now if job is None else job["made"]
+            created = now if job is None else job["made"]
             self._jobs.put(
                 id,
-                {"id": id, "made": made, "changed": now, "state": "queued", "owner": owner, "record": record},
+                {
+                    "id": id,
+                    "made": created,
+                    "changed": now,
+                    "state": "queued",
+                    "owner": owner,
+                    "record": record,
+                },
             )
             return True
 
@@ -190,13 +197,13 @@ class Index:
 
     def remove_damaged(self) -> list[str]:
         """Set records aside that do not match their hash; their names."""
-        held = (self._sweeps, self._tasks, self._jobs, self._inputs)
-        return [name for records in held for name in records.remove_damaged()]
+        kinds = (self._sweeps, self._tasks, self._jobs, self._inputs)
+        return [name for records in kinds for name in records.remove_damaged()]
 
     def _sweep(self, id: str) -> dict[str, Any] | None:
         sweep = self._sweeps.get(id)
-        if sweep is None and (held := self._tasks.get(id)) is not None:
-            sweep = {**held["sweep"], "state": "stopped", "errors": {}}
+        if sweep is None and (tasks := self._tasks.get(id)) is not None:
+            sweep = {**tasks["sweep"], "state": "stopped", "errors": {}}
         return sweep
 
     def _take_over(self, path: Path) -> None:

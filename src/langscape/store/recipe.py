@@ -97,7 +97,7 @@ def digest(recipe: Recipe, file_digest: Callable[[Path], str] | None = None) -> 
     code = find_step(recipe.step)
     settings = code.complete(recipe.settings)
     of_file = file_digest or hash_file
-    said = {
+    contents = {
         "format": DIGEST_FORMAT,
         "step": recipe.step,
         "version": code.version,
@@ -105,7 +105,7 @@ def digest(recipe: Recipe, file_digest: Callable[[Path], str] | None = None) -> 
         "inputs": {name: _input_digest(value, of_file) for name, value in recipe.inputs.items()},
         "revision": code.revision(settings) if code.revision else None,
     }
-    return hashlib.sha256(canonical(said).encode()).hexdigest()
+    return hashlib.sha256(canonical(contents).encode()).hexdigest()
 
 
 def canonical(value: Any) -> str:
@@ -198,11 +198,11 @@ def _stat(path: Path) -> os.stat_result:
         return path.stat()
     except (OSError, ValueError) as error:  # ValueError: a zero byte, or half a letter
         why = error.strerror if isinstance(error, OSError) else "no file can have this name"
-        said = str(path) if str(path).isprintable() else repr(str(path))
-        raise FileError(f"input {said[:300]} cannot be read ({why}); check the path") from None
+        name = str(path) if str(path).isprintable() else repr(str(path))
+        raise FileError(f"input {name[:300]} cannot be read ({why}); check the path") from None
 
 
 def _short(value: Any) -> str:
     """A value in an error: on one line, and not longer than a line."""
-    said = repr(value)
-    return said if len(said) <= 80 else f"{said[:77]}…"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -109,20 +109,20 @@ class Records:
 
 def record_text(id: str, record: Mapping[str, Any]) -> str:
     """A record as its file holds it, with the sha256 of itself."""
-    said = {"id": id, "record": dict(record)}
-    return json.dumps({**said, "check": hashlib.sha256(canonical(said).encode()).hexdigest()})
+    contents = {"id": id, "record": dict(record)}
+    return json.dumps({**contents, "check": hashlib.sha256(canonical(contents).encode()).hexdigest()})
 
 
 def read_record(path: Path) -> tuple[str, dict[str, Any]] | None:
     """Id and record of a file, or None if it is missing or damaged."""
     try:
-        said = json.loads(path.read_bytes())
-        check = said.pop("check")
-        if check != hashlib.sha256(canonical(said).encode()).hexdigest():
+        contents = json.loads(path.read_bytes())
+        check = contents.pop("check")
+        if check != hashlib.sha256(canonical(contents).encode()).hexdigest():
             return None
-        if path.stem != file_name(said["id"]) or not isinstance(said["record"], dict):
+        if path.stem != file_name(contents["id"]) or not isinstance(contents["record"], dict):
             return None
-        return said["id"], said["record"]
+        return contents["id"], contents["record"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -63,11 +63,11 @@ def step(
     """Register a function as a step. `revision(settings)` names the model's revision where there is one."""
 
     def register(run: Run) -> Run:
-        held = _STEPS.get(name)
+        known = _STEPS.get(name)
         # A script that imports itself by name, so that workers can too, registers the same function twice.
-        same = held is None or held.run.__qualname__ == run.__qualname__
-        if held is not None and not (same and held.module in ("__main__", run.__module__)):
-            raise SettingsError(f"step {name!r} is already registered by {held.module}; choose another name")
+        same = known is None or known.run.__qualname__ == run.__qualname__
+        if known is not None and not (same and known.module in ("__main__", run.__module__)):
+            raise SettingsError(f"step {name!r} is already registered by {known.module}; choose another name")
         settled = None if defaults is None else plain(defaults, f"the defaults of {name}")
         _STEPS[name] = StepCode(name, version, run, settled, revision, run.__module__)
         return run

@@ -26,8 +26,8 @@ def store_id(root: Path) -> str:
     Where the file is lost or damaged, the labels of the results say the format, and it is written anew.
     """
     path = root / "store.json"
-    said = _read(path) or _make(root, path)
-    number, by = said["format"], said["by"]
+    contents = _read(path) or _make(root, path)
+    number, by = contents["format"], contents["by"]
     if number > FORMAT:
         raise StoreError(
             f"the store {root} has format {number}, written by {by}; this langscape {__version__} reads "
@@ -39,17 +39,17 @@ def store_id(root: Path) -> str:
             f"{OLDEST} to {FORMAT}. Its results can be computed again: remove the folder, or keep it and set "
             "LANGSCAPE_HOME to another"
         )
-    return said["id"]
+    return contents["id"]
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     """What the file says, or None if it is missing or damaged."""
     try:
-        said = json.loads(path.read_text())
+        contents = json.loads(path.read_text())
         return {
-            "format": int(said["format"]),
-            "id": str(said["id"]),
-            "by": str(said.get("by", "langscape")),
+            "format": int(contents["format"]),
+            "id": str(contents["id"]),
+            "by": str(contents.get("by", "langscape")),
         }
     except (
         FileNotFoundError,
@@ -71,28 +71,28 @@ def _make(root: Path, path: Path) -> dict[str, Any]:
         raise disk.read_only(root, "store.json, which is missing or damaged,")
     disk.make_folder(root / "locks", root)
     with locks.held(root / "locks" / "new"):
-        said = _read(path)
-        if said is None:
+        contents = _read(path)
+        if contents is None:
             if path.exists():
                 disk.set_aside(path, root)
-            said = {"format": _format_of(root), "id": uuid.uuid4().hex, "by": f"langscape {__version__}"}
+            contents = {"format": _format_of(root), "id": uuid.uuid4().hex, "by": f"langscape {__version__}"}
             with disk.aside(root / "locks", "store", ".json") as written:
-                written.write_text(json.dumps(said, indent=1))
+                written.write_text(json.dumps(contents, indent=1))
                 disk.make_private(written)
                 disk.sync(written)
                 written.replace(path)
             disk.sync(root)
-        return said
+        return contents
 
 
 def _refuse_others(root: Path, path: Path) -> None:
     """Refuse a folder that is neither empty nor a store whose file alone is missing."""
-    held = {entry.name for entry in root.iterdir()}
-    strange = sorted(name for name in held - _FOLDERS if not name.startswith(("index.sqlite", "damaged")))
-    if path.exists() or held <= {"locks"} or (not strange and held >= _ALWAYS):
+    names = {entry.name for entry in root.iterdir()}
+    strange = sorted(name for name in names - _FOLDERS if not name.startswith(("index.sqlite", "damaged")))
+    if path.exists() or names <= {"locks"} or (not strange and names >= _ALWAYS):
         return
     raise StoreError(
-        f"{root} holds {(strange or sorted(held))[0]!r} and is no store of langscape; "
+        f"{root} holds {(strange or sorted(names))[0]!r} and is no store of langscape; "
         "name an empty folder, or set LANGSCAPE_HOME to one"
     )
 

@@ -345,7 +345,7 @@ def _query(request: Request) -> dict[str, str]:
     return dict(request.query_params)
 
 
-def _inputs(analysis: str, named: Mapping[str, Any], held: Inputs) -> dict[str, GivenInput]:
+def _inputs(analysis: str, named: Mapping[str, Any], inputs: Inputs) -> dict[str, GivenInput]:
     """The inputs of an analysis, by name; samples where none is given and there is one."""
     wanted = {one.name: one for one in offered(analysis).signature.inputs}
     for name in named:
@@ -357,7 +357,7 @@ def _inputs(analysis: str, named: Mapping[str, Any], held: Inputs) -> dict[str, 
     for name, one in wanted.items():
         id = named.get(name) or default_input(one)
         if id is not None:
-            found[name] = held.get(id, one.said.kind)
+            found[name] = inputs.get(id, one.annotation.kind)
         elif one.required:
             raise SettingsError(f"{analysis} needs {name}; give the id of an input")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from langscape import __version__
 from langscape.analyses._typed_words import MOST, insertion_parameters
 from langscape.studio.forms import OFFERED, form_of, setting_field
-from langscape.studio.inputs import limits
+from langscape.studio.inputs import fetched_corpora, limits
 from langscape.studio.looking import TEXT
 
 
@@ -24,7 +24,10 @@ def capabilities(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]
         ],
         "vectors": [{"id": "sample-words", "name": "5,000 common English words", "count": 5000, "dim": 100}],
         "lists": [{"id": "sample-groups", "name": "eleven groups", "count": len(samples.groups())}],
-        "corpora": [{"id": "sample-corpus", "name": "the sample texts"}],
+        "corpora": [
+            {"id": "sample-corpus", "name": "the sample texts"},
+            *({"id": id, "name": name} for id, name, _ in fetched_corpora()),
+        ],
         "examples": dict(examples),
         "limits": {"text": TEXT, "bytes": limits(), "words": MOST, "json": json_bytes},
         "analyses": {name: form_of(one) for name, one in OFFERED.items()},

@@ -119,12 +119,12 @@ class Connection(H11Protocol):
         else:
             self._end()
 
-    def _answer(self, said: Problem) -> None:
-        body = json.dumps(said.to_json()).encode()
+    def _answer(self, problem: Problem) -> None:
+        body = json.dumps(problem.to_json()).encode()
         own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
         headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]
-        reason = HTTPStatus(said.status).phrase.encode()
-        head = h11.Response(status_code=said.status, headers=headers, reason=reason)
+        reason = HTTPStatus(problem.status).phrase.encode()
+        head = h11.Response(status_code=problem.status, headers=headers, reason=reason)
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()

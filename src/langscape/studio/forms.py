@@ -57,20 +57,20 @@ def form_of(analysis: Analysis) -> dict[str, Any]:
 def setting_field(one: Parameter) -> dict[str, Any]:
     """A setting, or the parameter of a view, as a form shows it."""
     choices = [
-        {"value": value, "label": one.said.labels.get(value, str(value))}
+        {"value": value, "label": one.annotation.labels.get(value, str(value))}
         for value in (one.choices if one.type == "choice" else ())
     ]
     return {
         "name": one.name,
-        "label": one.said.label,
+        "label": one.annotation.label,
         "type": one.type,
         "default": one.default,
-        "low": one.said.ge,
-        "high": one.said.le,
+        "low": one.annotation.ge,
+        "high": one.annotation.le,
         "choices": choices or None,
         "required": one.required,
-        "help": one.said.help,
-        "source": one.said.document,
+        "help": one.annotation.help,
+        "source": one.annotation.document,
     }
 
 
@@ -78,17 +78,21 @@ def input_field(one: InputParameter) -> dict[str, Any]:
     """An input as a form shows it."""
     return {
         "name": one.name,
-        "kind": one.said.kind,
-        "label": one.said.label,
-        "help": one.said.help,
-        "required": one.required and one.said.sample is None,
+        "kind": one.annotation.kind,
+        "label": one.annotation.label,
+        "help": one.annotation.help,
+        "required": one.required and one.annotation.sample is None,
         "default": default_input(one),
     }
 
 
 def default_input(one: InputParameter) -> str | None:
     """The id of the sample that is taken where nothing is given; a form begins with one text."""
-    return "sample-harbour" if one.said.sample in ("sample-text", "sample-texts") else one.said.sample
+    return (
+        "sample-harbour"
+        if one.annotation.sample in ("sample-text", "sample-texts")
+        else one.annotation.sample
+    )
 
 
 def recipe_of(

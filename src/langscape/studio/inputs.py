@@ -96,7 +96,15 @@ def samples() -> dict[str, GivenInput]:
         ("sample-groups", "words", "eleven groups", _SAMPLES / "groups.csv"),
         ("sample-corpus", "corpus", "the sample texts", _SAMPLES / "texts"),
     ]
+    listed += [(id, "corpus", name, path) for id, name, path in fetched_corpora()]
     return {id: GivenInput(id, kind, name, str(path), path) for id, kind, name, path in listed}
+
+
+def fetched_corpora() -> list[tuple[str, str, Path]]:
+    """The packaged corpora that are here: id, name and folder."""
+    from langscape.sources.corpora import packaged_corpora
+
+    return [(f"sample-corpus-{one.name}", one.title, one.path) for one in packaged_corpora() if one.here]
 
 
 def clean_name(name: str) -> str:

@@ -62,7 +62,9 @@ class Jobs:
         self._look()
         self._adopt()
         modules = ("langscape.declarations.running",)
-        self.pool = Pool(store, modules, workers, threads=max(1, cores() // workers), warm=warm)
+        self.pool = Pool(
+            store, modules, workers, threads=max(1, cores() // workers), warm=warm, speaking_to="studio"
+        )
         self._thread = threading.Thread(target=self._run, name="studio jobs", daemon=True)
         self._thread.start()
 
@@ -80,20 +82,20 @@ class Jobs:
         with self._mutex:
             if id not in self._records:
                 self._look()
-            held = self._records.get(id)
-            if held is not None and (held["state"] in LIVE or is_there(self.store, held)):
+            known = self._records.get(id)
+            if known is not None and (known["state"] in LIVE or is_there(self.store, known)):
                 # models and inputs may be called otherwise by now
-                held["title"] = title_of(analysis, complete, inputs)
-                if first and held["background"] and id in self._queue:
+                known["title"] = title_of(analysis, complete, inputs)
+                if first and known["background"] and id in self._queue:
                     # now somebody waits for it
-                    held["background"] = False
+                    known["background"] = False
                     self._queue.remove(id)
                     self._queue.insert(self._first_place(), id)
                     self.pool.wake()
-                return self._shown(held), False
+                return self._shown(known), False
             record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
-            if held is not None:
-                record["made"] = held["made"]
+            if known is not None:
+                record["made"] = known["made"]
             if not self.store.index.claim_job(id, self.owner, record_text(record)):
                 self._look()  # another studio was first
                 return self._shown(self._find(id)), False
@@ -102,7 +104,7 @@ class Jobs:
             self._queue.insert(self._first_place() if first else len(self._queue), id)
         self._say(record)
         self.pool.wake()
-        return self._shown(record), held is None
+        return self._shown(record), known is None
 
     def all(self) -> list[dict[str, Any]]:
         """Every job, the latest first."""

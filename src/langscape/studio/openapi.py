@@ -35,7 +35,7 @@ _DESCRIPTION = (
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The whole document; it says nothing of this machine or of what is in the store."""
-    said = get_openapi(
+    schema = get_openapi(
         title=app.title,
         version=app.version,
         description=_DESCRIPTION,
@@ -44,10 +44,10 @@ def document(app: FastAPI) -> dict[str, Any]:
     )
     requests = {name: request_model(one) for name, one in OFFERED.items()}
     events = [bodies.Job, bodies.DeletedJob]
-    made = [*requests.values(), insert_model(), *events]
-    _, schemas = models_json_schema([(one, "validation") for one in made], ref_template=_REF)
-    said["components"]["schemas"] |= schemas["$defs"]
-    said["components"]["schemas"] |= {
+    models = [*requests.values(), insert_model(), *events]
+    _, schemas = models_json_schema([(one, "validation") for one in models], ref_template=_REF)
+    schema["components"]["schemas"] |= schemas["$defs"]
+    schema["components"]["schemas"] |= {
         "JobRequest": _one_of("An analysis with its inputs and settings.", requests.values())
         | {
             "discriminator": {
@@ -57,13 +57,13 @@ def document(app: FastAPI) -> dict[str, Any]:
         },
         "JobEvent": _one_of("What each `data:` of the stream of events holds.", events),
     }
-    said["components"]["schemas"] = dict(sorted(said["components"]["schemas"].items()))
-    said["paths"]["/api/events"] = {"get": _events()}
+    schema["components"]["schemas"] = dict(sorted(schema["components"]["schemas"].items()))
+    schema["paths"]["/api/events"] = {"get": _events()}
     parameters = _view_parameters()
     for path in _VIEWS:
-        operation = said["paths"][path]["get"]
+        operation = schema["paths"][path]["get"]
         operation["parameters"] += [*(_export_parameters() if path.endswith("export") else ()), *parameters]
-    said["components"]["securitySchemes"] = {
+    schema["components"]["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "The key for programs."},
         "session": {
             "type": "apiKey",
@@ -72,8 +72,8 @@ def document(app: FastAPI) -> dict[str, Any]:
             "description": "Beside the cookie.",
         },
     }
-    said["security"] = [{"bearer": []}, {"session": []}]
-    return said
+    schema["security"] = [{"bearer": []}, {"session": []}]
+    return schema
 
 
 def request_model(analysis: Analysis) -> type[BaseModel]:
@@ -86,7 +86,7 @@ def request_model(analysis: Analysis) -> type[BaseModel]:
             str if one.required and default_input(one) is None else str | None,
             Field(
                 ... if one.required and default_input(one) is None else default_input(one),
-                description=one.said.help or one.said.label,
+                description=one.annotation.help or one.annotation.label,
             ),
         )
         for one in analysis.signature.inputs
@@ -180,9 +180,9 @@ def _view_parameter(name: str, taken: dict[str, Parameter]) -> dict[str, Any]:
         schema = _query_schema(one)
         if schema not in schemas:
             schemas.append(schema)
-        helps.setdefault(one.said.help, []).append(where)
-    said = " ".join(f"{help} (Of {', '.join(places)}.)" for help, places in helps.items())
-    return _query(name, schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, said)
+        helps.setdefault(one.annotation.help, []).append(where)
+    text = " ".join(f"{help} (Of {', '.join(places)}.)" for help, places in helps.items())
+    return _query(name, schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, text)
 
 
 def _query_schema(one: Parameter) -> dict[str, Any]:
@@ -191,13 +191,13 @@ def _query_schema(one: Parameter) -> dict[str, Any]:
         return {"enum": list(one.choices)}
     if one.type in _LISTED:
         return {"type": "string", "example": _LISTED[one.type]}
-    limits = {"minimum": one.said.ge, "maximum": one.said.le}
+    limits = {"minimum": one.annotation.ge, "maximum": one.annotation.le}
     types = {"integer": "integer", "number": "number", "flag": "boolean", "text": "string"}
     return {"type": types[one.type]} | {key: value for key, value in limits.items() if value is not None}
 
 
 def _events() -> dict[str, Any]:
-    held = {
+    schemas = {
         "type": "string",
         "contentMediaType": "application/json",
         "contentSchema": {"$ref": _REF.format(model="JobEvent")},
@@ -210,7 +210,7 @@ def _events() -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": "Until one of both goes",
-                "content": {"text/event-stream": {"schema": held}},
+                "content": {"text/event-stream": {"schema": schemas}},
             },
             "default": {"description": "Refused, or failed", "content": {"application/json": failed}},
         },

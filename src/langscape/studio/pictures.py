@@ -111,8 +111,8 @@ class Pictures:
         known = {one.name: one for one in picture.parameters}
         for key in query:
             if key not in known:
-                held = ", ".join(known) or "none"
-                raise SettingsError(f"view {name} takes no {key[:60]!r}; it takes {held}")
+                names = ", ".join(known) or "none"
+                raise SettingsError(f"view {name} takes no {key[:60]!r}; it takes {names}")
         given = {key: parse_setting(known[key], text) for key, text in query.items()}
         asked = check_settings(picture.parameters, given, f"view {name}")
         return finished, picture, asked, digest
@@ -156,15 +156,15 @@ class _Kept(Generic[T]):
                 if key in self._held:
                     return self._held[key][0]
             try:
-                made = make()
+                result = make()
             finally:
                 with self._mutex:
                     self._making.pop(key, None)
             with self._mutex:
-                self._held[key] = (made, _size(made) if size is None else size)
+                self._held[key] = (result, _size(result) if size is None else size)
                 while sum(one[1] for one in self._held.values()) > self._most and len(self._held) > 1:
                     self._held.popitem(last=False)
-            return made
+            return result
 
 
 def _size(view: Any) -> int:

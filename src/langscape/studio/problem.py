@@ -95,9 +95,9 @@ class PathCleaner:
         """The same problem without them."""
         return Problem(problem.code, self.clean(problem.message), self.clean(problem.hint))
 
-    def clean(self, said: str) -> str:
+    def clean(self, text: str) -> str:
         """The message without them."""
-        return self._temporary.sub("a temporary file", self._store.sub("the store", said))
+        return self._temporary.sub("a temporary file", self._store.sub("the store", text))
 
 
 def problem_of(error: LangscapeError) -> Problem:

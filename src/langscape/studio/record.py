@@ -24,8 +24,8 @@ def job_id(analysis: Analysis, recipe: Recipe) -> str:
     def versions(one: Recipe) -> list[Any]:
         return [one.step, find_step(one.step).version, *(versions(need) for need in one.needs())]
 
-    said = canonical([analysis.name, recipe.to_json(), versions(recipe)])
-    return f"{analysis.name}-{hashlib.sha256(said.encode()).hexdigest()[:20]}"
+    contents = canonical([analysis.name, recipe.to_json(), versions(recipe)])
+    return f"{analysis.name}-{hashlib.sha256(contents.encode()).hexdigest()[:20]}"
 
 
 def new_record(
@@ -85,16 +85,16 @@ def is_there(store: Store, record: Mapping[str, Any]) -> bool:
 
 def error_in_names(store: Store, record: Mapping[str, Any], message: Mapping[str, Any]) -> str:
     """What went wrong, with the names that the user gave instead of the store's paths."""
-    said = str(message["error"])
+    message_text = str(message["error"])
     for name, source in _sources(record["recipe"]):
         given = record["inputs"].get(name, {}).get("name", name)
         if source.startswith("sha256:"):
             with contextlib.suppress(LangscapeError):
-                said = said.replace(str(store.kept(source)), given)
-            said = said.replace(source, given)
+                message_text = message_text.replace(str(store.kept(source)), given)
+            message_text = message_text.replace(source, given)
         else:
-            said = said.replace(source, given)
-    return said.replace(str(store.root), "the store")
+            message_text = message_text.replace(source, given)
+    return message_text.replace(str(store.root), "the store")
 
 
 class Clock:

@@ -128,8 +128,8 @@ class Guard:
         except (Problem, LangscapeError) as error:
             if begun:
                 raise
-            said = self.clean(error if isinstance(error, Problem) else problem_of(error))
-            await _say(guarded_send, said.status, json.dumps(said.to_json()), "application/json", {})
+            problem = self.clean(error if isinstance(error, Problem) else problem_of(error))
+            await _say(guarded_send, problem.status, json.dumps(problem.to_json()), "application/json", {})
 
     def _answer(self, scope: dict[str, Any]) -> Answer | None:
         """What the guard itself answers; None lets the request through."""
@@ -256,9 +256,9 @@ async def _say(send: Any, status: int, body: str, kind: str, more: dict[str, str
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    held = {name.lower() for name, _ in headers}
+    names = {name.lower() for name, _ in headers}
     added = {**HEADERS, "cache-control": "no-store"}
-    more = [(n.encode(), v.encode()) for n, v in added.items() if n.encode() not in held]
+    more = [(n.encode(), v.encode()) for n, v in added.items() if n.encode() not in names]
     return [*headers, *more]
 
 

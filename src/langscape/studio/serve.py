@@ -99,5 +99,7 @@ def bind(host: str, port: int, tries: int) -> socket.socket:
             bound.close()
             if port == 0:
                 break
-    said = f"port {port}" if tries == 1 else f"ports {port} to {port + tries - 1}"
-    raise SettingsError(f"{said} of {host} cannot be used, probably since others do; say another with --port")
+    ports = f"port {port}" if tries == 1 else f"ports {port} to {port + tries - 1}"
+    raise SettingsError(
+        f"{ports} of {host} cannot be used, probably since others do; say another with --port"
+    )

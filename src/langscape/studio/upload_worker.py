@@ -185,8 +185,8 @@ def _looked(task: dict[str, Any]) -> dict[str, Any]:
         return {"kind": "FileError", "error": f"{name} takes more than {size(memory)} of memory to look at"}
     except Exception as error:
         traceback.print_exc()  # a fault of ours, or a way to be broken that no reader knows yet
-        said = f"{type(error).__name__}: {error}".replace(file, name).splitlines()[0][:200]
-        return {"kind": "FileError", "error": f"{name} is damaged, or not what it is given as ({said})"}
+        reason = f"{type(error).__name__}: {error}".replace(file, name).splitlines()[0][:200]
+        return {"kind": "FileError", "error": f"{name} is damaged, or not what it is given as ({reason})"}
 
 
 def _result(found: dict[str, Any]) -> dict[str, Any]:
@@ -206,11 +206,11 @@ def _limits(memory: int, seconds: float) -> Iterator[None]:
         yield
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    held = _address_space()
+    in_use = _address_space()
     before = {}
     for which, most in (
         (resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1),
-        (resource.RLIMIT_AS, held + memory if held else resource.RLIM_INFINITY),
+        (resource.RLIMIT_AS, in_use + memory if in_use else resource.RLIM_INFINITY),
         (resource.RLIMIT_FSIZE, WRITTEN),
         (resource.RLIMIT_CORE, 0),
     ):

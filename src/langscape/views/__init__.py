@@ -19,6 +19,7 @@ from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
 from langscape.views.query_key import query_key
 from langscape.views.scatter import scatter
+from langscape.views.survey import survey
 
 __all__ = [
     "Matrix",
@@ -33,6 +34,7 @@ __all__ = [
     "query_key",
     "scales",
     "scatter",
+    "survey",
     "write",
 ]
 

@@ -141,9 +141,9 @@ def _rows(table: Items, order: Sequence[tuple[int, int]], what: str, *, whole: b
     """The row of every head in the table, -1 where it has none."""
     for name in ("layer", "head"):
         if name not in table.columns:
-            held = ", ".join(table.columns) or "no columns"
+            names_text = ", ".join(table.columns) or "no columns"
             raise DataError(
-                f"{what} has {held}, but not {name!r}; its rows are heads, named by layer and head"
+                f"{what} has {names_text}, but not {name!r}; its rows are heads, named by layer and head"
             )
     keys = zip(table.columns["layer"].tolist(), table.columns["head"].tolist(), strict=True)
     known = {(int(layer), int(head)): row for row, (layer, head) in enumerate(keys)}

@@ -46,16 +46,16 @@ def boxes(
     owners: list[np.ndarray] = []
     absent = 0
     for (group, name), given in values.items():
-        told = np.asarray(given, np.float64).ravel()
-        some = told[np.isfinite(told)]
-        absent += len(told) - len(some)
+        flat = np.asarray(given, np.float64).ravel()
+        some = flat[np.isfinite(flat)]
+        absent += len(flat) - len(some)
         if not len(some):
             continue
         place = groups.index(str(group)), series.index(str(name))
         numbers[place], beyond = _summary(some)
         outliers.append(beyond)
         owners.append(np.full(len(beyond), place[0] * len(series) + place[1]))
-    said = [f"{absent:,} values are not finite and were left out"] if absent else []
+    remarks = [f"{absent:,} values are not finite and were left out"] if absent else []
     properties = {
         "title": title,
         "subtitle": subtitle,
@@ -64,7 +64,7 @@ def boxes(
         "groups": groups,
         "series": series,
         **_looks(series),
-        "notes": [*map(str, notes), *said],
+        "notes": [*map(str, notes), *remarks],
     }
     arrays = {
         "numbers": numbers,

@@ -133,15 +133,15 @@ def _write_legend(figure: Figure, verdicts: Sequence[str]) -> None:
 
 def _sentences(view: View, ranked: bool, scored: bool) -> list[str]:
     count, tokens = view.arrays["xy"].shape[:2]
-    said = [
+    sentences = [
         str(view.properties.get("subtitle", "")),
         f"{count} heads, {tokens} tokens, light first and dark last",
     ]
     if ranked:
-        said.append(f"in the order of {RANKING}, which stands under each map")
+        sentences.append(f"in the order of {RANKING}, which stands under each map")
     elif scored:
-        said.append("small figures: KL of the map")
-    return [part for part in said if part]
+        sentences.append("small figures: KL of the map")
+    return [part for part in sentences if part]
 
 
 def _numbers(view: View, name: str) -> np.ndarray | None:

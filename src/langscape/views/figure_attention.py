@@ -33,11 +33,11 @@ def draw(view: View) -> Figure:
     axes.set_xlabel("key: is attended to", **name)
     axes.set_ylabel("query: attends", **name)
     bar(figure, image, left + across + 0.25, bottom + up - 1.9, "weight")
-    said = [properties.get("subtitle", ""), f"{weights.shape[0]} × {weights.shape[1]} tokens"]
+    lines = [properties.get("subtitle", ""), f"{weights.shape[0]} × {weights.shape[1]} tokens"]
     if max(steps) > 1:
-        said.append(f"every {_nth(max(steps))} token is labelled")
-    said.append("colour grows with the square root of the weight")
-    caption.write(figure, " · ".join(part for part in said if part))
+        lines.append(f"every {_nth(max(steps))} token is labelled")
+    lines.append("colour grows with the square root of the weight")
+    caption.write(figure, " · ".join(part for part in lines if part))
     return figure
 
 

@@ -88,8 +88,8 @@ def _words(axes: Axes, view: View, step: int, x: float, y: float) -> float:
         axes.add_patch(
             Rectangle((x, top + at * pitch), 1.1 * chance / chances[0], 0.85 * pitch, color=fill, lw=0)
         )
-        said = f"{short(view.properties['words'][word], 16)}  {100 * chance:.2g} %"
-        axes.text(x + 1.15, top + (at + 0.45) * pitch, said, size=7.5, color=INK, va="center", **PLAIN)
+        text = f"{short(view.properties['words'][word], 16)}  {100 * chance:.2g} %"
+        axes.text(x + 1.15, top + (at + 0.45) * pitch, text, size=7.5, color=INK, va="center", **PLAIN)
     axes.plot([x, x], [top - 0.05, top + pitch * len(ids) + 0.05], color=INK, linewidth=0.8)
     return top
 
@@ -141,11 +141,11 @@ def _stream(view: View) -> Figure:
             axes.add_patch(Rectangle((column + 0.02, at + 0.04), 0.96, 0.92, **box))
             chip = NEUTRAL if colours is None else tuple(colours[node, token] / 255)
             axes.add_patch(Rectangle((column + 0.02, at + 0.04), 0.1, 0.92, linewidth=0, facecolor=chip))
-            said = short(word, 10) or "␣"
-            axes.text(column + 0.16, at + 0.48, said, size=6.5, color=INK, va="center", **PLAIN)
+            text = short(word, 10) or "␣"
+            axes.text(column + 0.16, at + 0.48, text, size=6.5, color=INK, va="center", **PLAIN)
     for column in range(shown):
-        said = short(properties["tokens"][tokens - shown + column], 11) or "␣"
-        axes.text(column + 0.02, len(rows) + 0.15, said, size=7, color=INK, va="bottom", **PLAIN)
+        text = short(properties["tokens"][tokens - shown + column], 11) or "␣"
+        axes.text(column + 0.02, len(rows) + 0.15, text, size=7, color=INK, va="bottom", **PLAIN)
     left_out = "" if shown == tokens else f" · the last {shown} of {tokens} tokens"
     what = "next word by logit lens" if properties["model"] == "decoder" else "word of the nearest embedding"
     caption.write(figure, f"{properties['subtitle']}{left_out}", f"{what}, darker with its share; layers up")

@@ -42,10 +42,10 @@ def draw(view: View) -> Figure:
         left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
         bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head)
         _table(figure, view, table, (left, bottom, cell * len(table["columns"]), up), upright)
-    said = [properties["subtitle"]]
+    lines = [properties["subtitle"]]
     if len(properties["tables"]) > MOST:
-        said.append(f"the first {MOST} of {len(properties['tables'])} tables")
-    caption.write(figure, " · ".join(part for part in said if part))
+        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
+    caption.write(figure, " · ".join(part for part in lines if part))
     return figure
 
 
@@ -86,10 +86,10 @@ def _table(
             else float(span(value))
         )
         ink = "white" if np.isfinite(value) and shade > 0.62 else INK
-        said = f"{value:.{table['digits']}f}".rstrip("0").rstrip(".") if np.isfinite(value) else "–"
-        axes.text(column, row, said, size=size, color=ink, ha="center", va="center", **PLAIN)
+        text = f"{value:.{table['digits']}f}".rstrip("0").rstrip(".") if np.isfinite(value) else "–"
+        axes.text(column, row, text, size=size, color=ink, ha="center", va="center", **PLAIN)
     properties = view.properties
     axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)
     names = {"size": 8, "color": SOFT, **PLAIN}
-    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["said"]) if part), **names)
+    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["note"]) if part), **names)
     axes.set_ylabel(properties["row_name"], **names)

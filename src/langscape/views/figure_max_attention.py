@@ -37,8 +37,8 @@ def draw(view: View) -> Figure:
             axes.set_xticks([])
     assert image is not None
     bar(figure, image, left + across + 0.2, base + up - 1.75, properties["show"])
-    said = [properties.get("subtitle", ""), f"{heads} heads down, {keys} tokens across"]
+    lines = [properties.get("subtitle", ""), f"{heads} heads down, {keys} tokens across"]
     if step > 1:
-        said.append(f"every {step} tokens one label")
-    caption.write(figure, " · ".join(part for part in said if part))
+        lines.append(f"every {step} tokens one label")
+    caption.write(figure, " · ".join(part for part in lines if part))
     return figure

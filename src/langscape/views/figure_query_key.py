@@ -64,15 +64,15 @@ def _one(view: View) -> Figure:
         other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))
         _other(other, view, colours, 2 * size, focus)
     _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp)
-    said = [
+    lines = [
         f"{properties['subtitle']}; {properties['queries']:,} queries and "
         f"{n - properties['queries']:,} keys, {drawn} labelled"
     ]
     if focus is not None:
-        said.append(
+        lines.append(
             f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
         )
-    caption.write(figure, *said)
+    caption.write(figure, *lines)
     return figure
 
 
@@ -119,8 +119,8 @@ def _many(view: View) -> Figure:
         number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
     _strip(figure, handles, properties["color"], ramp)
-    said = "small figures: query-specific order, of nearness with q·k beyond key popularity"
-    caption.write(figure, properties["subtitle"], said)
+    legend = "small figures: query-specific order, of nearness with q·k beyond key popularity"
+    caption.write(figure, properties["subtitle"], legend)
     return figure
 
 
@@ -141,10 +141,10 @@ def _cell(
     )
     drawn.set_linewidth(0)
     value = panel["scores"]["specific_order"]
-    said = "" if value is None else f"{value:.2f}"
+    score = "" if value is None else f"{value:.2f}"
     text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
     if table:
-        axes.text(corner[0] + 0.97, corner[1] + 0.98, said, ha="right", va="bottom", **text)
+        axes.text(corner[0] + 0.97, corner[1] + 0.98, score, ha="right", va="bottom", **text)
         return
     axes.text(
         corner[0] + 0.05,
@@ -156,7 +156,7 @@ def _cell(
         va="top",
         **PLAIN,
     )
-    axes.text(corner[0] + 0.95, corner[1] + 0.03, said, ha="right", va="top", **text)
+    axes.text(corner[0] + 0.95, corner[1] + 0.03, score, ha="right", va="top", **text)
     if panel["marked"]:
         axes.add_patch(
             Rectangle(

@@ -51,7 +51,7 @@ def refuse_long_lstm(steps: int, layers: int, units: int) -> None:
     refuse_long(steps, lambda n: 5.3 * n * layers * units * (len(SHOWN) + 4))
 
 
-def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def graph(layers: int, with_predictions: bool = True) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Nodes with their places, columns to the right and rows down, and the operations between them.
 
     Pre-activations have no place: the graph shows what they become, and the page goes through them.
@@ -72,7 +72,7 @@ def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[di
     for layer in range(layers):
         left = 5 * layer
         name = f"l{layer}.".__add__
-        held = {"layer": layer}
+        level = {"layer": layer}
         node(
             name("cell_before"),
             "cell before",
@@ -80,7 +80,7 @@ def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[di
             (left, 0),
             array="cell",
             before="cell_before",
-            **held,
+            **level,
         )
         node(
             name("hidden_before"),
@@ -89,15 +89,15 @@ def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[di
             (left, 3),
             array="hidden",
             before="hidden_before",
-            **held,
+            **level,
         )
         for at, gate in enumerate(("forget", "input", "candidate", "output")):
             block = ("input", "forget", "candidate", "output").index(gate)
-            node(name(f"{gate}_pre"), f"{gate} pre-activation", "pre", None, array=f"{gate}_pre", **held)
+            node(name(f"{gate}_pre"), f"{gate} pre-activation", "pre", None, array=f"{gate}_pre", **level)
             label = gate if gate == "candidate" else f"{gate} gate"
             kind = "vector" if gate == "candidate" else "gate"
-            node(name(gate), label, kind, (left + 1, at), array=gate, **held)
-            product = {"block": block, "bias": f"bias_{layer}"} if told else {"block": block}
+            node(name(gate), label, kind, (left + 1, at), array=gate, **level)
+            product = {"block": block, "bias": f"bias_{layer}"} if with_predictions else {"block": block}
             operation(
                 "matrix", name(f"{gate}_pre"), {"node": below, "weights": f"input_weights_{layer}"},
                 {"node": name("hidden_before"), "weights": f"hidden_weights_{layer}"},
@@ -110,7 +110,7 @@ def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[di
             "vector",
             (left + 2, 0),
             array="forget_product",
-            **held,
+            **level,
         )
         operation("product", name("forget_product"), {"node": name("cell_before")}, {"node": name("forget")})
         node(
@@ -119,14 +119,14 @@ def graph(layers: int, told: bool = True) -> tuple[list[dict[str, Any]], list[di
             "vector",
             (left + 2, 1.5),
             array="remember_product",
-            **held,
+            **level,
         )
         operation("product", name("remember_product"), {"node": name("candidate")}, {"node": name("input")})
-        node(name("cell"), "cell", "vector", (left + 3, 0.75), array="cell", **held)
+        node(name("cell"), "cell", "vector", (left + 3, 0.75), array="cell", **level)
         operation("sum", name("cell"), {"node": name("forget_product")}, {"node": name("remember_product")})
-        node(name("cell_tanh"), "tanh of the cell", "vector", (left + 4, 0.75), array="cell_tanh", **held)
+        node(name("cell_tanh"), "tanh of the cell", "vector", (left + 4, 0.75), array="cell_tanh", **level)
         operation("tanh", name("cell_tanh"), {"node": name("cell")})
-        node(name("hidden"), "hidden", "vector", (left + 5, 1.5), array="hidden", **held)
+        node(name("hidden"), "hidden", "vector", (left + 5, 1.5), array="hidden", **level)
         operation("product", name("hidden"), {"node": name("cell_tanh")}, {"node": name("output")})
         below = name("hidden")
     node("logits", "logits", "pre", None)

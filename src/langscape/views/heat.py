@@ -65,10 +65,10 @@ def label_up(axes: Axes, names: Sequence[str], room: float) -> int:
 
 def bar(figure: Figure, image: ScalarMappable, left: float, bottom: float, title: str) -> None:
     """A bar that says which colour is which weight; left and bottom in inches."""
-    made = figure.colorbar(image, cax=figure.add_axes(inches(figure, left, bottom, 0.14, 1.6)))
-    made.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-    made.ax.tick_params(labelsize=7, length=2, colors=SOFT)
-    made.ax.set_title(title, size=8, loc="left", color=INK, pad=6, **PLAIN)
+    colour_bar = figure.colorbar(image, cax=figure.add_axes(inches(figure, left, bottom, 0.14, 1.6)))
+    colour_bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    colour_bar.ax.tick_params(labelsize=7, length=2, colors=SOFT)
+    colour_bar.ax.set_title(title, size=8, loc="left", color=INK, pad=6, **PLAIN)
 
 
 def _dress(texts: Any) -> None:

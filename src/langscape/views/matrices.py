@@ -31,7 +31,7 @@ class Matrix:
     scale: Literal["plain", "ratio"] = "plain"
     centre: float = 1.0
     digits: int = 2
-    said: str = ""
+    note: str = ""
     second: np.ndarray | None = None
     second_name: str = ""
 
@@ -65,7 +65,7 @@ def matrices(
             {
                 "title": one.title, "rows": [str(name) for name in one.rows],
                 "columns": [str(name) for name in one.columns], "array": f"values{at}", "scale": one.scale,
-                "centre": one.centre, "digits": one.digits, "said": one.said,
+                "centre": one.centre, "digits": one.digits, "note": one.note,
                 "second": None if one.second is None else f"second{at}", "second_name": one.second_name,
             }
         )  # fmt: skip
@@ -123,7 +123,7 @@ def class_tables(
 
     The tables are those of `analyses.query_key` for that column, special tokens dropped.
     """
-    made = [
+    drawn = [
         Matrix(
             f"{layer}.{head}", one.rows, one.columns, one.lift if lift else one.weight,
             "ratio" if lift else "plain", 1.0, 2, "", one.weight if lift else one.lift,
@@ -132,7 +132,7 @@ def class_tables(
         for (layer, head), one in tables.items()
     ]  # fmt: skip
     return matrices(
-        made, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
+        drawn, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
         together=False,
         subtitle=("weight ÷ what even attention would give" if lift else "share of a query’s weight")
         + ", special tokens left out",

@@ -103,9 +103,9 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
     names = [column["name"] for column in described]
     if wanted is not None:
         if wanted not in names:
-            held = ", ".join(names) or "no columns"
+            names_text = ", ".join(names) or "no columns"
             raise SettingsError(
-                f"color {wanted!r} is not a column of this map, which has {held}; name one of these"
+                f"color {wanted!r} is not a column of this map, which has {names_text}; name one of these"
             )
         return wanted
     if "group" in names:
@@ -154,8 +154,8 @@ def _known(map: Map, setting: str, wanted: Sequence[str] | np.ndarray) -> list[s
     if isinstance(wanted, str):
         raise SettingsError(f"{setting} {wanted!r} is one text; give a list of labels")
     names = [str(label) for label in wanted]
-    held = set(map.labels)
-    missing = [name for name in names if name not in held]
+    labels = set(map.labels)
+    missing = [name for name in names if name not in labels]
     if missing:
         shown = ", ".join(repr(name) for name in missing[:5]) + (" …" if len(missing) > 5 else "")
         raise SettingsError(f"{setting} names {len(missing)} labels that are not on the map: {shown}")

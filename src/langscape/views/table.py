@@ -95,6 +95,29 @@ def _atlas(view: View) -> Columns:
     return columns | _described(view, view.properties["columns"], columns)
 
 
+def _survey(view: View) -> Columns:
+    """A row for every head: its names, its group, and every score with the ends of its interval."""
+    properties, arrays = view.properties, view.arrays
+    heads = np.asarray(properties["heads"], np.int32)
+    roles = [role["name"] for role in properties["roles"]]
+    some = [", ".join(np.array(roles, object)[state == 1]) for state in arrays["state"].T]
+    columns: Columns = {
+        "layer": heads[:, 0],
+        "head": heads[:, 1],
+        "names": _texts([", ".join(names) for names in properties["names"]]),
+        "sometimes": _texts(some),
+        "group": arrays["group"],
+    }
+    for row, score in enumerate(properties["scores"]):
+        for end, name in (
+            ("mean", score["name"]),
+            ("low", f"{score['name']}_low"),
+            ("high", f"{score['name']}_high"),
+        ):
+            columns[name] = arrays[end][row]
+    return columns
+
+
 def _query_key(view: View) -> Columns:
     """A row for every query and key of every panel."""
     xy, panels = view.arrays["xy"], view.properties["panels"]
@@ -200,6 +223,7 @@ _KINDS: dict[str, Callable[[View], Columns]] = {
     "max_attention": _max_attention,
     "query_key": _query_key,
     "scatter": _scatter,
+    "survey": _survey,
 }
 
 

@@ -18,7 +18,7 @@ def item_names(items: Items) -> list[str]:
         return list(items.labels)
     texts = [None if text is None else str(text) for text in columns["text"].tolist()]
     special = [one is True for one in columns["special"].tolist()]
-    return [token_text(*told) for told in zip(items.labels, texts, special, strict=True)]
+    return [token_text(*row) for row in zip(items.labels, texts, special, strict=True)]
 
 
 def raw_names(readable: Sequence[str], labels: Sequence[str]) -> dict[str, str]:

@@ -1,5 +1,4 @@
 import type { Theme } from './colour'
-import { theme as themes } from './theme.svelte'
 
 export interface Inks {
   ground: string
@@ -10,17 +9,12 @@ export interface Inks {
   accent: string
 }
 
-/** The sheet's colours as canvases need them. Who gives the theme draws anew when it changes. */
-export function ink(_: Theme): Inks {
-  // The effect that sets the theme on the document belongs to the page and may run after the caller's.
-  const values = getComputedStyle(themes.apply())
-  const value = (name: string) => values.getPropertyValue(name).trim()
-  return {
-    ground: value('--ground'),
-    raised: value('--raised'),
-    ink: value('--ink'),
-    soft: value('--soft'),
-    line: value('--line-strong'),
-    accent: value('--accent'),
-  }
+/** The sheet's colours as canvases need them: a canvas may be drawn before its page, or its cell, stands anywhere. */
+const INKS: Record<Theme, Inks> = {
+  light: { ground: '#ffffff', raised: '#f7f8f9', ink: '#1b1d21', soft: '#5b626c', line: '#c9ced6', accent: '#2451c4' },
+  dark: { ground: '#15171b', raised: '#1c1f24', ink: '#e9ebee', soft: '#a2a9b4', line: '#454b55', accent: '#8fb1ff' },
+}
+
+export function ink(theme: Theme): Inks {
+  return INKS[theme]
 }

@@ -16,6 +16,8 @@ export function oneOf(memory: Memory | undefined, name: string, known: readonly 
   return null
 }
 
+export type PictureKind = 'png' | 'svg'
+
 /** What a place that shows several views gives each: one selection, and where to keep what the reader set. */
 export interface Shared {
   link: Link
@@ -23,5 +25,7 @@ export interface Shared {
   /** Show another picture, such as one head of an atlas, where the place has a room for it. */
   /** The head that rooms of heads show, where one was chosen. */
   head?: () => { layer: number; head: number } | null
+  /** Takes the way to draw what is on screen, and gives the way to withdraw it. */
+  offerPicture?: (draw: (kind: PictureKind) => Promise<Blob>) => () => void
   go?: (room: string, values: Record<string, string | number>) => void
 }

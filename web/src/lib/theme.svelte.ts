@@ -2,7 +2,7 @@ import type { Theme } from './colour'
 
 const KEY = 'langscape-theme'
 
-/** Light or dark: the reader's choice if one was made, else the system's. */
+/** Light or dark: the reader's choice if one was made, else that of the page around, else the system's. */
 class Themes {
   #system = $state<Theme>('light')
   #chosen = $state<Theme | null>(null)
@@ -16,20 +16,14 @@ class Themes {
     if (stored === 'light' || stored === 'dark') this.#chosen = stored
   }
 
-  /** Elements that carry the theme: the document, or in a notebook the cells. */
-  readonly #roots = new Set<HTMLElement>()
-
-  /** Draw in this element instead of the whole document. Gives back what ends it. */
-  drawnIn(element: HTMLElement): () => void {
-    this.#roots.add(element)
-    return () => this.#roots.delete(element)
+  /** Be as light or dark as the notebook in which the element stands, whatever the system is. */
+  follow(element: HTMLElement): void {
+    this.#chosen = themeAround(element.isConnected ? element : document.body) ?? this.#chosen
   }
 
-  /** Sets the theme where it is drawn, and gives an element whose colours are the theme's. */
-  apply(): HTMLElement {
-    const roots = this.#roots.size ? [...this.#roots] : [document.documentElement]
-    for (const root of roots) root.dataset.theme = this.current
-    return roots[roots.length - 1]
+  /** Be as light or dark as the page was when it was saved; the reader's next choice is kept as any other. */
+  begin(saved: Theme): void {
+    this.#chosen = saved
   }
 
   get current(): Theme {
@@ -44,6 +38,15 @@ class Themes {
       // Some browsers keep no storage for files; the choice then lasts as long as the page.
     }
   }
+}
+
+/** Light or dark by the ground that an element stands on; null where nothing around it has one. */
+export function themeAround(element: HTMLElement): Theme | null {
+  for (let one: HTMLElement | null = element; one; one = one.parentElement) {
+    const [red, green, blue, alpha = 1] = (getComputedStyle(one).backgroundColor.match(/[\d.]+/g) ?? []).map(Number)
+    if (blue !== undefined && alpha > 0.5) return 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? 'dark' : 'light'
+  }
+  return null
 }
 
 function remembered(): string | null {

@@ -5,10 +5,36 @@ import { Address, itemsOf, keptItems, keptRows, parsed, rowsOf, written } from '
 
 beforeEach(() => {
   history.replaceState(null, '', '#')
+  localStorage.clear()
   vi.useFakeTimers()
 })
 
 describe('the address', () => {
+  it('carries text, model and head to a page that is opened without one, and to no page that has one', () => {
+    const address = new Address('atlas')
+    address.enter('head', { job: 'atlas-5f', model: 'decoder', text: 'in-1', layer: 3, head: 5 })
+    vi.runAllTimers()
+    history.replaceState(null, '', location.pathname)
+    const second = new Address('atlas')
+    expect([second.room, second.get('job'), second.get('text'), second.get('model'), second.number('head')]).toEqual([
+      'atlas',
+      null,
+      'in-1',
+      'decoder',
+      5,
+    ])
+    history.replaceState(null, '', '#words')
+    expect(new Address('atlas').get('text')).toBeNull()
+  })
+
+  it('opens though what was kept is damaged', () => {
+    localStorage.setItem('langscape-context', '{"text": 7, "model": "decoder", "other": "x"')
+    expect(new Address('atlas').get('model')).toBeNull()
+    localStorage.setItem('langscape-context', '{"text": 7, "model": "decoder", "job": "x"}')
+    const address = new Address('atlas')
+    expect([address.get('text'), address.get('model'), address.get('job')]).toEqual([null, 'decoder', null])
+  })
+
   it('holds the room and everything set in it, and gives it back to another page', () => {
     const address = new Address('atlas')
     address.enter('head', { job: 'atlas-5f', layer: 3, head: 5 })

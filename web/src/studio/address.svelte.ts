@@ -3,8 +3,11 @@ import { untrack } from 'svelte'
 import type { Item } from '../lib/link.svelte'
 import type { Memory } from '../lib/shared'
 
-/** Said in every room: the chosen items, and the head that rooms of heads show. */
-const EVERYWHERE = new Set(['sel', 'layer', 'head'])
+/** Said in every room: the chosen items, and the model, text and head that rooms read. */
+const EVERYWHERE = new Set(['sel', 'model', 'text', 'layer', 'head'])
+
+/** Where a page that is opened without an address finds what was carried last. */
+const KEPT = 'langscape-context'
 
 /** More items than this would make an address that mail programs break; they are kept as rows of a picture. */
 const MOST = 100
@@ -29,10 +32,13 @@ export class Address {
   /** The browser's address as this page last wrote or read it. */
   #known = ''
   readonly #first: string
+  readonly #storage: Pick<Storage, 'getItem' | 'setItem'>
 
-  constructor(first: string) {
+  constructor(first: string, storage: Pick<Storage, 'getItem' | 'setItem'> = localStorage) {
     this.#first = first
+    this.#storage = storage
     this.#read()
+    if (!location.hash) this.#everywhere = this.#kept()
     addEventListener('hashchange', () => {
       this.#known = location.hash
       if (location.hash.slice(1) === this.text) return
@@ -46,6 +52,11 @@ export class Address {
   /** What stands after the `#`. */
   get text(): string {
     return written(this.room, { ...this.#rooms[this.room], ...this.#views[this.room], ...this.#everywhere })
+  }
+
+  /** The whole address of what is shown now, to be opened elsewhere. */
+  link(): string {
+    return `${location.origin}${location.pathname}#${this.text}`
   }
 
   get(name: string, room = this.room): string | null {
@@ -90,15 +101,39 @@ export class Address {
     }
   }
 
+  /** All that a view set of itself. */
+  valuesOf(view: string): Values {
+    const own = Object.entries(this.#views[this.room] ?? {}).filter(([name]) => name.startsWith(`${view}.`))
+    return Object.fromEntries(own.map(([name, value]) => [name.slice(view.length + 1), value]))
+  }
+
   #put(name: string, value: string | null, room: string): boolean {
-    const held = (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room]) ?? {}
-    if ((held[name] ?? null) === value) return false
-    const { [name]: _, ...rest } = held
+    const values = (EVERYWHERE.has(name) ? this.#everywhere : isOfView(name) ? this.#views[room] : this.#rooms[room]) ?? {}
+    if ((values[name] ?? null) === value) return false
+    const { [name]: _, ...rest } = values
     const after = value === null ? rest : { ...rest, [name]: value }
-    if (EVERYWHERE.has(name)) this.#everywhere = after
+    if (EVERYWHERE.has(name)) this.#keep((this.#everywhere = after))
     else if (isOfView(name)) this.#views[room] = after
     else this.#rooms = { ...this.#rooms, [room]: after }
     return true
+  }
+
+  #keep(values: Values): void {
+    try {
+      this.#storage.setItem(KEPT, JSON.stringify(values))
+    } catch {
+      // A browser that keeps nothing opens on the example next time.
+    }
+  }
+
+  #kept(): Values {
+    try {
+      const kept: unknown = JSON.parse(this.#storage.getItem(KEPT) ?? '{}')
+      const values = typeof kept === 'object' && kept !== null ? Object.entries(kept) : []
+      return Object.fromEntries(values.filter(([name, value]) => EVERYWHERE.has(name) && typeof value === 'string'))
+    } catch {
+      return {}
+    }
   }
 
   // Browsers refuse an address that changes with every frame of a drag.
@@ -189,15 +224,15 @@ export function keptRows(place: string, rows: readonly number[]): string {
 export function rowsOf(text: string | null): { place: string; rows: number[] } | null {
   const found = /^@([^~!]+)([~!])(.*)$/s.exec(text ?? '')
   if (!found) return null
-  const [, place, how, said] = found
+  const [, place, how, coded] = found
   const rows: number[] = []
   if (how === '!') {
-    Array.from(said).forEach((letter, at) => {
+    Array.from(coded).forEach((letter, at) => {
       const bits = LETTERS.indexOf(letter)
       for (let bit = 0; bit < 6; bit++) if (bits >= 0 && bits & (1 << bit)) rows.push(6 * at + bit)
     })
   } else {
-    for (const run of said.split('.')) {
+    for (const run of coded.split('.')) {
       const [first, last = first] = run.split('-').map(Number)
       if (!Number.isInteger(first) || !Number.isInteger(last) || last - first > MOST_ROWS) continue
       for (let row = first; row <= last; row++) rows.push(row)

@@ -30,7 +30,7 @@ export type About = Schemas['About']
 export type Inserted = Schemas['Inserted']
 
 /** A view as the server tells it: arrays by the address of their bytes. */
-export type ToldView = Schemas['View']
+export type ViewDescription = Schemas['View']
 
 export type Parameters = Record<string, string | number | null | undefined>
 
@@ -109,7 +109,7 @@ export class Api {
       this.#views.set(address, kept)
       return kept
     }
-    const asked = this.#json<ToldView>(address).then((told) => readView(told, (url) => this.#bytes(url)))
+    const asked = this.#json<ViewDescription>(address).then((description) => readView(description, (url) => this.#bytes(url)))
     this.#views.set(address, asked)
     asked.catch(() => this.#views.delete(address))
     for (const oldest of this.#views.keys()) {
@@ -119,12 +119,10 @@ export class Api {
     return asked
   }
 
-  /** A file made of a view, with the name that the server gives it. */
-  async export(job: string, name: string, parameters: Parameters, format: string): Promise<{ name: string; content: Blob }> {
+  /** A file made of a view. */
+  async export(job: string, name: string, parameters: Parameters, format: string): Promise<Blob> {
     const query = queryOf({ view: name, format, ...parameters })
-    const answer = await this.#answer(`/api/jobs/${encodeURIComponent(job)}/export${query}`)
-    const said = /filename="?([^";]+)"?/.exec(answer.headers.get('content-disposition') ?? '')?.[1]
-    return { name: said ?? `${name}.${format}`, content: await answer.blob() }
+    return (await this.#answer(`/api/jobs/${encodeURIComponent(job)}/export${query}`)).blob()
   }
 
   /** The events of jobs, until they end or the signal says so. */
@@ -187,27 +185,32 @@ function queryOf(parameters: Parameters): string {
 }
 
 /** The view with its arrays fetched; those for later when they are first asked for. */
-export async function readView(told: ToldView, bytes: (url: string) => Promise<ArrayBuffer>): Promise<View> {
-  const wanted = new Set((told.properties['later'] as string[] | undefined) ?? [])
+export async function readView(description: ViewDescription, bytes: (url: string) => Promise<ArrayBuffer>): Promise<View> {
+  const wanted = new Set((description.properties['later'] as string[] | undefined) ?? [])
   const fetched = async (name: string): Promise<NamedArray> => {
-    const { dtype, shape, url } = told.arrays[name]
+    const { dtype, shape, url } = description.arrays[name]
     return typedArray(name, dtype, shape, await bytes(url))
   }
-  const names = Object.keys(told.arrays)
+  const names = Object.keys(description.arrays)
   const now = names.filter((name) => !wanted.has(name))
   const arrays = await Promise.all(now.map(async (name) => [name, await fetched(name)] as const))
   const later = names.filter((name) => wanted.has(name)).map((name) => [name, once(() => fetched(name))] as const)
-  return { kind: told.kind, properties: told.properties, arrays: Object.fromEntries(arrays), later: Object.fromEntries(later) }
+  return {
+    kind: description.kind,
+    properties: description.properties,
+    arrays: Object.fromEntries(arrays),
+    later: Object.fromEntries(later),
+  }
 }
 
 /** Asked again, it gives the same promise, unless it failed. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | null = null
+  let pending: Promise<T> | null = null
   return () => {
-    made ??= make().catch((error: unknown) => {
-      made = null
+    pending ??= make().catch((error: unknown) => {
+      pending = null
       throw error
     })
-    return made
+    return pending
   }
 }

@@ -1,12 +1,16 @@
 import { untrack } from 'svelte'
 
-import { download } from '../lib/download'
+import { download, fileName } from '../lib/download'
 import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
-import type { Shared } from '../lib/shared'
+import { withState } from '../lib/pageState'
+import type { PictureKind, Shared } from '../lib/shared'
+import { theme } from '../lib/theme.svelte'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
-import { Jobs } from './jobs.svelte'
-import { analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
+import { carriedBy, contextOf, fits, type Carried, type Context } from './context'
+import { Jobs, LIVE } from './jobs.svelte'
+import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
+import { modelName } from './settingsInWords'
 
 /** The code of problem that came with the address. */
 const ASTRAY = 'address'
@@ -17,6 +21,10 @@ export interface Shown {
   view: string
   parameters: Parameters
   label: string
+  /** What the address calls it. */
+  name: string
+  /** Draws it as it is on screen, where it can. */
+  draw: () => ((kind: PictureKind) => Promise<Blob>) | null
 }
 
 export interface Begin {
@@ -36,9 +44,11 @@ export class AppState {
   /** Pictures of the room, in their order on screen. */
   shown = $state.raw<Shown[]>([])
   /** What the pictures of the room hold, by the names the address has for them. */
-  held = $state.raw<Readonly<Record<string, Rows>>>({})
+  shownRows = $state.raw<Readonly<Record<string, Rows>>>({})
   /** Jobs that a room was asked for while the page is open, by analysis: rooms of one analysis share them. */
   #chosen = $state.raw<Record<string, string>>({})
+  /** What was begun for the reader on entering a room, so that nothing cancelled is begun again. */
+  readonly #begun = new Set<string>()
 
   constructor(api: Api) {
     this.api = api
@@ -51,6 +61,8 @@ export class AppState {
       const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
       this.inputs = inputs
       this.about = about
+      const text = this.address.get('text')
+      if (text !== null && !this.#isKept(text)) this.#dropText(text)
     })
     return close
   }
@@ -107,10 +119,10 @@ export class AppState {
     const analysis = this.address.get('analysis')
     if (analysis && !room.analyses.some((one) => one.analysis === analysis))
       this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })
-    const said = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
-    if (said.some((name) => this.address.number(name) === null)) {
+    const named = ['layer', 'head'].filter((name) => this.address.get(name) !== null)
+    if (named.some((name) => this.address.number(name) === null)) {
       this.failAddress(
-        `There is no ${said.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
+        `There is no ${named.map((name) => `${name} “${this.address.get(name)}”`).join(', ')}: layers and heads are numbered 0, 1, 2 and so on.`,
         { layer: null, head: null },
       )
     }
@@ -149,31 +161,104 @@ export class AppState {
     return analyses.find(({ analysis }) => analysis === wanted) ?? analyses[0] ?? null
   }
 
-  /** The job of an analysis that is shown: the address's, the last one asked for, or the example. */
+  /**
+   * The job of an analysis that is shown: the address's; where a text or head was chosen, the latest that shows it, and
+   * none if there is none; else the last one asked for, or the example.
+   */
   jobOf(analysis: string): string | null {
-    const held = this.address.get('job')
-    return held && analysisOf(held) === analysis ? held : (this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null)
+    const current = this.address.get('job')
+    if (current && analysisOf(current) === analysis) return current
+    return this.#jobFor(analysis)
+  }
+
+  #jobFor(analysis: string): string | null {
+    const carried = this.carried(analysis)
+    if (!carried) return this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
+    const fitting = this.jobs.listed.filter(
+      (job) => job.analysis === analysis && (job.state === 'done' || LIVE.has(job.state)) && fits(job, carried),
+    )
+    return (fitting.find(({ id }) => id === this.#chosen[analysis]) ?? fitting[0])?.id ?? null
   }
 
   /** Turn to another thing that the room computes. */
   turn(analysis: string): void {
-    const job = this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
+    const job = this.#jobFor(analysis)
     this.address.set({ job, analysis: job ? null : analysis }, true)
   }
 
-  /** What a form begins with where nothing was asked yet: the text, model and head of the atlas. */
+  /** What all rooms read. A text or model that nobody chose is the atlas's. */
+  get context(): Context {
+    const opened = ['head', 'atlas'].map((room) => this.address.get('job', room)).find((id) => id && analysisOf(id) === 'atlas')
+    const atlas = this.jobs.get(this.#chosen['atlas'] ?? opened ?? this.about?.examples['atlas'] ?? null)
+    const model = atlas?.settings['model']
+    return {
+      model: this.address.get('model') ?? (typeof model === 'string' ? model : null),
+      text: this.address.get('text') ?? atlas?.inputs['text']?.id ?? null,
+      layer: this.address.number('layer'),
+      head: this.address.number('head'),
+    }
+  }
+
+  /** What the reader chose that an analysis takes; null where nothing was chosen, and the example is as good. */
+  carried(analysis: string): Carried | null {
+    const described = this.about?.analyses[analysis]
+    const carried = described ? carriedBy(described, this.context, analysisIn(analysis)?.after) : null
+    if (!carried) return null
+    const isChosen =
+      this.address.get('text') !== null || this.address.get('model') !== null || ['layer', 'head'].some((name) => name in carried.settings)
+    return isChosen ? carried : null
+  }
+
+  /** A text by its id: a sample or one that was given. */
+  textName(id: string): string {
+    return [...(this.about?.texts ?? []), ...this.inputs].find((one) => one.id === id)?.name ?? 'the text'
+  }
+
+  /** The letters of a text, which the server keeps. */
+  async textOf(id: string): Promise<string | null> {
+    const sample = this.about?.texts.find((one) => one.id === id)
+    return sample ? sample.text : this.attempt(() => this.api.inputText(id))
+  }
+
+  /** What is carried, in words: "layer 1, head 8 of MiniLM-L6 over “Your text”". */
+  carriedInWords({ settings, text }: Carried): string {
+    const place = ['layer', 'head'].filter((name) => name in settings).map((name) => `${name} ${settings[name]}`)
+    const model = settings['model'] !== undefined && this.about ? modelName(this.about, String(settings['model'])) : ''
+    return [[place.join(', '), model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
+  }
+
+  /** What a form begins with where nothing was asked yet. */
   get begin(): Begin {
-    const atlas = this.jobs.get(this.#chosen['atlas'] ?? this.about?.examples['atlas'] ?? null)
-    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
-    const settings = { ...(atlas && { model: atlas.settings['model'] }), ...(layer !== null && { layer }), ...(head !== null && { head }) }
-    return { settings, inputs: { ...(atlas?.inputs['text'] && { text: atlas.inputs['text'] }) } }
+    const { context, here } = this
+    const described = here && this.about?.analyses[here.analysis]
+    const carried = described ? carriedBy(described, context, here.after) : null
+    if (!carried) return { settings: {}, inputs: {} }
+    return { settings: carried.settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
+  }
+
+  /** Computes what is carried; with `once`, only if the page has not begun it before. */
+  async compute(analysis: string, carried: Carried, once = false): Promise<void> {
+    const key = JSON.stringify([analysis, carried])
+    if (once && this.#begun.has(key)) return
+    this.#begun.add(key)
+    await this.run(analysis, carried.settings, { text: carried.text })
+  }
+
+  #isKept(text: string): boolean {
+    return [...(this.about?.texts ?? []), ...this.inputs].some(({ id }) => id === text)
+  }
+
+  #dropText(text: string): void {
+    if (this.address.isOpened('text', text)) this.failAddress('The text that this address names is not here any more.', { text: null })
+    else this.address.set({ text: null })
   }
 
   show(job: Job): void {
     this.jobs.take(job)
     this.#chosen = { ...this.#chosen, [job.analysis]: job.id }
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
-    this.address.enter(isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room), { job: job.id, analysis: null })
+    const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
+    this.address.enter(room, { job: job.id, analysis: null, ...contextOf(job) })
   }
 
   async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
@@ -186,19 +271,25 @@ export class AppState {
   }
 
   async addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input | null> {
-    const made = await this.attempt(() => this.api.addInput(kind, name, content))
-    if (made) this.inputs = [made, ...this.inputs.filter(({ id }) => id !== made.id)]
-    return made
+    const added = await this.attempt(() => this.api.addInput(kind, name, content))
+    if (added) this.inputs = [added, ...this.inputs.filter(({ id }) => id !== added.id)]
+    return added
   }
 
   /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
   enter(name: string, values: Record<string, string | number | null> = {}): void {
     const first = ROOMS.find((one) => one.name === name)?.analyses[0]?.analysis
-    const held = this.address.get('job', name)
-    // A room that was left comes back as it was, but an atlas asked for in one room is meant in the other too.
-    const analysis = held ? analysisOf(held) : first
-    const job = (analysis && this.#chosen[analysis]) ?? held ?? (first && this.about?.examples[first])
-    this.address.enter(name, { ...(job && { job }), ...values })
+    const current = this.address.get('job', name)
+    const analysis = current ? analysisOf(current) : (this.address.get('analysis', name) ?? first)
+    this.address.enter(name, values)
+    if (!analysis) return
+    const carried = this.carried(analysis)
+    const before = [this.#chosen[analysis], current].map((id) => this.jobs.get(id ?? null))
+    // A room that was left comes back as it was, unless another text or head is carried by now.
+    const job = carried
+      ? (before.find((one) => one && fits(one, carried))?.id ?? this.#jobFor(analysis))
+      : (this.#chosen[analysis] ?? current ?? this.about?.examples[analysis] ?? null)
+    this.address.set({ job, analysis: job || analysis === first ? null : analysis })
   }
 
   shared(view: string): Shared {
@@ -218,7 +309,7 @@ export class AppState {
 
   /** A picture is on screen: what it holds can be followed, and a long selection in the address is found in it. */
   hold(name: string, rows: Rows): void {
-    this.held = { ...this.held, [name]: rows }
+    this.shownRows = { ...this.shownRows, [name]: rows }
     const long = rowsOf(this.address.get('sel'))
     if (long?.place !== this.#place(name) || this.link.items.length) return
     const finder = new Finder(rows)
@@ -230,8 +321,8 @@ export class AppState {
   }
 
   release(name: string): void {
-    const { [name]: _, ...rest } = this.held
-    this.held = rest
+    const { [name]: _, ...rest } = this.shownRows
+    this.shownRows = rest
   }
 
   /** Whether some picture of the room holds the item; null where the room shows no tokens or words. */
@@ -242,11 +333,11 @@ export class AppState {
   /** Tokens and words of the room whose letters hold these, the shortest first. */
   alike(text: string, most: number): string[] {
     const wanted = folded(text)
-    const all = Object.values(this.held).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
+    const all = Object.values(this.shownRows).flatMap(({ labels }) => labels.filter((label) => folded(label).includes(wanted)))
     return [...new Set(all.map(folded))].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, most)
   }
 
-  readonly #finders = $derived(Object.entries(this.held).map(([name, rows]) => [name, new Finder(rows)] as const))
+  readonly #finders = $derived(Object.entries(this.shownRows).map(([name, rows]) => [name, new Finder(rows)] as const))
 
   #place(name: string): string {
     return `${this.address.room}/${name}`
@@ -272,11 +363,29 @@ export class AppState {
     this.address.set({ sel: null })
   }
 
-  async save({ job, view, parameters }: Shown, format: string): Promise<void> {
-    await this.attempt(async () => {
-      const { name, content } = await this.api.export(job, view, parameters, format)
-      download(name, content)
-    })
+  /** Saves a picture as it is on screen: figures as they are drawn, pages with what is set and chosen in them. */
+  async save(shown: Shown, format: string): Promise<void> {
+    await this.attempt(async () => download(fileName(this.#titleOf(shown), format), await this.#content(shown, format)))
+  }
+
+  async #content({ job, view, parameters, name, draw }: Shown, format: string): Promise<Blob> {
+    const drawn = draw()
+    if (drawn && (format === 'svg' || format === 'png')) return drawn(format)
+    const content = await this.api.export(job, view, parameters, format)
+    if (format !== 'html') return content
+    const { items, focus } = this.link
+    const state = { values: this.address.valuesOf(name), items, focus, theme: theme.current }
+    return new Blob([withState(await content.text(), state)], { type: 'text/html' })
+  }
+
+  /** What a file is called by: the picture, the model, the text, and the head where it is of one. */
+  #titleOf({ job, label, parameters }: Shown): string {
+    const { settings = {}, inputs = {} } = this.jobs.get(job) ?? {}
+    const { model, layer, head } = { ...settings, ...parameters }
+    const place = [layer, head].filter((one) => one !== undefined && one !== null).join('.')
+    const read = Object.values(inputs).map((input) => input.name)
+    const named = typeof model === 'string' && this.about ? modelName(this.about, model) : ''
+    return [label, named, ...read, place].filter(Boolean).join(' ')
   }
 }
 

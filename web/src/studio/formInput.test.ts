@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { About } from './api'
-import { choicesOf, nameOf, soonRestarts } from './formInput'
+import { beginningOf, choicesOf, nameOf, soonRestarts } from './formInput'
 
 const ABOUT = {
   texts: [{ id: 'sample-a', name: 'a', text: 'A' }],
@@ -31,4 +31,10 @@ it('long texts and large models begin with fewer restarts', () => {
   expect(soonRestarts(900, 72)).toBe(8)
   expect(soonRestarts(2300, 72)).toBe(2)
   expect(soonRestarts(900, 270)).toBe(2)
+})
+
+it('the beginning of a text ends between words', () => {
+  expect(beginningOf('  one\ntwo three ', 100)).toBe('one two three')
+  expect(beginningOf('one two three', 9)).toBe('one two')
+  expect(beginningOf('abcdefgh', 5)).toBe('abcde')
 })

@@ -36,3 +36,9 @@ export function nameOf(text: string): string {
   const words = text.trim().split(/\s+/).slice(0, 4).join(' ')
   return (words.length > 28 ? `${words.slice(0, 27)}…` : words) || 'text'
 }
+
+/** The beginning of a text, cut between words: what a flow of vectors can be followed over. */
+export function beginningOf(text: string, most = 240): string {
+  const line = text.trim().replace(/\s+/g, ' ')
+  return line.length <= most ? line : line.slice(0, line.lastIndexOf(' ', most) > 0 ? line.lastIndexOf(' ', most) : most)
+}

@@ -58,13 +58,13 @@ export class Jobs {
   }
 
   async #keepListening(api: Pick<Api, 'events'>, closed: AbortSignal, refused: (error: ApiError) => void): Promise<void> {
-    let told = false
+    let isRefused = false
     while (!closed.aborted) {
       try {
         await this.#listenOnce(api, closed)
       } catch (error) {
-        if (error instanceof ApiError && error.problem.code === 'no_session' && !told) {
-          told = true
+        if (error instanceof ApiError && error.problem.code === 'no_session' && !isRefused) {
+          isRefused = true
           refused(error)
         }
       }

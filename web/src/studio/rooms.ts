@@ -8,6 +8,12 @@ export interface RoomAnalysis {
   verb: string
   /** Settings that everybody sees; the others are one click away. */
   main: string[]
+  /** What it gives, as a sentence goes on after "Compute": "queries and keys". */
+  gives?: string
+  /** Whether it is computed on entering the room, since it takes seconds: one head, one text. */
+  quick?: boolean
+  /** Whether its layers are numbered from the embedding, one more than those of heads. */
+  after?: boolean
   /** Inputs and settings that mean nothing under these values, and are not shown. */
   hides?: (values: Record<string, unknown>) => string[]
 }
@@ -32,12 +38,27 @@ const ATLAS: RoomAnalysis = {
   title: 'From the atlas',
   change: 'Your text',
   verb: 'Map every head',
+  gives: 'the atlas of all heads',
   main: ['model', 'restarts', 'special'],
   hides: noTarget,
 }
 
 export const ROOMS: RoomName[] = [
-  { name: 'atlas', title: 'Atlas', analyses: [ATLAS], about: 'Every attention head of a model over your text, ranked.' },
+  {
+    name: 'atlas',
+    title: 'Atlas',
+    analyses: [
+      { ...ATLAS, title: 'One text' },
+      {
+        analysis: 'heads',
+        title: 'A corpus',
+        change: 'Your texts',
+        verb: 'Name every head',
+        main: ['model', 'most', 'unit'],
+      },
+    ],
+    about: 'Every attention head of a model over your text, ranked; or over many texts, with roles that hold.',
+  },
   {
     name: 'head',
     title: 'Head',
@@ -48,6 +69,8 @@ export const ROOMS: RoomName[] = [
         title: 'Many restarts',
         change: 'Another head',
         verb: 'Map this head',
+        gives: 'the map of this head from many starts',
+        quick: true,
         main: ['model', 'layer', 'head', 'restarts'],
         hides: noTarget,
       },
@@ -56,6 +79,9 @@ export const ROOMS: RoomName[] = [
         title: 'Hidden states',
         change: 'Another layer',
         verb: 'Map hidden states',
+        gives: 'the map of hidden states',
+        quick: true,
+        after: true,
         main: ['model', 'layer', 'perplexity', 'restarts'],
         hides: noTarget,
       },
@@ -71,6 +97,8 @@ export const ROOMS: RoomName[] = [
         title: 'One head',
         change: 'Your text',
         verb: 'Map queries and keys',
+        gives: 'queries and keys',
+        quick: true,
         main: ['model', 'layer', 'head', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
@@ -79,6 +107,7 @@ export const ROOMS: RoomName[] = [
         title: 'Every head',
         change: 'Your text',
         verb: 'Map every head',
+        gives: 'queries and keys of every head',
         main: ['model', 'by', 'c', 'tokens'],
       },
       {
@@ -86,6 +115,7 @@ export const ROOMS: RoomName[] = [
         title: 'Six constants',
         change: 'Your text',
         verb: 'Map under six constants',
+        gives: 'queries and keys under six constants',
         main: ['model', 'layer', 'head', 'choose', 'tokens'],
       },
       {
@@ -93,6 +123,7 @@ export const ROOMS: RoomName[] = [
         title: 'Two ways',
         change: 'Your text',
         verb: 'Map both ways',
+        gives: 'both maps of this head',
         main: ['model', 'layer', 'head', 'by'],
       },
       {
@@ -100,6 +131,7 @@ export const ROOMS: RoomName[] = [
         title: 'The constant c',
         change: 'Your text',
         verb: 'Measure every head',
+        gives: 'the best constant of every head',
         main: ['model', 'percentile', 'least_keys', 'tokens'],
       },
     ],
@@ -148,6 +180,7 @@ export const ROOMS: RoomName[] = [
         title: 'Compare',
         change: 'Compare others',
         verb: 'Compare',
+        gives: 'a comparison',
         main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'],
         hides: ({ what }) =>
           what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS],
@@ -161,6 +194,11 @@ export const ROOMS: RoomName[] = [
 /** The room that shows what an analysis computes; an analysis of several rooms belongs to the first. */
 export function roomOf(analysis: string): RoomName | undefined {
   return ROOMS.find((room) => room.analyses.some((one) => one.analysis === analysis))
+}
+
+/** What the page knows of an analysis. */
+export function analysisIn(name: string): RoomAnalysis | undefined {
+  return roomOf(name)?.analyses.find(({ analysis }) => analysis === name)
 }
 
 /** The analysis that a job's id begins with. */

@@ -1133,6 +1133,78 @@ export interface components {
             side?: ("encoder" | "decoder" | "cross") | null;
         };
         /**
+         * HeadsInputs
+         * @description Ids of inputs.
+         */
+        HeadsInputs: {
+            /**
+             * Texts
+             * @description Many texts: a text file, a folder, a .csv or .parquet with a column of texts, or a packaged corpus (`langscape corpora`); sample texts if left out.
+             * @default sample-corpus
+             */
+            texts?: string | null;
+        };
+        /**
+         * HeadsRequest
+         * @description Heads over a corpus.
+         */
+        HeadsRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "heads";
+            /** @default {} */
+            inputs?: components["schemas"]["HeadsInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["HeadsSettings"];
+        };
+        /** HeadsSettings */
+        HeadsSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @default default
+             */
+            model?: string;
+            /**
+             * A text is
+             * @description A sentence, a paragraph, a line, or the whole of a file or row; left out, files are read by sentences and every row of a table or list is a text.
+             * @default null
+             */
+            unit?: ("sentence" | "paragraph" | "line" | "whole") | null;
+            /**
+             * Column
+             * @description Of a table: the column that holds the texts.
+             * @default null
+             */
+            column?: string | null;
+            /**
+             * Texts at most
+             * @description So many texts are drawn evenly from all there are; 0 reads all.
+             * @default 1000
+             */
+            most?: number;
+            /**
+             * Tokens at most
+             * @description Of a longer text the first so many tokens are read.
+             * @default 256
+             */
+            tokens?: number;
+            /**
+             * Layers
+             * @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out.
+             * @default null
+             */
+            layers?: number[] | null;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
          * HiddenInputs
          * @description Ids of inputs.
          */
@@ -1543,7 +1615,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description An analysis with its inputs and settings. */
-        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.

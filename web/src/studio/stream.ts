@@ -2,14 +2,14 @@
 export async function* messages(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let held = ''
+  let rest = ''
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      held += decoder.decode(value, { stream: true })
-      const events = held.split('\n\n')
-      held = events.pop()!
+      rest += decoder.decode(value, { stream: true })
+      const events = rest.split('\n\n')
+      rest = events.pop()!
       for (const event of events) {
         const data = event.split('\n').filter((line) => line.startsWith('data: '))
         // A comment says that the line is still there.

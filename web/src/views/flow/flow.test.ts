@@ -101,15 +101,15 @@ describe('the graph', () => {
   })
 
   it('takes a matrix product apart through the pre-activation that is not drawn', () => {
-    const told = trace(flow, 'l0.forget', 0, 1)
+    const breakdown = trace(flow, 'l0.forget', 0, 1)
     // block 1 begins at row 2: W row 2 · (3, 4) + U row 2 · (0.5, 0.25) + 10
-    expect(told.shares.map(({ values }) => [...values])).toEqual([
+    expect(breakdown.shares.map(({ values }) => [...values])).toEqual([
       [3, 8],
       [0.25, 0],
     ])
-    expect([told.bias, told.total, told.pre, told.through]).toEqual([10, 21.25, 0, 'sigmoid'])
-    expect(told.made).toBeCloseTo(1 / (1 + Math.exp(-21.25)), 12)
-    expect(largest(flow, told, 1, 2)).toEqual({
+    expect([breakdown.bias, breakdown.total, breakdown.pre, breakdown.through]).toEqual([10, 21.25, 0, 'sigmoid'])
+    expect(breakdown.recomputed).toBeCloseTo(1 / (1 + Math.exp(-21.25)), 12)
+    expect(largest(flow, breakdown, 1, 2)).toEqual({
       first: [
         { node: 'embedding', dim: 1, share: 8, value: 4 },
         { node: 'embedding', dim: 0, share: 3, value: 3 },
@@ -120,11 +120,11 @@ describe('the graph', () => {
   })
 
   it('shows factors of a product, and words through their own row of the decoder', () => {
-    const told = trace(flow, 'l0.hidden', 1, 1)
-    expect([told.how, told.total]).toEqual(['product', 4])
+    const breakdown = trace(flow, 'l0.hidden', 1, 1)
+    expect([breakdown.how, breakdown.total]).toEqual(['product', 4])
     const word = trace(flow, 'softmax', 0, 0)
     expect([word.total, word.through]).toEqual([2, 'softmax'])
-    expect(word.made).toBeCloseTo(Math.exp(2 - 2.5), 6)
+    expect(word.recomputed).toBeCloseTo(Math.exp(2 - 2.5), 6)
   })
 
   it('says when weights are not there', () => {

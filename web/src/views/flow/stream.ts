@@ -27,10 +27,10 @@ export function readStream(view: View): Stream {
   const unpacked = new Map<number, Float32Array | null>()
   const headsOf = (layer: number) => {
     const later = view.later[`heads_${layer}`]
-    const held = kept.get(layer) ?? (later ? later().then(({ data }) => fromHalves(data as Uint8Array)) : Promise.resolve(null))
-    kept.set(layer, held)
-    void held.then((heads) => unpacked.set(layer, heads))
-    return held
+    const heads = kept.get(layer) ?? (later ? later().then(({ data }) => fromHalves(data as Uint8Array)) : Promise.resolve(null))
+    kept.set(layer, heads)
+    void heads.then((all) => unpacked.set(layer, all))
+    return heads
   }
   const { arrays } = view
   return {

@@ -21,7 +21,7 @@ export interface Trace {
   through: 'sigmoid' | 'tanh' | 'softmax' | null
   /** The shares put together, and what the non-linearity makes of that. */
   total: number
-  made: number
+  recomputed: number
   /** Why a matrix product cannot be taken apart, if it cannot. */
   missing: string | null
 }
@@ -39,7 +39,7 @@ export function trace(flow: Lstm, id: string, dim: number, step: number): Trace 
     pre: null,
     through: null,
     total: value,
-    made: value,
+    recomputed: value,
     missing: null,
   }
   if (!operation) return empty
@@ -47,7 +47,7 @@ export function trace(flow: Lstm, id: string, dim: number, step: number): Trace 
     const shares = operation.inputs.map(({ node }) => single(flow, node, dim, step))
     const values = shares.map((share) => share.values[dim])
     const total = operation.kind === 'sum' ? values.reduce((a, b) => a + b, 0) : values.reduce((a, b) => a * b, 1)
-    return { ...empty, how: operation.kind, shares, total, made: total }
+    return { ...empty, how: operation.kind, shares, total, recomputed: total }
   }
   if (operation.kind === 'matrix') return product(flow, empty, id, dim, step)
   const before = operation.inputs[0].node
@@ -55,15 +55,15 @@ export function trace(flow: Lstm, id: string, dim: number, step: number): Trace 
   if (drawn) {
     const share = single(flow, before, dim, step)
     const pre = share.values[dim]
-    return { ...empty, how: 'through', shares: [share], pre, through: operation.kind, total: pre, made: bent(operation.kind, pre) }
+    return { ...empty, how: 'through', shares: [share], pre, through: operation.kind, total: pre, recomputed: bent(operation.kind, pre) }
   }
   const inner = product(flow, empty, before, dim, step)
   const pre = vector(flow, before, step)[dim]
-  const made =
+  const recomputed =
     operation.kind === 'softmax'
       ? Math.exp(inner.total - (flow.arrays['log_total'].data as Float32Array)[step])
       : bent(operation.kind, inner.total)
-  return { ...inner, node: id, value, pre, through: operation.kind, made }
+  return { ...inner, node: id, value, pre, through: operation.kind, recomputed }
 }
 
 /** The summands of a matrix product: W_ij · x_j for every input, and the bias. */
@@ -86,7 +86,7 @@ function product(flow: Lstm, empty: Trace, id: string, dim: number, step: number
     for (let j = 0; j < x.length; j++) total += x[j] * w[j]
     return { node, values: Float32Array.from(x, (value, j) => value * w[j]), at: null }
   })
-  return { ...empty, how: 'matrix', shares, bias: bias.data[row], total, made: total }
+  return { ...empty, how: 'matrix', shares, bias: bias.data[row], total, recomputed: total }
 }
 
 function single(flow: Lstm, node: string, dim: number, step: number): Share {
@@ -108,9 +108,9 @@ export interface Summand {
 }
 
 /** The summands with the largest size, and what the others come to. */
-export function largest(flow: Lstm, told: Trace, step: number, most: number): { first: Summand[]; others: number; count: number } {
+export function largest(flow: Lstm, breakdown: Trace, step: number, most: number): { first: Summand[]; others: number; count: number } {
   const all: Summand[] = []
-  for (const { node, values, at } of told.shares) {
+  for (const { node, values, at } of breakdown.shares) {
     const x = vector(flow, node, step)
     for (let dim = 0; dim < values.length; dim++)
       if (at === null ? values[dim] !== 0 : at === dim) all.push({ node, dim, share: values[dim], value: x[dim] })

@@ -10,7 +10,7 @@ const table = (values: number[], scale: Table['scale']): Table => ({
   scale,
   centre: 1,
   digits: 2,
-  said: '',
+  note: '',
   second: null,
   secondName: '',
 })

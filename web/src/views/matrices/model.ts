@@ -10,7 +10,7 @@ export interface Table {
   scale: 'plain' | 'ratio'
   centre: number
   digits: number
-  said: string
+  note: string
   second: Float32Array | null
   secondName: string
 }

@@ -1,3 +1,4 @@
+import { wheelZoom } from '../../lib/wheel'
 import type { Stage } from './stage'
 
 export interface Gestures {
@@ -75,14 +76,6 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
     mode = fingers.size ? 'drag' : 'none'
   }
 
-  function wheel(event: WheelEvent) {
-    event.preventDefault()
-    const at = place(event)
-    const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1)
-    // A pinch on a trackpad arrives as small steps with Ctrl.
-    stage.zoomBy(2 ** (-Math.min(Math.max(pixels, -200), 200) * (event.ctrlKey ? 0.01 : 0.003)), at.x, at.y)
-  }
-
   function key(event: KeyboardEvent) {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const move = stage.turns && !event.shiftKey ? (x: number, y: number) => stage.turnBy(x, y) : (x: number, y: number) => stage.panBy(x, y)
@@ -115,9 +108,9 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
     ['contextmenu', menu],
   ]
   for (const [name, listener] of listeners) element.addEventListener(name, listener as EventListener)
-  element.addEventListener('wheel', wheel, { passive: false })
+  const still = wheelZoom(element, (factor, x, y) => stage.zoomBy(factor, x, y))
   return () => {
     for (const [name, listener] of listeners) element.removeEventListener(name, listener as EventListener)
-    element.removeEventListener('wheel', wheel)
+    still()
   }
 }

@@ -60,8 +60,8 @@ describe('the style', () => {
   const scatter = readScatter(view())
 
   it('gives categories their colours and the missing one the neutral', () => {
-    const made = style(scatter, wish(scatter))
-    expect([0, 1, 2, 3].map((row) => rowColour(made, row))).toEqual([
+    const styled = style(scatter, wish(scatter))
+    expect([0, 1, 2, 3].map((row) => rowColour(styled, row))).toEqual([
       CATEGORIES.light[0],
       CATEGORIES.light[1],
       CATEGORIES.light[0],
@@ -70,34 +70,34 @@ describe('the style', () => {
   })
 
   it('leaves out what the legend hides', () => {
-    const made = style(scatter, wish(scatter, { hidden: new Set([0]) }))
-    expect([...made.order]).toEqual([1, 3])
-    expect([...made.visible]).toEqual([0, 1, 0, 1])
+    const styled = style(scatter, wish(scatter, { hidden: new Set([0]) }))
+    expect([...styled.order]).toEqual([1, 3])
+    expect([...styled.visible]).toEqual([0, 1, 0, 1])
   })
 
   it('hides points without a value too', () => {
-    const made = style(scatter, wish(scatter, { column: scatter.columns[1], hidden: new Set([NO_VALUE]) }))
-    expect([...made.order]).toEqual([0, 1, 3])
+    const styled = style(scatter, wish(scatter, { column: scatter.columns[1], hidden: new Set([NO_VALUE]) }))
+    expect([...styled.order]).toEqual([0, 1, 3])
   })
 
   it('gives numbers the ends of the ramp', () => {
-    const made = style(scatter, wish(scatter, { column: scatter.columns[1] }))
-    expect(rowColour(made, 0)).toBe(RAMP.light[0])
-    expect(rowColour(made, 1)).toBe(RAMP.light.at(-1))
-    expect(rowColour(made, 2)).toBe(NEUTRAL.light)
+    const styled = style(scatter, wish(scatter, { column: scatter.columns[1] }))
+    expect(rowColour(styled, 0)).toBe(RAMP.light[0])
+    expect(rowColour(styled, 1)).toBe(RAMP.light.at(-1))
+    expect(rowColour(styled, 2)).toBe(NEUTRAL.light)
   })
 
   it('quiets what is not emphasised and draws the rest on top', () => {
-    const made = style(scatter, wish(scatter, { emphasis: Uint8Array.of(1, 0, 0, 1) }))
-    expect([...made.order]).toEqual([1, 2, 0, 3])
-    expect(made.colours[4 * 1 + 3]).toBeLessThan(made.colours[3])
-    expect(rowColour(made, 1)).toBe(NEUTRAL.light)
+    const styled = style(scatter, wish(scatter, { emphasis: Uint8Array.of(1, 0, 0, 1) }))
+    expect([...styled.order]).toEqual([1, 2, 0, 3])
+    expect(styled.colours[4 * 1 + 3]).toBeLessThan(styled.colours[3])
+    expect(rowColour(styled, 1)).toBe(NEUTRAL.light)
   })
 
   it('draws near points last and larger', () => {
-    const made = style(scatter, wish(scatter, { near: Float32Array.of(1, 0, 0.5, 0.2) }))
-    expect([...made.order]).toEqual([1, 3, 2, 0])
-    expect(made.sizes[0]).toBeGreaterThan(made.sizes[1])
+    const styled = style(scatter, wish(scatter, { near: Float32Array.of(1, 0, 0.5, 0.2) }))
+    expect([...styled.order]).toEqual([1, 3, 2, 0])
+    expect(styled.sizes[0]).toBeGreaterThan(styled.sizes[1])
   })
 })
 
@@ -123,8 +123,8 @@ describe('the legend', () => {
     const entries = legend(scatter.columns[0], 'light')
     expect(entries.length).toBe(DISTINCT + 1)
     expect(entries.at(-1)).toMatchObject({ code: OTHERS, label: '3 others', count: 3 })
-    const made = style(scatter, wish(scatter, { hidden: new Set([OTHERS]) }))
-    expect(made.order.length).toBe(DISTINCT)
+    const styled = style(scatter, wish(scatter, { hidden: new Set([OTHERS]) }))
+    expect(styled.order.length).toBe(DISTINCT)
   })
 
   it('of numbers shows both ends', () => {

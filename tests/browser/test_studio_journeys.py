@@ -1,0 +1,150 @@
+"""What a person does from start to end: own text, head, token, other rooms, reload, export."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+TEXT = "The boat sat by the bank of the river. The bank lent the owner of the boat money for a new boat."
+NAME = re.compile("The boat sat by")
+
+pytestmark = pytest.mark.slow
+
+
+def go(page, room):
+    page.get_by_role("navigation", name="Rooms").get_by_role("link", name=room).click()
+
+
+def facts(page):
+    return page.get_by_role("list", name="What is shown")
+
+
+def map_own_text(page):
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.get_by_role("button", name="Your text").click()
+    page.get_by_label("Text", exact=True).fill(TEXT)
+    page.get_by_role("spinbutton", name="Restarts").fill("1")
+    page.get_by_text("More settings").click()
+    page.get_by_role("spinbutton", name="Steps").fill("60")
+    page.get_by_role("button", name="Map every head").click()
+    expect(page.get_by_role("heading", name=re.compile("over The boat sat"))).to_be_visible(timeout=120_000)
+
+
+@pytest.fixture
+def carried(open_studio):
+    """A page that shows head 1.8 of a text of one's own."""
+    page = open_studio().page
+    map_own_text(page)
+    page.locator("[data-head='1.8']").click()
+    page.get_by_role("button", name="Open this head").click()
+    expect(page.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+    return page
+
+
+def test_text_model_and_head_follow_into_every_room(carried):
+    page = carried
+    for button in ("Many restarts", "Hidden states"):
+        page.get_by_role("button", name=button).click()
+        expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+        expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    expect(facts(page)).to_contain_text("layer 2")  # the state that layer 1 gives
+    go(page, "Queries & keys")
+    expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+    expect(facts(page)).to_contain_text("layer 1")
+    expect(facts(page)).to_contain_text("head 8")
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Every head").click()
+    offer = page.get_by_text(re.compile("Nothing is computed here yet of MiniLM-L6 over “The boat sat"))
+    expect(offer).to_be_visible()
+    expect(page.get_by_role("button", name="Compute queries and keys of every head")).to_be_visible()
+    go(page, "Compare")
+    expect(page.get_by_text(re.compile("layer 1, head 8 of MiniLM-L6 over “The boat sat"))).to_be_visible()
+    page.get_by_role("button", name="Compare others").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value(TEXT)
+    go(page, "Flow")
+    page.get_by_label("Model").select_option("default")
+    expect(page.get_by_role("button", name=re.compile("“The boat sat"))).to_be_visible()
+    go(page, "Head")  # as it was left
+    expect(page.get_by_role("button", name="Hidden states")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="From the atlas").click()
+    expect(page.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+
+
+def test_reload_link_back_and_a_second_tab_keep_it(carried):
+    page = carried
+    go(page, "Queries & keys")
+    expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+    page.reload()
+    expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+    page.go_forward()
+    expect(facts(page)).to_contain_text("head 8")
+    second = page.context.new_page()
+    second.goto(page.url.split("#")[0])
+    expect(facts(second)).to_contain_text(NAME, timeout=60_000)
+    go(second, "Head")
+    expect(second.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+    second.close()
+
+
+def test_another_head_chosen_among_queries_is_the_head_elsewhere(carried):
+    page = carried
+    go(page, "Queries & keys")
+    expect(page.get_by_label("Head", exact=True)).to_have_value("8", timeout=120_000)
+    page.get_by_label("Head", exact=True).select_option("3")
+    expect(facts(page)).to_contain_text("head 3", timeout=60_000)
+    go(page, "Head")
+    expect(page.get_by_role("heading", name="Layer 1, head 3").first).to_be_visible(timeout=60_000)
+
+
+def test_a_text_that_is_not_there_any_more_is_said(open_studio):
+    page = open_studio("atlas?text=in-nothing&model=default").page
+    expect(page.get_by_role("alert")).to_contain_text("names is not here any more")
+    page.wait_for_selector("[data-head]", timeout=120_000)
+
+
+def save(page, picture, kind):
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as file:
+        page.get_by_role("button", name=f"Export {picture} as {kind}").click()
+    return file.value
+
+
+def test_files_show_what_was_on_screen(carried, tmp_path):
+    """The chosen token and the colour are in the page, and the figure is the one that was drawn."""
+    page = carried
+    page.locator("[data-side=from]").filter(has_text="bank").last.click()
+    expect(page.get_by_label("Selection", exact=True)).to_contain_text("bank")
+    page.get_by_role("combobox", name="Colour").select_option("special")
+    page.wait_for_url(re.compile("sel="))
+    token = re.search(r"sel=(?:\*|%2A)?(\d+)", page.url)[1]
+    saved = save(page, "Map of tokens", "HTML")
+    assert saved.suggested_filename == "map-of-tokens-minilm-l6-the-boat-sat-by-1-8.html"
+    path = tmp_path / "page.html"
+    saved.save_as(path)
+    opened = page.context.new_page()
+    opened.goto(f"file://{path}")
+    expect(opened.get_by_label("Selection", exact=True)).to_contain_text("bank")
+    expect(opened.get_by_label("Selection", exact=True)).to_contain_text(token)
+    expect(opened.get_by_role("combobox", name="Colour")).to_have_value("special")
+    opened.close()
+    drawn = save(page, "Map of tokens", "SVG")
+    assert drawn.suggested_filename.endswith("1-8.svg")
+    text = drawn.path().read_text()
+    assert text.startswith("<svg")
+    assert "bank" in text
+
+
+def test_a_copied_link_opens_what_was_shown(carried):
+    page = carried
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("localStorage.removeItem('langscape-context')")
+    second = page.context.new_page()
+    second.goto(link)
+    expect(facts(second)).to_contain_text(NAME, timeout=60_000)
+    expect(second.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+    second.close()

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+
+import type { Analysis, Job } from './api'
+import { carriedBy, contextOf, fits } from './context'
+
+const analysis = (settings: string[], inputs = ['text']) =>
+  ({ settings: settings.map((name) => ({ name })), inputs: inputs.map((name) => ({ name })) }) as unknown as Analysis
+const job = (analysis: string, settings: Job['settings'], text: string | null = 'mine') =>
+  ({ analysis, settings, inputs: text ? { text: { id: text, name: text } } : {} }) as unknown as Job
+
+const CONTEXT = { model: 'decoder', text: 'mine', layer: 1, head: 8 }
+
+it('an analysis takes the parts of the context that it knows', () => {
+  expect(carriedBy(analysis(['model', 'layer', 'head']), CONTEXT)).toEqual({
+    settings: { model: 'decoder', layer: 1, head: 8 },
+    text: 'mine',
+  })
+  expect(carriedBy(analysis(['model', 'restarts']), CONTEXT)).toEqual({ settings: { model: 'decoder' }, text: 'mine' })
+  expect(carriedBy(analysis(['model'], ['vectors']), CONTEXT)).toBeNull()
+  expect(carriedBy(analysis(['model']), { ...CONTEXT, text: null })).toBeNull()
+})
+
+it('hidden states are numbered from the embedding', () => {
+  expect(carriedBy(analysis(['model', 'layer']), CONTEXT, true)?.settings).toEqual({ model: 'decoder', layer: 2 })
+})
+
+it('a head without its layer is not taken', () => {
+  expect(carriedBy(analysis(['layer', 'head']), { ...CONTEXT, layer: null })?.settings).toEqual({})
+})
+
+it('a job fits where text, model, layer and head are the same', () => {
+  const carried = carriedBy(analysis(['model', 'layer', 'head']), CONTEXT)!
+  expect(fits(job('head', { model: 'decoder', layer: 1, head: 8, restarts: 20 }), carried)).toBe(true)
+  expect(fits(job('head', { model: 'decoder', layer: 1, head: 9 }), carried)).toBe(false)
+  expect(fits(job('head', { model: 'decoder', layer: 1, head: 8 }, 'other'), carried)).toBe(false)
+  expect(fits(job('words', {}, null), carried)).toBe(false)
+})
+
+it('a job that was asked for says what it knows of the context', () => {
+  expect(contextOf(job('query_key', { model: 'default', layer: 3, head: 5 }))).toEqual({
+    text: 'mine',
+    model: 'default',
+    layer: 3,
+    head: 5,
+  })
+  expect(contextOf(job('hidden', { model: 'default', layer: 3 }))).toEqual({ text: 'mine', model: 'default' })
+  expect(contextOf(job('compare', { model: 'default', layer: 3, head: 5 }))).toEqual({ text: 'mine', model: 'default' })
+  expect(contextOf(job('words', {}, null))).toEqual({})
+})

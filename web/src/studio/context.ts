@@ -1,0 +1,42 @@
+import type { Analysis, Job } from './api'
+
+/** What every room reads: the model, the text by its id, and the head. A part that nobody chose is null. */
+export interface Context {
+  model: string | null
+  text: string | null
+  layer: number | null
+  head: number | null
+}
+
+/** The parts of the context that an analysis takes, as a request has them. */
+export interface Carried {
+  settings: Record<string, string | number>
+  text: string
+}
+
+/**
+ * What an analysis takes of the context: null for one that reads no text, and where no text is chosen. `after` is for
+ * hidden states, which are numbered from the embedding: what layer 3 gives is state 4.
+ */
+export function carriedBy({ settings, inputs }: Pick<Analysis, 'settings' | 'inputs'>, context: Context, after = false): Carried | null {
+  if (context.text === null || !inputs.some(({ name }) => name === 'text')) return null
+  const known = new Set(settings.map(({ name }) => name))
+  const layer = context.layer === null ? null : context.layer + Number(after)
+  // A head without its layer says nothing.
+  const all = { model: context.model, layer, head: context.layer === null ? null : context.head }
+  const taken = Object.entries(all).filter((one): one is [string, string | number] => known.has(one[0]) && one[1] !== null)
+  return { settings: Object.fromEntries(taken), text: context.text }
+}
+
+/** Whether a job shows what is carried. */
+export function fits({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>, carried: Carried): boolean {
+  return inputs['text']?.id === carried.text && Object.entries(carried.settings).every(([name, value]) => settings[name] === value)
+}
+
+/** What a job that somebody asked for says of the context: what it does not say stays as it was. */
+export function contextOf({ analysis, settings, inputs }: Pick<Job, 'analysis' | 'settings' | 'inputs'>): Partial<Context> {
+  if (!inputs['text']) return {}
+  const { model, layer, head } = settings
+  const isHead = analysis !== 'compare' && typeof layer === 'number' && typeof head === 'number'
+  return { text: inputs['text'].id, ...(typeof model === 'string' && { model }), ...(isHead && { layer, head }) }
+}

@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest'
+
+import type { NamedArray, View } from '../../lib/view'
+import { arrangedHeads, readSurvey } from './model'
+
+const f = (shape: number[], ...data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
+const i = (shape: number[], ...data: number[]): NamedArray => ({ shape, data: Int32Array.from(data) })
+
+function view(): View {
+  return {
+    kind: 'survey',
+    later: {},
+    properties: {
+      title: 'T',
+      subtitle: '9 texts',
+      heads: [
+        [0, 0],
+        [0, 1],
+        [1, 0],
+      ],
+      names: [['previous-token'], [], ['previous-token', 'broad']],
+      scores: [{ name: 'interest', label: 'Interest', meaning: '', format: '', texts: 9 }],
+      roles: [
+        { name: 'previous-token', rule: 'Looks back.', texts: 9 },
+        { name: 'broad', rule: 'Spreads.', texts: 9 },
+      ],
+      held: [1, null],
+      tokens: [
+        ['[CLS]', 'lamp', '##light', ',', 'too'],
+        ['The', '␣lamp', 's'],
+      ],
+      notes: [],
+    },
+    arrays: {
+      mean: f([1, 3], 0.2, NaN, 0.9),
+      low: f([1, 3], 0.1, NaN, 0.8),
+      high: f([1, 3], 0.3, NaN, 1),
+      state: { shape: [2, 3], data: Uint8Array.from([2, 1, 2, 0, 0, 2]) },
+      share: f([2, 3], 0.9, 0.4, 1, 0, NaN, 1),
+      role_mean: f([2, 3], 0.9, 0.3, 0.9, 0, 0, 1),
+      role_low: f([2, 3], 0.8, 0.2, 0.8, 0, 0, 1),
+      role_high: f([2, 3], 1, 0.4, 1, 0, 0, 1),
+      threshold: f([2, 3], 0.35, 0.35, 0.35, 0.85, 0.85, 0.85),
+      group: i([3], 0, 1, 0),
+      order: i([3], 1, 0, 2),
+      branches: f([2, 6], 1, 2, 0, 0, 0.3, 0, 0, 1.5, 0, 0.3, 0.8, -1),
+      passage_text: i([3, 2], 0, 1, -1, -1, 1, -1),
+      passage_query: i([3, 2], 4, 2, -1, -1, 1, -1),
+      passage_key: i([3, 2], 1, 1, -1, -1, 1, -1),
+      passage_weight: f([3, 2], 0.8, 0.7, 0, 0, 0.5, 0),
+      passage_beyond: f([3, 2], 0.6, 0.5, 0, 0, 0.4, 0),
+      passage_keys: i([3, 2, 2], 1, 2, 1, -1, -1, -1, -1, -1, 1, 0, -1, -1),
+      passage_weights: f([3, 2, 2], 0.8, 0.1, 0.7, 0, 0, 0, 0, 0, 0.5, 0.2, 0, 0),
+    },
+  }
+}
+
+it('reads heads with the roles they are given and those they have sometimes', () => {
+  const survey = readSurvey(view())
+  expect(survey.heads.map(({ name, group }) => [name, group])).toEqual([
+    ['0.0', 0],
+    ['0.1', 1],
+    ['1.0', 0],
+  ])
+  expect(survey.heads[1].sometimes).toEqual([{ role: 'previous-token', share: expect.closeTo(0.4) }])
+  expect(survey.given).toEqual([
+    ['previous-token', 2],
+    ['broad', 1],
+  ])
+  expect(survey.rolesOf(2).map(({ state }) => state)).toEqual(['given', 'given'])
+  expect(survey.groups).toEqual([
+    { number: 0, heads: 2, held: 1 },
+    { number: 1, heads: 1, held: null },
+  ])
+  expect(survey.branches[1].group).toBe(-1)
+})
+
+it('arranges heads by the tree, by the model or by a score, and filters them', () => {
+  const survey = readSurvey(view())
+  const names = (wish: object) =>
+    arrangedHeads(survey, { sort: 'tree', role: null, group: null, text: '', ...wish }).map(({ name }) => name)
+  expect(names({})).toEqual(['0.1', '0.0', '1.0'])
+  expect(names({ sort: 'model' })).toEqual(['0.0', '0.1', '1.0'])
+  expect(names({ sort: 'interest' })).toEqual(['1.0', '0.0', '0.1']) // without a value last
+  expect(names({ role: 'broad' })).toEqual(['1.0'])
+  expect(names({ group: 0 })).toEqual(['0.0', '1.0'])
+  expect(names({ text: '0' })).toEqual(['0.1', '0.0'])
+  expect(names({ text: '1.0' })).toEqual(['1.0'])
+  expect(names({ text: 'prev' })).toEqual(['0.0', '1.0'])
+})
+
+it('writes passages as running text with query and key marked', () => {
+  const survey = readSurvey(view())
+  const [first, second] = survey.passages(0)
+  const text = (passage: typeof first) => passage.tokens.map(({ text, space }) => (space ? ' ' : '') + text).join('')
+  expect(text(first)).toBe('[CLS] lamplight, too')
+  expect(first.tokens.map(({ mark }) => mark)).toEqual(['', 'key', '', '', 'query'])
+  expect(first.tokens[2].weight).toBeCloseTo(0.1)
+  expect(text(second)).toBe('The lamps')
+  expect(survey.passages(1)).toEqual([])
+  expect(survey.passages(2)[0].tokens[1].mark).toBe('both')
+})
