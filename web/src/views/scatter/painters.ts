@@ -109,14 +109,16 @@ export function drawShades(text: CanvasRenderingContext2D, { size, count, style,
   const radius = Math.max(10, Math.min(size.width, size.height) / 28)
   const step = Math.max(1, Math.ceil(count / SHADED))
   for (const kind of ['torn', 'glued'] as const) {
-    text.fillStyle = SHADES[kind]
     for (let i = 0; i < style.order.length; i += step) {
       const row = style.order[i]
       if (damage[kind][row] < 0.05) continue
-      text.globalAlpha = Math.min(0.3, 0.4 * damage[kind][row])
-      text.beginPath()
-      text.arc(...screen(row), radius, 0, 2 * Math.PI)
-      text.fill()
+      const [x, y] = screen(row)
+      const soft = text.createRadialGradient(x, y, 0, x, y, radius)
+      soft.addColorStop(0, SHADES[kind])
+      soft.addColorStop(1, `${SHADES[kind]}00`)
+      text.fillStyle = soft
+      text.globalAlpha = Math.min(0.45, 0.6 * damage[kind][row])
+      text.fillRect(x - radius, y - radius, 2 * radius, 2 * radius)
     }
   }
   text.globalAlpha = 1
