@@ -3,6 +3,7 @@ import type { PlacedLabel } from './labels'
 import type { Outlines } from './outlines'
 import { arcs, crossOf, strandLook, type Strand } from './partners'
 import type { Style } from './style'
+import type { Damage } from './truth'
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 export const LABEL_SIZE = 12
@@ -94,6 +95,30 @@ export function drawGhosts(
       }
       text.globalAlpha = lit ? 0.8 : 0.28
       text.fillRect(gx - side / 2, gy - side / 2, side, side)
+    }
+  }
+  text.globalAlpha = 1
+}
+
+/** What regions that are torn or glued are shaded with, and up to how many points all of them are. */
+export const SHADES = { torn: '#7c3aed', glued: '#ea580c' } as const
+const SHADED = 5000
+
+/** Soft discs where the layout tore neighbours apart or glued strangers together, the darker the worse. */
+export function drawShades(text: CanvasRenderingContext2D, { size, count, style, screen }: Scene, damage: Damage): void {
+  const radius = Math.max(10, Math.min(size.width, size.height) / 28)
+  const step = Math.max(1, Math.ceil(count / SHADED))
+  for (const kind of ['torn', 'glued'] as const) {
+    for (let i = 0; i < style.order.length; i += step) {
+      const row = style.order[i]
+      if (damage[kind][row] < 0.05) continue
+      const [x, y] = screen(row)
+      const soft = text.createRadialGradient(x, y, 0, x, y, radius)
+      soft.addColorStop(0, SHADES[kind])
+      soft.addColorStop(1, `${SHADES[kind]}00`)
+      text.fillStyle = soft
+      text.globalAlpha = Math.min(0.45, 0.6 * damage[kind][row])
+      text.fillRect(x - radius, y - radius, 2 * radius, 2 * radius)
     }
   }
   text.globalAlpha = 1

@@ -4,7 +4,7 @@ import type { View } from '../../lib/view'
 import { readScatter } from './model'
 import { crossOf, strandLook } from './partners'
 import { style } from './style'
-import { byTrueDistance, fatesOf } from './truth'
+import { byTrueDistance, damageOf, fatesOf } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
 const view: View = {
@@ -82,5 +82,15 @@ describe('colours by true distance', () => {
       return performance.now() - begun
     })
     expect(Math.min(...times)).toBeLessThan(50)
+  })
+})
+
+describe('what the layout tore and glued', () => {
+  it('is read off continuity and trustworthiness, nothing where a point was not judged', () => {
+    const number = (name: string, ...values: number[]) =>
+      ({ type: 'number', name, score: name, values: Float32Array.from(values), low: 0, high: 1 }) as const
+    const columns = [number('continuity', 1, 0.75, 0.4, NaN, 1), number('trustworthiness', 0.5, 1, 1, 1, 1)]
+    expect(damageOf({ ...scatter, columns })).toEqual({ torn: Float32Array.of(0, 0.5, 1, 0, 0), glued: Float32Array.of(1, 0, 0, 0, 0) })
+    expect(damageOf(scatter)).toBeNull()
   })
 })

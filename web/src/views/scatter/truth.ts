@@ -6,6 +6,22 @@ import type { Style } from './style'
 /** How faint a point is of which it is only known that it is none of the nearest. */
 const UNKNOWN_ALPHA = 70
 
+/** How far the layout tore a point from its true neighbours and glued strangers to it, 0 to 1; null if unknown. */
+export interface Damage {
+  torn: Float32Array
+  glued: Float32Array
+}
+
+/** Damage from continuity and trustworthiness, which are about a half by chance and 1 where nothing is wrong. */
+export function damageOf({ columns }: Scatter): Damage | null {
+  const read = (score: string) => {
+    const column = columns.find((one) => one.score === score)
+    return column?.type === 'number' ? column.values.map((value) => Math.min(1, Math.max(0, 2 * (1 - value))) || 0) : null
+  }
+  const [torn, glued] = [read('continuity'), read('trustworthiness')]
+  return torn && glued ? { torn, glued } : null
+}
+
 /** The nearest of every item in the data, nearest first, row −1 where there are fewer; the first k are counted. */
 export interface Truth {
   k: number
