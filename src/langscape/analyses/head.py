@@ -61,6 +61,13 @@ class Head(Shown):
         """What a reader should know."""
         return tuple(dict.fromkeys((*self.capture.notes, *(self.map.notes if self.map else ()))))
 
+    @property
+    def title(self) -> str:
+        """The model with its layer and head."""
+        from langscape.views.heads import model_of
+
+        return f"{model_of(self.capture) or 'Head'} {self.layer}.{self.head}"
+
     def views(self) -> list[View]:
         """The map, coloured by position, and the matrix; the matrix alone where there is no map."""
         return [*([self.scatter(color="position")] if self.map else []), self.matrix()]
@@ -74,13 +81,14 @@ class Head(Shown):
         if self.map is None:
             raise SettingsError("queries and keys of cross-attention are different tokens: there is no map")
         partners = head_partners(self.capture, self.map, self.side)
-        return scatter(self.map, title=title, color=color, quantiles=quantiles, partners=partners)
+        named = title or f"{self.title}: map"
+        return scatter(self.map, title=named, color=color, quantiles=quantiles, partners=partners)
 
     def matrix(self, *, title: str | None = None) -> View:
         """The attention as a picture: who attends to whom."""
         from langscape.views import attention
 
-        return attention(self.capture, self.layer, self.head, side=self.side, title=title)
+        return attention(self.capture, self.layer, self.head, side=self.side, title=title or self.title)
 
     def save(
         self,
