@@ -415,6 +415,13 @@ export interface components {
              */
             generate?: number;
             /**
+             * Join tokens
+             * @description Pieces of one character, or of one word, as one: attention to them is summed, attention from them and all else is averaged.
+             * @default none
+             * @enum {string}
+             */
+            merge?: "none" | "characters" | "words";
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -1162,6 +1169,13 @@ export interface components {
              */
             generate?: number;
             /**
+             * Join tokens
+             * @description Pieces of one character, or of one word, as one: attention to them is summed, attention from them and all else is averaged.
+             * @default none
+             * @enum {string}
+             */
+            merge?: "none" | "characters" | "words";
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -1344,6 +1358,13 @@ export interface components {
              * @default 0
              */
             generate?: number;
+            /**
+             * Join tokens
+             * @description Pieces of one character, or of one word, as one: attention to them is summed, attention from them and all else is averaged.
+             * @default none
+             * @enum {string}
+             */
+            merge?: "none" | "characters" | "words";
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -1778,6 +1799,13 @@ export interface components {
              * @default 0
              */
             generate?: number;
+            /**
+             * Join tokens
+             * @description Pieces of one character, or of one word, as one: attention to them is summed, attention from them and all else is averaged.
+             * @default none
+             * @enum {string}
+             */
+            merge?: "none" | "characters" | "words";
             /**
              * Side
              * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
