@@ -62,9 +62,8 @@ def told(trial: Trial, name: str, damages: np.ndarray, values: np.ndarray, null:
     assert score is not None, name
     sign = -1.0 if score.better == "lower" else 1.0
     constant = np.ptp(values) == 0
-    follows = (
-        0.0 if constant else float(spearmanr(sign * values.ravel(), np.tile(-damages, len(values))).statistic)
-    )
+    left = np.tile(-damages, len(values))
+    follows = 0.0 if constant else float(np.asarray(spearmanr(sign * values.ravel(), left))[0])
     good, bad = values[:, 0].mean(), values[:, -1].mean()
     return Row(trial.picture, trial.damage, name, good, bad, null, follows, _way(score, bad, null))
 

@@ -46,8 +46,8 @@ def area_and_rows(given: Gaussians) -> tuple[float, float]:
     made = embed(affinity.gaussians(given, perplexity=15), shape="contexts")
     areas = np.linalg.det(np.asarray(made.shapes, np.float64))
     return (
-        float(spearmanr(given.spread, given.counts).statistic),
-        float(spearmanr(areas, given.counts).statistic),
+        float(np.asarray(spearmanr(given.spread, given.counts))[0]),
+        float(np.asarray(spearmanr(areas, given.counts))[0]),
     )
 
 

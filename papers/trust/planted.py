@@ -127,9 +127,12 @@ def _inserted(given: _Planted, damage: float, seed: int) -> Found:
     n = len(given.plane)
     new = np.arange(n) % 3 == 0
     placed = _moved(given, damage, seed)[new]
-    known = [np.ascontiguousarray(part, np.float32) for part in (given.plane[~new], given.vectors[~new])]
-    found = insertion_quality(*known, placed.astype(np.float32), given.vectors[new].astype(np.float32), 10)
-    chance = insertion_by_chance(*known, given.vectors[new].astype(np.float32), 10)
+    xy, known, added = (
+        np.ascontiguousarray(part, np.float32)
+        for part in (given.plane[~new], given.vectors[~new], given.vectors[new])
+    )
+    found = insertion_quality(xy, known, placed.astype(np.float32), added, 10)
+    chance = insertion_by_chance(xy, known, added, 10)
     return {f"inserted_{name}": (float(values.mean()), chance[name]) for name, values in found.items()}
 
 

@@ -181,7 +181,7 @@ def test_a_made_up_score_is_in_badge_summary_and_colour_modes_without_another_li
 
 
 def test_without_it_the_colour_is_refused():
-    with pytest.raises(SettingsError, match=r"use local, global, ndcg, trustworthiness$"):
+    with pytest.raises(SettingsError, match=r"use local, global, ndcg, trustworthiness, continuity$"):
         check_color("made_up")
 
 

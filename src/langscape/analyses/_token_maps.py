@@ -110,14 +110,16 @@ def text_vectors(
 
 
 def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
-    from langscape.metrics import quality
+    from langscape.metrics import quality, true_neighbours
 
     schedules = head_schedules(len(problem), steps)
     (made,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
     told: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
+    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if problem.vectors is not None:
         told, per_point = quality(problem.vectors, made.xy, metric=problem.metric)  # type: ignore[arg-type]
+        true = true_neighbours(problem.vectors, problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
         told = {**told, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
-    return made.but(quality=told, per_point=per_point)
+    return made.but(quality=told, per_point=per_point, neighbours=true[0], distances=true[1])

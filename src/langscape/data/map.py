@@ -31,6 +31,8 @@ class Map(Noun, Shown):
     per_point the same figures per item, each (n,)
     shapes    (n, 2, 2) covariances where items are distributions
     vectors   (n, dim) the space it was made from, needed to insert new items
+    neighbours, distances   (n, k) the nearest in that space, nearest first, and how far they are; −1 for
+              none. They stay when vectors go, so that whoever has the map can see which neighbours are true
     """
 
     xy: np.ndarray
@@ -45,13 +47,19 @@ class Map(Noun, Shown):
     vectors: np.ndarray | None = None
     metric: str = "euclidean"
     notes: tuple[str, ...] = ()
+    neighbours: np.ndarray | None = None
+    distances: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if len(self.xy) != len(self.items):
             raise DataError(f"{len(self.xy)} coordinates for {len(self.items)} items")
         for name in ("xy", "kls", "history"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
-        for name in ("shapes", "vectors"):
+        for name in ("neighbours", "distances"):
+            given = getattr(self, name)
+            if given is not None and (np.ndim(given) != 2 or len(given) != len(self.items)):
+                raise DataError(f"{name} have shape {np.shape(given)} for {len(self.items)} items")
+        for name in ("shapes", "vectors", "neighbours", "distances"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
         points = {name: frozen(values) for name, values in self.per_point.items()}
@@ -84,6 +92,14 @@ class Map(Noun, Shown):
         from langscape.views.mapfiles import thinned
 
         return scatter(thinned(self), title=title, color=color)
+
+    def neighbours_among(self, rows: np.ndarray) -> np.ndarray | None:
+        """The neighbours of some items, as rows among these; −1 where one is left out."""
+        if self.neighbours is None:
+            return None
+        at = np.full(len(self) + 1, -1, np.int32)
+        at[np.asarray(rows)] = np.arange(len(rows), dtype=np.int32)
+        return at[self.neighbours[rows]]
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -239,10 +239,13 @@ def _map(
     best = landings[kept]
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
+    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if quality and one.vectors is not None:
         from langscape.metrics import quality as measure
+        from langscape.metrics import true_neighbours
 
         figures, per_point = measure(one.vectors, best.xy, metric=one.metric)  # type: ignore[arg-type]
+        true = true_neighbours(one.vectors, one.metric)  # type: ignore[arg-type]
     settings: dict[str, Any] = {
         **one.settings,
         "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
@@ -271,6 +274,8 @@ def _map(
         vectors=one.vectors,
         metric=one.metric,
         notes=(*one.notes, *notes),
+        neighbours=true[0],
+        distances=true[1],
     )
 
 

@@ -18,7 +18,7 @@ from langscape.engine.insertion_quality import insertion_by_chance, insertion_qu
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
-from langscape.kernels.neighbours import Finder
+from langscape.kernels.neighbours import Finder, nearest_to
 from langscape.metrics.point_scores import known_mean
 
 CHUNK = 4096
@@ -26,6 +26,8 @@ CHUNK = 4096
 
 SHOWN = 5
 _DISSIMILAR = 5.0
+# Pairs of new and old items up to which the true neighbours of new ones are found.
+_PAIRS = 50_000_000
 _ALL_UP_TO = 2500
 
 
@@ -352,6 +354,7 @@ def _grown(
         scores[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
     scores |= {f"inserted_{name}_null": value for name, value in placed.nulls.items()}
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
+    true = _with_new_neighbours(base, known, new)
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
         Items([*base.labels, *names], columns),
@@ -370,6 +373,27 @@ def _grown(
         vectors=vectors,
         metric=base.metric,
         notes=(*_warnings(base, names, placed), *base.notes),
+        neighbours=true[0],
+        distances=true[1],
+    )
+
+
+def _with_new_neighbours(
+    base: Map, known: np.ndarray | None, new: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The true neighbours, with those of new items among the old ones unless they are very many."""
+    if base.neighbours is None or base.distances is None:
+        return None, None
+    m, k = len(new), base.neighbours.shape[1]
+    rows, far = np.full((m, k), -1, np.int32), np.full((m, k), np.nan, np.float32)
+    if known is not None and 0 < m * len(known) <= _PAIRS and k <= len(known):
+        cosine = base.metric == "cosine"
+        old, added = (_unit(X, "item") if cosine else np.asarray(X) for X in (known, new))
+        squared, rows = nearest_to(old, added, k)
+        far = np.maximum(squared, 0) / 2 if cosine else np.sqrt(np.maximum(squared, 0))
+    return (
+        np.concatenate([base.neighbours, rows.astype(np.int32)]),
+        np.concatenate([base.distances, far.astype(np.float32)]),
     )
 
 

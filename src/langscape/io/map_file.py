@@ -23,6 +23,7 @@ from langscape.io.regular_file import open_regular
 
 FORMAT = 1
 _AXES = ("x", "y", "z", "w")
+_TRUE = ("neighbours", "neighbour_distances")
 _SHAPES = ("shape_xx", "shape_xy", "shape_yy")
 
 
@@ -34,7 +35,7 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
         columns[_AXES[d]] = np.ascontiguousarray(m.xy[:, d])
     if m.shapes is not None:
         columns |= dict(zip(_SHAPES, (m.shapes[:, 0, 0], m.shapes[:, 0, 1], m.shapes[:, 1, 1]), strict=True))
-    taken = {*columns, "vector"}
+    taken = {*columns, "vector", *_TRUE}
     own = _free_names(m.items.columns, "item", taken)
     points = _free_names(m.per_point, "point", taken)
     columns |= {own[name]: np.ascontiguousarray(values) for name, values in m.items.columns.items()}
@@ -56,7 +57,10 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
         "vectors": None if keep is None else {"dim": keep.shape[1], "dtype": str(keep.dtype)},
         "types": {name: str(values.dtype) for name, values in columns.items()},
     }
-    lists = None if keep is None else {"vector": keep}
+    lists = {} if keep is None else {"vector": keep}
+    if m.neighbours is not None and m.distances is not None and m.neighbours.shape[1]:
+        lists |= dict(zip(_TRUE, (m.neighbours, m.distances), strict=True))
+        meta["neighbours"] = m.neighbours.shape[1]
     with atomic_write(path) as aside:
         write_parquet(aside, columns, lists=lists, metadata=_json(meta))
     return path
@@ -77,7 +81,19 @@ def read_map(path: str | Path) -> Map:
         vectors = None
         if meta.get("vectors"):
             vectors = read_lists(opened, "vector").astype(meta["vectors"]["dtype"], copy=False)
-    return _map_of(path, table, meta, vectors)
+        true = _true_of(opened, meta, path)
+    return _map_of(path, table, meta, vectors).but(**true)
+
+
+def _true_of(opened: Any, meta: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
+    """The true neighbours that a file holds, each a row of it or −1."""
+    if not meta.get("neighbours"):
+        return {}
+    rows, far = (read_lists(opened, name) for name in _TRUE)
+    whole = rows.dtype.kind in "iu" and far.dtype.kind == "f" and rows.shape == far.shape
+    if not whole or rows.min(initial=0) < -1 or rows.max(initial=-1) >= len(rows):
+        raise FileError(f"{path} names neighbours that it does not hold; make it again")
+    return {"neighbours": rows.astype(np.int32), "distances": far.astype(np.float32)}
 
 
 def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np.ndarray | None) -> Map:
@@ -191,6 +207,7 @@ _META: dict[str, Callable[[Any], bool]] = {
     "dims": lambda value: isinstance(value, int) and 2 <= value <= len(_AXES),
     "xy": lambda value: value in ("float32", "float64"),
     "vectors": _is_vectors,
+    "neighbours": lambda value: isinstance(value, int) and value >= 0,
     "types": lambda value: _is_names(value) and all(map(_TYPE.fullmatch, value.values())),
 }
 """What each part of the metadata must be."""

@@ -49,6 +49,7 @@ from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.stability import align, stability, stability_by_chance
 from langscape.metrics.stream_alarms import stream_alarms
 from langscape.metrics.surprisal import surprises
+from langscape.metrics.true_neighbours import KeptFalseMissing, kept_false_missing, true_neighbours
 
 __all__ = [
     "SCORES",
@@ -57,6 +58,7 @@ __all__ = [
     "ClassTable",
     "Correlation",
     "HeldOut",
+    "KeptFalseMissing",
     "Pairing",
     "Partners",
     "PointScores",
@@ -84,6 +86,7 @@ __all__ = [
     "held_out_area",
     "hellinger2",
     "kept",
+    "kept_false_missing",
     "kl",
     "kl_points",
     "local",
@@ -108,6 +111,7 @@ __all__ = [
     "strongest_near",
     "strongest_partners",
     "surprises",
+    "true_neighbours",
     "trustworthiness",
     "twins",
     "vectors",

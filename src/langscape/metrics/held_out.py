@@ -49,12 +49,11 @@ def held_out_area(
         return None
     halves = [_half(given, chosen, part) for part in (0, 1)]
     drawn = [half.spread**2 if areas is None else np.asarray(areas(half), np.float64) for half in halves]
-    dealt = np.random.default_rng(seed).permutation(len(chosen))
-    told = [
-        (area_variance(_round(a), b.spread), area_variance(_round(a), b.spread[dealt]))
-        for a, b in ((drawn[0], halves[1]), (drawn[1], halves[0]))
-    ]
-    value, null = np.mean(told, axis=0).tolist()
+    rng = np.random.default_rng(seed)
+    pairs = ((_round(drawn[0]), halves[1].spread), (_round(drawn[1]), halves[0].spread))
+    value = float(np.mean([area_variance(shapes, spread) for shapes, spread in pairs]))
+    dealt = [area_variance(shapes, rng.permutation(spread)) for shapes, spread in pairs for _ in range(10)]
+    null = float(np.mean(dealt))
     counts = given.counts[chosen]
     return HeldOut(value, null, len(chosen), int(np.median(counts)), int(counts.min()))
 

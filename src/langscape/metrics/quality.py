@@ -25,8 +25,8 @@ def quality(
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """The scores of a map by name, and the same per point, shape (n,).
 
-    They are those that the registry has for maps: local, global, ndcg, trustworthiness; some with their
-    spread (local_sd), all with what a random layout has (local_null) and, of a map in more than two
+    They are those that the registry has for maps: local, global, ndcg, trustworthiness, continuity; some with
+    their spread (local_sd), all with what a random layout has (local_null) and, of a map in more than two
     dimensions, with what its flat picture has (flat_local); with the number of neighbours k (10, or fewer
     than half the points) and rows, the number of points judged.
     Maps of more than `most_rows` points are judged on a sample drawn by `seed`, against all
@@ -53,7 +53,10 @@ def quality(
         if score.spread:
             beside[f"{score.name}_sd"] = measured.sd
         if score.null:
-            beside[f"{score.name}_null"] = float(compute(chance).mean())
+            dealt = compute(chance)
+            beside[f"{score.name}_null"] = float(dealt.mean())
+            if score.name == "local":
+                beside["dubious"] = float(np.quantile(dealt, 0.95, method="higher"))
         if drawn is not None:
             beside[f"flat_{score.name}"] = float(compute(drawn).mean())
         per_point[score.name] = measured.everywhere()
@@ -77,6 +80,7 @@ def random_layout(high: Space, low: Space, k: int, seed: int = 0) -> TwoSpaces:
         np.tile(rows, rounds),
         np.concatenate([one.ranks for one in dealt]),
         np.concatenate([one.correlations for one in dealt]),
+        np.concatenate([one.places_on_map() for one in dealt]),
     )
 
 

@@ -178,9 +178,9 @@ class Score:
 SCORES: dict[str, Score] = {}
 """All scores by name, in the order in which they are shown."""
 
-HOW = ("k", "rows", "before", "area_held_rows", "area_held_least")
+HOW = ("k", "rows", "before", "area_held_rows", "area_held_least", "dubious")
 """Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then; rows of
-an item in the middle and at least."""
+an item in the middle and at least; and the `local` that one in twenty points of a random layout reach."""
 
 
 def register(score: Score) -> Score:
@@ -243,6 +243,7 @@ class TwoSpaces:
     rows          (judged,) the points to judge, each against all n
     ranks         (judged, k) the place in the data, 0 the nearest, of the t-th nearest point on the map
     correlations  (judged,) Spearman's, of a point's distances to all others
+    back          what `places_on_map` gives, where it is known already
     """
 
     high: Any
@@ -251,10 +252,20 @@ class TwoSpaces:
     ranks: np.ndarray
     correlations: np.ndarray
 
+    back: np.ndarray | None = None
+
     @property
     def n(self) -> int:
         """How many points there are."""
         return self.high.n
+
+    def places_on_map(self) -> np.ndarray:
+        """(judged, k) the place on the map, 0 the nearest, of the t-th nearest point in the data."""
+        if self.back is not None:
+            return self.back
+        from langscape.metrics.compare import compare
+
+        return compare(self.low, self.high, self.rows, self.ranks.shape[1])[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,6 +370,12 @@ def _trustworthiness(seen: TwoSpaces) -> np.ndarray:
     from langscape.metrics.neighbours import trustworthiness_of
 
     return trustworthiness_of(seen.ranks, seen.n)
+
+
+def _continuity(seen: TwoSpaces) -> np.ndarray:
+    from langscape.metrics.neighbours import trustworthiness_of
+
+    return trustworthiness_of(seen.places_on_map(), seen.n)
 
 
 def _specific_order(seen: QueryKeyPlaces) -> Any:
@@ -496,6 +513,20 @@ register(
         k=K,
         chance="about 0.5",
         reads="lenient: a near miss costs little, so differences near 1 matter",
+        headline=False,
+        null=_DEALT,
+    )
+)
+register(
+    Score(
+        "continuity",
+        "Continuity",
+        "1 if everything close in the data is close on the map; each missing neighbour lowers it.",
+        {"map": _continuity, "ellipses": None},
+        symbol="C(k)",
+        k=K,
+        chance="about 0.5",
+        reads="low where the layout tore neighbours apart, as trustworthiness is where it glued strangers",
         headline=False,
         null=_DEALT,
     )

@@ -69,7 +69,16 @@ def _named(map: Map) -> Mapping[str, tuple[Score | None, np.ndarray]]:
         columns[name] = (score if score and "affinity" in score.computed else None, values)
     for name, values in map.per_point.items():
         columns[name if name not in columns else f"{name} (score)"] = (SCORES.get(name), values)
+    if "local" in map.per_point and "dubious" in map.quality and "dubious" not in columns:
+        columns["dubious"] = (None, _dubious(map.per_point["local"], map.quality["dubious"]))
     return columns
+
+
+def _dubious(local: np.ndarray, limit: float) -> np.ndarray:
+    """Points that keep no more neighbours than one in twenty would on a random layout; None if not judged."""
+    out = np.empty(len(local), object)
+    out[:] = [None if math.isnan(value) else bool(value <= limit) for value in local.tolist()]
+    return out
 
 
 def _is_number(cell: Any) -> bool:

@@ -78,6 +78,8 @@ def thinned(map: Map) -> Map:
         quality={**map.quality, **_of_shown(map, per_point)},
         per_point=per_point,
         vectors=None,
+        neighbours=map.neighbours_among(rows),
+        distances=None if map.distances is None else map.distances[rows],
         shapes=None if map.shapes is None else map.shapes[rows],
         notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
     )

@@ -76,6 +76,8 @@ def scatter(
         arrays["label_order"] = _label_order(map, labels)
     if partners is not None:
         arrays |= _partners(map, partners)
+    elif map.neighbours is not None and map.distances is not None and map.neighbours.shape[1]:
+        arrays |= {"true_rows": map.neighbours, "true_distances": map.distances}
     names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
@@ -92,6 +94,7 @@ def scatter(
         "kls": [float(kl) for kl in map.kls if math.isfinite(kl)] if len(map.kls) > 1 else [],
         "notes": notes_of(map),
         "settings": plain(map.settings),
+        "k": int(map.quality.get("k", 0)),
     }
     return View("scatter", properties, arrays)
 
@@ -107,7 +110,11 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
         return wanted
     if "group" in names:
         return "group"
-    few = (c["name"] for c in described if 2 <= len(c.get("categories", ())) <= DISTINCT)
+    few = (
+        c["name"]
+        for c in described
+        if 2 <= len(c.get("categories", ())) <= DISTINCT and c["name"] != "dubious"
+    )
     return next(few, "position" if "position" in names else None)
 
 

@@ -75,6 +75,12 @@ export const HELP = {
     text: 'The strongest weights of this token, as the model has them. Solid lines lead to whom it attends, dashed ones to who attends to it. Partners that lie far are those the map could not keep close.',
     from: 'attention-head t-SNE',
   },
+  truth: {
+    text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; grey is farther than the map knows.',
+  },
+  shade: {
+    text: 'Where the layout could not keep what is true. Torn regions have low continuity: neighbours in the data lie elsewhere. Glued ones have low trustworthiness: what lies near is far in the data.',
+  },
   only: { text: 'Keeps heads whose number or name begins like this: 3 for layer 3, 3.5 for one head, induction for all that do it.' },
   light: { text: 'Lights every token whose text holds these letters, in all thumbnails at once.' },
   thumbnail: {

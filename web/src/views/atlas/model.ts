@@ -251,6 +251,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     labels,
     raw: {},
     partners: null,
+    truth: null,
     columns,
     colour,
     rings: null,

@@ -186,6 +186,7 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     labels: all.labels,
     raw: all.raw,
     partners: null,
+    truth: null,
     columns: [column],
     colour: column.name,
     rings: null,

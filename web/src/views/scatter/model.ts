@@ -1,6 +1,7 @@
 import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
 import type { Partners } from './partners'
+import type { Truth } from './truth'
 
 /** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
 export interface Scatter {
@@ -14,6 +15,8 @@ export interface Scatter {
   raw: Record<string, string>
   /** Whom each token of a head attends to, and by whom it is attended to; null for other maps. */
   partners: Partners | null
+  /** The nearest of every item in the data; null where the map does not carry them. */
+  truth: Truth | null
   columns: Column[]
   /** The column coloured by at first, or null. */
   colour: string | null
@@ -85,6 +88,8 @@ interface Properties {
   ring_meaning?: string
   quantiles?: number | null
   quality?: Figure[]
+  /** How many neighbours the scores count. */
+  k?: number
   kls?: (number | null)[]
   notes?: string[]
   settings?: Record<string, unknown>
@@ -104,6 +109,7 @@ export function readScatter(view: View): Scatter {
     labels: properties.labels,
     raw: properties.raw_tokens ?? {},
     partners: readPartners(view),
+    truth: readTruth(view, properties.k ?? 0),
     columns,
     colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
@@ -125,6 +131,18 @@ function readPartners({ arrays }: View): Partners | null {
     asksWeights: arrays['asks_weights'].data as Float32Array,
     asked: arrays['asked'].data as Int32Array,
     askedWeights: arrays['asked_weights'].data as Float32Array,
+  }
+}
+
+function readTruth({ arrays }: View, k: number): Truth | null {
+  const rows = arrays['true_rows']
+  if (!rows) return null
+  const stored = rows.shape[1]
+  return {
+    k: Math.min(k || stored, stored),
+    stored,
+    rows: rows.data as Int32Array,
+    distances: arrays['true_distances'].data as Float32Array,
   }
 }
 

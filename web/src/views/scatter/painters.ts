@@ -1,8 +1,9 @@
 import { toScreen, type Camera, type Size } from './camera'
 import type { PlacedLabel } from './labels'
 import type { Outlines } from './outlines'
-import { arcs, type Strand } from './partners'
+import { arcs, crossOf, strandLook, type Strand } from './partners'
 import type { Style } from './style'
+import type { Damage } from './truth'
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 export const LABEL_SIZE = 12
@@ -99,6 +100,30 @@ export function drawGhosts(
   text.globalAlpha = 1
 }
 
+/** What regions that are torn or glued are shaded with, and up to how many points all of them are. */
+export const SHADES = { torn: '#7c3aed', glued: '#ea580c' } as const
+const SHADED = 5000
+
+/** Soft discs where the layout tore neighbours apart or glued strangers together, the darker the worse. */
+export function drawShades(text: CanvasRenderingContext2D, { size, count, style, screen }: Scene, damage: Damage): void {
+  const radius = Math.max(10, Math.min(size.width, size.height) / 28)
+  const step = Math.max(1, Math.ceil(count / SHADED))
+  for (const kind of ['torn', 'glued'] as const) {
+    for (let i = 0; i < style.order.length; i += step) {
+      const row = style.order[i]
+      if (damage[kind][row] < 0.05) continue
+      const [x, y] = screen(row)
+      const soft = text.createRadialGradient(x, y, 0, x, y, radius)
+      soft.addColorStop(0, SHADES[kind])
+      soft.addColorStop(1, `${SHADES[kind]}00`)
+      text.fillStyle = soft
+      text.globalAlpha = Math.min(0.45, 0.6 * damage[kind][row])
+      text.fillRect(x - radius, y - radius, 2 * radius, 2 * radius)
+    }
+  }
+  text.globalAlpha = 1
+}
+
 /** A thin line through the tokens in reading order. */
 export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVisible }: Scene, thread: Int32Array): void {
   text.strokeStyle = paper.ink
@@ -111,17 +136,28 @@ export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVi
   text.globalAlpha = 1
 }
 
-/** Arcs from what is in focus to its partners: solid to whom it asks, dashed to who asks it. */
+/** Arcs from what is in focus: solid to whom it asks and to true neighbours that are near, dashed to who asks it
+ * and to true ones that lie far, crossed out to near ones that are none. */
 function drawStrands(text: CanvasRenderingContext2D, { marks, paper, screen, isVisible }: Scene): void {
   const shown = marks.strands!.filter(({ row }) => isVisible(row))
-  for (const { way, from, bend, to, width, alpha } of arcs(marks.focus!, shown, screen)) {
-    text.strokeStyle = way === 'asks' ? paper.accent : paper.ink
-    text.setLineDash(way === 'asks' ? [] : DASH)
-    text.globalAlpha = alpha
+  for (const arc of arcs(marks.focus!, shown, screen)) {
+    const { way, from, bend, to, width, alpha } = arc
+    const { dashed, leads, crossed } = strandLook(way)
+    text.strokeStyle = leads ? paper.accent : paper.ink
+    text.setLineDash(dashed ? DASH : [])
+    text.globalAlpha = crossed ? alpha / 2 : alpha
     text.lineWidth = width
     text.beginPath()
     text.moveTo(...from)
     text.quadraticCurveTo(...bend, ...to)
+    text.stroke()
+    if (!crossed) continue
+    text.globalAlpha = alpha
+    text.beginPath()
+    for (const [begin, end] of crossOf(arc)) {
+      text.moveTo(...begin)
+      text.lineTo(...end)
+    }
     text.stroke()
   }
   text.setLineDash([])

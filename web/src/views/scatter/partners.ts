@@ -1,5 +1,6 @@
 import { positionsOf, type Scatter } from './model'
 import { neighbours } from './neighbours'
+import type { Fate } from './truth'
 
 /** The strongest weights of every token of a head, k each way, strongest first; row −1 where there are fewer. */
 export interface Partners {
@@ -20,11 +21,32 @@ export interface Partner {
 /** Whom a token attends to ("asks") and who attends to it ("asked"). */
 export type Way = 'asks' | 'asked'
 
-/** A line from the token in focus to a partner. */
+/** A line from what is in focus to a partner, or to a neighbour and what became of it. */
 export interface Strand {
   row: number
   weight: number
-  way: Way
+  way: Way | Fate
+}
+
+/** Whether a line is dashed, whether it is drawn in the colour that leads, and whether it is crossed out. */
+export function strandLook(way: Way | Fate): { dashed: boolean; leads: boolean; crossed: boolean } {
+  return { dashed: way === 'asked' || way === 'missing', leads: way === 'asks' || way === 'kept', crossed: way === 'false' }
+}
+
+/** The two strokes that cross a line out, at two thirds of it. */
+export function crossOf({ from, to }: Arc, half = 4.5): [readonly [number, number], readonly [number, number]][] {
+  const x = from[0] + (2 * (to[0] - from[0])) / 3
+  const y = from[1] + (2 * (to[1] - from[1])) / 3
+  return [
+    [
+      [x - half, y - half],
+      [x + half, y + half],
+    ],
+    [
+      [x - half, y + half],
+      [x + half, y - half],
+    ],
+  ]
 }
 
 /** The strongest partners of a row, at most so many each way. */
@@ -61,7 +83,7 @@ export function leftOff(scatter: Scatter, row: number): number {
 
 /** A strand on screen: a shallow arc, bent to one side for each way, so that both between one pair are seen. */
 export interface Arc {
-  way: Way
+  way: Way | Fate
   from: readonly [number, number]
   bend: readonly [number, number]
   to: readonly [number, number]
@@ -74,8 +96,9 @@ export function arcs(focus: number, strands: readonly Strand[], screen: (row: nu
   const from = screen(focus)
   return strands.map(({ row, weight, way }) => {
     const to = screen(row)
-    const side = way === 'asks' ? 0.1 : -0.1
+    const side = way === 'asks' ? 0.1 : way === 'asked' ? -0.1 : 0
     const bend = [(from[0] + to[0]) / 2 - side * (to[1] - from[1]), (from[1] + to[1]) / 2 + side * (to[0] - from[0])] as const
+    if (way !== 'asks' && way !== 'asked') return { way, from, bend, to, width: 1.4, alpha: 0.8 }
     const share = Math.sqrt(weight / top)
     return { way, from, bend, to, width: 0.8 + 2.2 * share, alpha: 0.3 + 0.6 * share }
   })

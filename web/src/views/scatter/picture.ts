@@ -3,6 +3,7 @@ import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
 import { DASH, FONT, LABEL_SIZE, THREAD, type Paper } from './painters'
+import { crossOf, strandLook } from './partners'
 import type { Stage } from './stage'
 import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
@@ -96,9 +97,14 @@ function lines(stage: Stage, paper: Paper): string[] {
           `<polyline points="${thread.map(at).join(' ')}" fill="none" stroke="${paper.ink}" stroke-width="${THREAD.width}" stroke-opacity="${THREAD.alpha}" stroke-linejoin="round"/>`,
         ]
       : []),
-    ...stage.arcs().map(({ way, from, bend, to, width, alpha }) => {
-      const [stroke, dash] = way === 'asks' ? [paper.accent, ''] : [paper.ink, ` stroke-dasharray="${DASH.join(' ')}"`]
-      return `<path d="M${at(from)}Q${at(bend)} ${at(to)}" fill="none" stroke="${stroke}" stroke-width="${width.toFixed(2)}" stroke-opacity="${alpha.toFixed(2)}"${dash}/>`
+    ...stage.arcs().flatMap((arc) => {
+      const { way, from, bend, to, width, alpha } = arc
+      const { dashed, leads, crossed } = strandLook(way)
+      const stroke = `fill="none" stroke="${leads ? paper.accent : paper.ink}" stroke-width="${width.toFixed(2)}"`
+      const dash = dashed ? ` stroke-dasharray="${DASH.join(' ')}"` : ''
+      const line = `<path class="${way}" d="M${at(from)}Q${at(bend)} ${at(to)}" ${stroke} stroke-opacity="${(crossed ? alpha / 2 : alpha).toFixed(2)}"${dash}/>`
+      const cross = crossOf(arc).map(([begin, end]) => `M${at(begin)}L${at(end)}`)
+      return crossed ? [line, `<path class="cross" d="${cross.join('')}" ${stroke} stroke-opacity="${alpha.toFixed(2)}"/>`] : [line]
     }),
   ]
 }

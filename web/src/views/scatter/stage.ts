@@ -14,6 +14,7 @@ import {
   drawLasso,
   drawNeighbours,
   drawRings,
+  drawShades,
   drawThread,
   drawTicks,
   FONT,
@@ -24,6 +25,7 @@ import {
   type Tick,
 } from './painters'
 import { arcs, type Arc } from './partners'
+import type { Damage } from './truth'
 import { pointLayer } from './points'
 import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
@@ -86,6 +88,7 @@ export class Stage {
   #ghosts: Float32Array | null = null
   /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
+  #damage: Damage | null = null
   #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   /** Points are drawn anew only when they changed, not for every hover. */
@@ -186,6 +189,13 @@ export class Stage {
   /** Draw a thin line through these rows, one after the other; null hides it. */
   thread(rows: Int32Array | null): void {
     this.#thread = rows
+    this.ask(false)
+  }
+
+  /** Shade what the layout tore and glued; null shades nothing. */
+  shade(damage: Damage | null): void {
+    if (damage === this.#damage) return
+    this.#damage = damage
     this.ask(false)
   }
 
@@ -395,6 +405,7 @@ export class Stage {
     const scene = this.#scene
     // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
     if (this.#ghosts && this.#way === 0) drawGhosts(text, scene, this.#ghosts)
+    if (this.#damage) drawShades(text, scene, this.#damage)
     if (this.#thread) drawThread(text, scene, this.#thread)
     drawNeighbours(text, scene)
     drawRings(text, scene)

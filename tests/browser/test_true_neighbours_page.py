@@ -1,0 +1,43 @@
+"""A page on which a false and a missing neighbour are seen."""
+
+import numpy as np
+from playwright.sync_api import expect
+from scatter_hands import search_box
+
+from langscape.data import Items, Map
+from langscape.metrics import true_neighbours
+
+LABELS = [f"item{row}" for row in range(24)]
+
+
+def torn_map() -> Map:
+    """Items on a line in the data; on the map the first lies at the far end."""
+    vectors = np.arange(24.0)[:, None]
+    xy = np.column_stack([np.arange(24.0), np.zeros(24)])
+    xy[0] = [30, 0]
+    rows, far = true_neighbours(vectors)
+    return Map(xy, Items(LABELS), quality={"k": 3.0}, neighbours=rows, distances=far)
+
+
+def test_a_click_shows_what_became_of_each_neighbour(open_page):
+    page = open_page(torn_map()).page
+    search_box(page).fill("item0")
+    search_box(page).press("Enter")
+    expect(page.get_by_text("0 kept, 3 false, 3 missing")).to_be_visible()
+    missing = page.get_by_role("list", name="Missing: near in the data, far here")
+    expect(missing.get_by_role("button", name="item1 no. 23 here")).to_be_visible()
+    false = page.get_by_role("list", name="False: near here, not in the data")
+    expect(false.get_by_role("button", name="item23 beyond no. 20")).to_be_visible()
+
+
+def test_the_saved_picture_draws_them(open_page):
+    page = open_page(torn_map()).page
+    search_box(page).fill("item0")
+    search_box(page).press("Enter")
+    page.get_by_role("switch", name="Colour by true distance").check()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").click()
+    drawn = saved.value.path().read_text()
+    assert drawn.count('class="missing"') == 3
+    assert drawn.count('class="false"') == drawn.count('class="cross"') == 3
+    assert drawn.count("stroke-dasharray") == 3
