@@ -360,7 +360,7 @@ export interface components {
         AtlasSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -402,6 +402,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -492,7 +504,7 @@ export interface components {
         CompareKlSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -546,6 +558,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * CompareRequest
@@ -566,7 +590,7 @@ export interface components {
         CompareSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -896,6 +920,12 @@ export interface components {
              */
             prompt?: string | null;
             /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
+            /**
              * Words
              * @description Words named at every place.
              * @default 8
@@ -965,7 +995,7 @@ export interface components {
         GaussiansSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1073,7 +1103,7 @@ export interface components {
         HeadSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1120,6 +1150,18 @@ export interface components {
              */
             cut?: boolean;
             /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -1163,7 +1205,7 @@ export interface components {
         HeadsSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1241,7 +1283,7 @@ export interface components {
         HiddenSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1289,6 +1331,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -1695,7 +1749,7 @@ export interface components {
         MaxAttentionSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1711,6 +1765,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
             /**
              * Side
              * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
@@ -1832,7 +1898,7 @@ export interface components {
         QueryKeyBesideSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -1929,6 +1995,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * QueryKeyConstantsInputs
@@ -1960,7 +2038,7 @@ export interface components {
         QueryKeyConstantsSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -2108,7 +2186,7 @@ export interface components {
         QueryKeyGridSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -2297,7 +2375,7 @@ export interface components {
         QueryKeyScaleSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -2362,7 +2440,7 @@ export interface components {
         QueryKeySettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -2535,7 +2613,7 @@ export interface components {
         RobustnessSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -2595,6 +2673,18 @@ export interface components {
              * @default true
              */
             cut?: boolean;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default null
+             */
+            first_tokens?: number | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * SampleCorpus
@@ -2710,7 +2800,7 @@ export interface components {
         TextsSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
              * @default default
              */
             model?: string;
@@ -3341,7 +3431,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
@@ -3436,7 +3526,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
@@ -3537,7 +3627,7 @@ export interface operations {
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
                 /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
-                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread");
+                color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
                 /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
