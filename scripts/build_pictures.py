@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-COLOURS = 256
-"""A page has few colours: so many keep a picture of it small, and nobody sees the difference."""
-
 ROOMS = {
     "atlas": ("atlas", "grid.head=1.8&sel=*8:harbour"),
     "head": ("head", "head.ghosts=1&sel=*8:harbour"),
     "queries": ("query_key", "sel=*8:harbour"),
     "words": ("words", "insert=money,music&sel=*:money"),
-    "distributions": ("gaussians", "sel=*:bank"),
+    "distributions": ("ellipses", "sel=*:bank"),
     "flow": ("flow", "flow.step=4"),
     "compare": ("compare", ""),
 }
@@ -87,9 +84,9 @@ def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None
     from langscape.studio.examples import EXAMPLES
 
     settings, inputs = EXAMPLES[ask]
-    body = {"ask": ask, "settings": settings, "inputs": inputs}
+    body = {"analysis": ask, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
-    while (job := page.evaluate(tell, body))["state"] in ("queued", "running"):
+    while (job := page.evaluate(tell, body)).get("state") in ("queued", "running"):
         time.sleep(0.5)
     if job.get("state") != "done":
         raise SystemExit(f"{room}: {job}")
@@ -101,11 +98,11 @@ def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None
 
 
 def keep(page: Page, room: str) -> None:
-    """The window as a small PNG."""
+    """The window as a PNG; fewer colours would tint the ground or take them from small marks."""
     from PIL import Image
 
     seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    seen.quantize(COLOURS, dither=Image.Dither.NONE).save(PICTURES / f"studio-{room}.png", optimize=True)
+    seen.save(PICTURES / f"studio-{room}.png", optimize=True)
 
 
 if __name__ == "__main__":

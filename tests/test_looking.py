@@ -36,6 +36,7 @@ def held(tmp_path_factory) -> dict[str, Any]:
     import pandas
     import peft
     import polars
+    import scipy.sparse
     import sentence_transformers
     import torch
     import transformers
@@ -79,6 +80,7 @@ def held(tmp_path_factory) -> dict[str, Any]:
         str(langscape.models.model_path("default")), device="cpu"
     )
     frames = {"df": pandas.DataFrame(columns), "frame": polars.DataFrame(columns)}
+    known |= {"sparse": scipy.sparse.csr_matrix(array), "saved": SimpleNamespace(value=outputs.attentions[0])}
     return known | frames | {"tokens": names, "columns": columns, "peft_model": adapted, "encoder": encoder}
 
 
@@ -271,7 +273,7 @@ def listed(**columns: Any) -> pa.Table:
         (listed(a=["x"], e=[[1.0]]), {"vectors": "f"}, "vectors 'f' is no column; there are 'a', 'e'"),
         (listed(a=["x"], e=[[1.0]]), {"label": "b"}, "label 'b' is no column"),
         (listed(e=[[1.0], [1.0, 2.0], [1.0]]), {}, "different lengths: most have 1 numbers, that of 1 has 2"),
-        (listed(e=[[1.0], None]), {}, "lacks 1 vectors"),
+        (listed(e=[[1.0], None]), {}, r"lacks 1 vectors; .* df.dropna\(subset=\['e'\]\)"),
         (listed(e=[[1.0], [float("nan")]]), {}, "1 of 2 vectors hold NaN"),
         (listed(e=["[1, 2]"]), {"vectors": "e"}, r"json\.loads"),
         (listed(e=["x"], n=[1]), {}, "no vectors: no column of lists"),
@@ -282,15 +284,51 @@ def listed(**columns: Any) -> pa.Table:
         ({}, {}, "the dict is empty"),
         (np.ones((4, 3)), {"labels": ["a"]}, "1 labels for 4 vectors"),
         (np.ones(4), {}, r"shape \(4,\); expected \(items, dim\)"),
+        (np.ones((4, 3), complex), {}, "complex numbers, expected numbers"),
+        ({"tea": "hot"}, {}, "the vector of 'tea' holds text, expected numbers"),
+        ([[1.0], [1.0, 2.0], [1.0]], {}, "most have 1 numbers, that of 1 has 2"),
+        ([], {}, "it is empty: give texts, or vectors with labels"),
+        (["a", 3], {}, "it holds int and str: give a list of texts"),
+        ({"a", "b"}, {}, "it holds str: give a list of texts"),
+        ((one for one in "ab"), {}, r"langscape.look\(list\(x\)\)"),
+        (np.array([1, None], object), {}, r"nor vectors; .* langscape.look\(df\)"),
+        (weights(4, 4), {"tokens": list("abc")}, "3 tokens, but the tensors hold 4"),
+        (np.full((4, 4), np.nan), {"tokens": list("abcd")}, "leave padding out, as "),
         (object(), {}, r"langscape.look\(array, labels=names\)"),
         (3, {}, "does not know a builtins.int"),
         (weights(3, 3), {"tokens": list("abc"), "rows": "x"}, "rows 'x'"),
     ],
-    ids=[str(at) for at in range(18)],
+    ids=[str(at) for at in range(28)],
 )  # fmt: skip
 def test_dead_ends_name_the_way_out(given, settings, said):
     with pytest.raises(LangscapeError, match=said):
         langscape.look(given, **settings)
+
+
+def test_dead_ends_of_data_frames_name_the_way_out(held):
+    import pandas
+    import polars
+    import torch
+
+    frame = held["df"]
+    for given, said in [
+        (polars.DataFrame(held["columns"]).lazy(), r"langscape.look\(frame.collect\(\)\)"),
+        (frame.assign(embedding=list(torch.ones(6, 2))), r"one\.tolist\(\) for one in df\[column\]"),
+        (pandas.DataFrame(held["array"], columns=list("aabbc")), r"df.columns = names"),
+        (frame.iloc[:0], "the table is empty"),
+        (frame.assign(embedding=[[1.0]] * 5 + [[1.0, 2.0]]), "different lengths"),
+        (frame[["title"]], r"langscape.look\(list\(table\[column\]\)\)"),
+        (pandas.DataFrame(held["array"]).replace(held["array"][0, 0], np.nan), r"df.dropna\(\)"),
+        (frame["kind"].map({"drink": 1, "city": 2}), "neither texts nor vectors|shape"),
+    ]:
+        with pytest.raises(LangscapeError, match=said):
+            langscape.look(given)
+
+
+def test_a_column_of_vectors_is_labelled_by_its_index(held):
+    found = langscape.look(held["df"].set_index("title")["embedding"], steps=20)
+    assert list(found.labels) == WORDS
+    assert np.allclose(found.vectors, held["array"])
 
 
 def test_an_output_without_attention_says_how_to_get_it(held):

@@ -7,6 +7,7 @@ import html
 import re
 import sys
 import typing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,6 +91,16 @@ def test_a_large_picture_is_a_png(monkeypatch):
     drawn = base64.b64decode(bundle["image/png"])
     assert drawn.startswith(b"\x89PNG")
     assert len(drawn) < notebook.LARGEST_PAGE
+
+
+def test_a_large_atlas_is_a_page_without_attention_that_says_so(monkeypatch):
+    monkeypatch.setattr(notebook, "_shell", lambda: None)
+    found = made("atlas")
+    whole = len(found._repr_mimebundle_()["text/html"])
+    monkeypatch.setattr(notebook, "LARGEST_PAGE", whole - 1)
+    lighter = html.unescape(found._repr_mimebundle_()["text/html"])
+    assert len(lighter) < whole
+    assert "attention is left out here" in lighter
 
 
 def test_a_page_that_is_not_built_is_a_png(monkeypatch):
@@ -206,3 +217,12 @@ def test_a_library_that_is_missing_is_named(library, monkeypatch):
 def test_a_view_is_its_own_picture():
     view = View("scatter", {"labels": ["tea"], "columns": []}, {"xy": np.array([[1.0, 2.0]])})
     assert notebook.pictures(view) == [view]
+
+
+def test_a_head_is_named_by_model_layer_and_head_and_says_whether_it_can_be_read():
+    head = made("head")
+    assert [view.properties["title"] for view in head.views()] == ["Head 0.0: map", "Head 0.0"]
+    named = replace(head, capture=replace(head.capture, metadata={"model": "default"}))
+    assert named.title == "MiniLM-L6 0.0"
+    (kept,) = [one for one in head.views()[0].properties["quality"] if one["name"] == "kept"]
+    assert re.fullmatch(r"[\d.]+ % \((good|partly|not to be read)\)", kept["brief"])

@@ -3,9 +3,10 @@
 python -m papers.trust.heads_corpus --model default --model decoder
 
 The sentences are 500 each of the corpora sotu and austen, of at least eight words. The induction heads that
-names are held against are those of a probe of its own: rows of 40 random tokens that stand three times, by
-seeds which the analysis does not use; a head counts whose weight on the token that followed the last time is
-0.3 or more, in plain NumPy, over the tokens from their second time on.
+names are held against are those of a probe: rows of 40 random tokens that stand three times; a head counts
+whose weight on the tokens that followed the times before is 0.3 or more, in plain NumPy, over the tokens from
+their second time on. It is asked of the one row that the atlas reads, and of eight rows that neither the
+atlas nor this analysis uses.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -54,10 +56,10 @@ def sentences(count: int = SENTENCES) -> list[str]:
     return list(chain.from_iterable(zip(*both, strict=True)))
 
 
-def probed_heads(model: object) -> list[int]:
-    """The heads, numbered through the layers, that a probe of its own finds to do induction."""
+def probed_heads(model: object, seeds: Iterable[int]) -> list[int]:
+    """The heads, numbered through the layers, that rows of repeated random tokens find to do induction."""
     found = []
-    for seed in PROBE_SEEDS:
+    for seed in seeds:
         seen = induction_probe(model, None, seed)
         if seen is None:
             return []
@@ -103,12 +105,13 @@ def closed_rightly(model: object) -> np.ndarray:
 
 def measure(name: str, count: int) -> None:
     """Print the measurements of one model."""
-    texts, model = sentences(count), open_model(name)
+    texts = sentences(count)
     with tempfile.TemporaryDirectory() as folder, using(Store(Path(folder))):
         begun, spent = time.perf_counter(), time.process_time()
         found: HeadSurvey = langscape.heads(name, texts)
         wall, cpu = time.perf_counter() - begun, time.process_time() - spent
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    model = open_model(name)
     print(f"{name}: {found.texts:,} sentences × {len(found.scores)} heads")
     print(f"  {cpu:.0f} s of CPU time, {wall:.0f} s on the clock, {memory:.2f} GB at most")
     print(f"  names are the same on both halves for {100 * found.halves:.1f} % of heads")
@@ -118,11 +121,12 @@ def measure(name: str, count: int) -> None:
         one.split(" (")[0] for row in found.scores.columns["sometimes"] for one in row.split(", ") if one
     )
     print(f"  sometimes: {dict(some.most_common())}")
-    probe = probed_heads(model)
-    if probe:
-        kept = [head for head in probe if "induction" in names[head]]
-        labels = ", ".join(found.scores.labels[head] for head in probe)
-        print(f"  induction: {len(kept)} of the probe's {len(probe)} heads are named ({labels})")
+    for rows, seeds in (("one row, that of the atlas", [0]), ("eight other rows", PROBE_SEEDS)):
+        probe = probed_heads(model, seeds)
+        if probe:
+            kept = [head for head in probe if "induction" in names[head]]
+            left = ", ".join(found.scores.labels[head] for head in probe if head not in kept) or "none"
+            print(f"  induction: of {len(probe)} heads by {rows}, {len(kept)} are named; left out: {left}")
     groups = found.groups
     print(f"  {groups.group.max() + 1} groups, halves agree to {groups.agreement:.2f}", end="; ")
     print("sizes " + ", ".join(map(str, np.bincount(groups.group))))

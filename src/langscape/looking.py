@@ -53,19 +53,37 @@ def look(x: Any, *args: Any, **settings: Any) -> Any:
     >>> found.labels
     ('tea', 'coffee', 'oslo', 'rome')
     """
+    said, make = _taken(x, args, settings)
+    print(said)
+    return make()
+
+
+def _taken(x: Any, args: tuple[Any, ...], settings: dict[str, Any]) -> Found:
     for kind in KINDS:
         if kind.takes(x, args, settings):
             try:
                 inspect.signature(kind.show).bind(x, *args, **settings)
             except TypeError as error:
                 raise SettingsError(f"{kind.name}: {error}; it is given as {kind.example!r}") from None
-            said, make = kind.show(x, *args, **settings)
-            print(said)
-            return make()
+            return kind.show(x, *args, **settings)
     raise SettingsError(
-        f"langscape.look does not know a {type(x).__module__}.{type(x).__name__}; it takes "
-        f"{', '.join(kind.name for kind in KINDS)}. Vectors of anything: langscape.look(array, labels=names)"
+        f"langscape.look does not know a {type(x).__module__}.{type(x).__name__}; {_way_out(x)}. It takes "
+        "models with a text, tensors, tables, vectors, texts and files: docs/objects.md lists them all"
     )
+
+
+def _way_out(x: Any) -> str:
+    """What to give instead of an object of no kind."""
+    if isinstance(x, list | tuple) and not x:
+        return "it is empty: give texts, or vectors with labels"
+    if isinstance(x, list | tuple | set | frozenset):
+        held = " and ".join(sorted({type(one).__name__ for one in x}))
+        return f"it holds {held}: give a list of texts, or langscape.look(array, labels=names)"
+    if hasattr(x, "collect"):
+        return "collect it first: langscape.look(frame.collect())"
+    if inspect.isgenerator(x) or hasattr(x, "__next__"):
+        return "make a list of it first: langscape.look(list(x))"
+    return "give its vectors: langscape.look(array, labels=names)"
 
 
 def _known(function: Callable[..., Any], settings: Mapping[str, Any]) -> None:
@@ -224,6 +242,24 @@ def _table(held: Any, /, *, vectors: Any = None, label: str | None = None, **set
 def _matrix(held: Any, /, labels: Any = None, **settings: Any) -> Found:
     found = frames.from_matrix(held, labels)
     return _mapped(f"{len(found.items):,} vectors", found, settings)
+
+
+def _listed(held: Sequence[Any], /, labels: Any = None, **settings: Any) -> Found:
+    found = frames.from_list(held, labels)
+    return _mapped(f"A list of {len(found.items):,} vectors", found, settings)
+
+
+def _column(held: Any, /, labels: Any = None, **settings: Any) -> Found:
+    values = list(held)
+    if _is_texts(values):
+        return _texts(values, **settings)
+    if not frames.is_list_of_vectors(values):
+        raise DataError("the column holds neither texts nor vectors; look at the table: langscape.look(df)")
+    return _listed(values, frames.index_of(held) if labels is None else labels, **settings)
+
+
+def _saved(held: Any, /, *args: Any, **settings: Any) -> Found:
+    return _taken(held.value, args, settings)
 
 
 def _mapping(held: Mapping[Any, Any], /, **settings: Any) -> Found:
@@ -405,6 +441,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("what langscape made", "langscape.look(made)", _is_made, _itself),
     Kind("a TransformerLens cache", "langscape.look(cache, tokens=tokens)",
          lambda x, *_: has_activations(x), _activations),
+    Kind("a proxy that nnsight saved", "langscape.look(saved, tokens=tokens)",
+         lambda x, *_: not is_array(x) and is_array(getattr(x, "value", None)), _saved),
     Kind("queries and keys", "langscape.look(q, k, tokens=tokens)", _is_query_key, _query_key),
     Kind("attentions, a tensor for each layer", "langscape.look(outputs.attentions, tokens=tokens)",
          lambda x, *more: not is_array(x) and _is_attention(x, *more), _attention),
@@ -425,8 +463,14 @@ KINDS: tuple[Kind, ...] = (
          _of("duckdb", "DuckDBPyRelation"), _table),
     Kind("an Arrow table, and any other that speaks Arrow", 'langscape.look(table, label="title")',
          lambda x, *_: frames.is_table(x), _table),
+    Kind("a column of texts or of vectors", 'langscape.look(df["embedding"], labels=df["title"])',
+         lambda x, *_: frames.is_column(x), _column),
     Kind("an array of vectors: NumPy, torch, jax", "langscape.look(array, labels=words)",
          lambda x, *_: is_array(x), _matrix),
+    Kind("a sparse matrix of vectors", "langscape.look(sparse, labels=words)",
+         lambda x, *_: frames.is_sparse(x), _matrix),
+    Kind("a list of vectors", "langscape.look(array.tolist(), labels=words)",
+         lambda x, *_: frames.is_list_of_vectors(x), _listed),
     Kind("a dict of words with vectors", "langscape.look(dict(zip(words, array)))",
          lambda x, *_: isinstance(x, Mapping), _mapping),
     Kind("a list of texts", "langscape.look(texts)", lambda x, *_: _is_texts(x), _texts),

@@ -211,16 +211,29 @@ def png(view: View, *, dpi: int = 110) -> str:
 def _still(views: list[View]) -> dict[str, str]:
     from langscape.views.page import page_html
 
-    try:
-        page = page_html(views)
-    except MissingError:  # the page is not built
-        return {"image/png": png(views[0])}
-    # a frame of its own: neither the notebook's sheet nor its scripts reach in, nor do ours reach out
-    framed = (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
-        f'height="580" style="border: 0" title="langscape"></iframe>'
-    )
-    return {"text/html": framed} if len(framed.encode()) <= LARGEST_PAGE else {"image/png": png(views[0])}
+    for some in (views, [_lighter(view) for view in views]):
+        try:
+            page = page_html(some)
+        except MissingError:  # the page is not built
+            break
+        # a frame of its own: neither the notebook's sheet nor its scripts reach in, nor do ours reach out
+        framed = (
+            f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
+            f'height="580" style="border: 0" title="langscape"></iframe>'
+        )
+        if len(framed.encode()) <= LARGEST_PAGE:
+            return {"text/html": framed}
+    return {"image/png": png(views[0])}
+
+
+def _lighter(view: View) -> View:
+    """An atlas without the attention of every head, which is most of its page; other views as they are."""
+    if view.kind != "atlas":
+        return view
+    kept = {name: array for name, array in view.arrays.items() if name not in view.properties["later"]}
+    note = "attention is left out here, so that the notebook stays small; save the atlas as .html to have it"
+    notes = [*view.properties["notes"], note]
+    return View(view.kind, {**view.properties, "later": [], "notes": notes}, kept)
 
 
 def _widget(held: Any) -> dict[str, Any]:

@@ -258,8 +258,12 @@ def test_notes_that_a_map_had_before_are_not_said_again(capsys):
 
 
 def test_cells_without_a_value_are_empty_in_a_csv(tmp_path):
-    from langscape.cli.outputs import write_columns
+    from langscape.views.table import write_columns
 
-    columns = {"label": ["a", "b"], "score": np.array([10.0, np.nan]), "inserted": np.array([False, True])}
+    columns = {
+        "label": np.array(["a", "b"], object),
+        "score": np.array([10.0, np.nan]),
+        "inserted": np.array([False, True]),
+    }
     write_columns(columns, tmp_path / "c.csv")
     assert (tmp_path / "c.csv").read_text().split() == ["label,score,inserted", "a,10,False", "b,,True"]

@@ -6,7 +6,16 @@ from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
 from langscape.data import Capture, Tokens
 from langscape.errors import DataError
-from langscape.models import Model, capture, drop_special, merge_words, token_texts, wrap_model
+from langscape.models import (
+    Model,
+    capture,
+    drop_special,
+    merge_characters,
+    merge_words,
+    open_model,
+    token_texts,
+    wrap_model,
+)
 
 TEXT = "the unbelievable lamps hung over unbelievables ."
 
@@ -108,3 +117,38 @@ def test_captures_that_do_not_say_are_refused() -> None:
     lone = Capture(Tokens(["[CLS]"], special=[True]), {}, {})
     with pytest.raises(DataError, match="every token of this capture is special"):
         drop_special(lone)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("東京は日本の首都です。", ["東", "京", "は", "日", "本", "の", "首", "都", "で", "す", "。"]),
+        ("مرحبا بالعالم الجميل", ["مرحبا", "بالعالم", "الجميل"]),
+        ("I 👩‍👩‍👧 love 🇳🇴 café!", ["I", "👩‍👩‍👧", "love", "🇳🇴", "café", "!"]),
+        ("unbelievable 旅行 trip", ["unbelievable", "旅", "行", "trip"]),
+        ("मैं ठीक हूँ", ["मैं", "ठीक", "हूँ"]),
+    ],
+)
+def test_words_are_those_that_people_read_in_every_script(text: str, words: list[str], smollm: Model) -> None:
+    seen = capture(smollm, text, "attention", layers=0)
+    joined = merge_words(seen)
+    assert list(joined.tokens.readable) == words
+    np.testing.assert_allclose(joined["attention"].sum(-1), 1, atol=1e-5)
+
+
+def test_pieces_of_a_character_are_joined_and_other_tokens_stay(smollm: Model) -> None:
+    seen = capture(smollm, "The 東京 trip was unbelievable.", "attention", layers=0)
+    assert "␣‹E6›‹9D›‹B1›" in "".join(seen.tokens.readable)
+    joined = merge_characters(seen)
+    assert "‹" not in "".join(joined.tokens.readable)
+    assert joined.tokens.readable[:2] == ("The", "東")
+    assert "␣trip" in joined.tokens.readable
+    np.testing.assert_allclose(joined["attention"].sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(joined["attention"].sum((-1, -2)), len(joined.tokens), rtol=1e-5)
+    with pytest.raises(DataError, match="where its tokens stand"):
+        merge_characters(Capture(["a"], {}, {}))
+
+
+@pytest.fixture(scope="module")
+def smollm() -> Model:
+    return open_model("decoder")

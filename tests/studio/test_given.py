@@ -149,3 +149,17 @@ def test_every_ask_has_its_paragraph_in_the_documentation(pytestconfig):
         assert f"`{name}`" in text
         for picture in ask.pictures:
             assert f"`{picture.name}`" in text, picture.name
+
+
+def test_packaged_corpora_that_are_here_can_be_chosen(tmp_path, monkeypatch):
+    from langscape.studio.capabilities import capabilities
+    from langscape.studio.inputs import samples
+
+    monkeypatch.setenv("LANGSCAPE_HOME", str(tmp_path))
+    assert [one["id"] for one in capabilities({}, 1)["corpora"]] == ["sample-corpus"]
+    folder = tmp_path / "corpora" / "austen"
+    folder.mkdir(parents=True)
+    told = capabilities({}, 1)["corpora"]
+    assert told[1:] == [{"id": "sample-corpus-austen", "name": "Jane Austen's six novels"}]
+    chosen = samples()["sample-corpus-austen"]
+    assert (chosen.kind, chosen.path) == ("corpus", folder)

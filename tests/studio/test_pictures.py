@@ -252,6 +252,7 @@ def test_a_text_too_long_and_a_model_that_is_not_there_say_so(client):
 
 ASKED = {
     "head": {"layer": 1, "head": 2, "restarts": 3, "steps": 60},
+    "heads": {"most": 12},
     "max_attention": {},
     "texts": {"perplexity": 5, "restarts": 1},
     "hidden": {"layer": 1, "restarts": 2, "steps": 60, "perplexity": 5},

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from langscape.data import Capture, Progress
 from langscape.declarations import Setting, analysis
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Cut, FirstTokens, Generate, Model, Target, Text
+from langscape.declarations.settings import Cut, FirstTokens, Generate, Merge, Model, Target, Text
 from langscape.errors import SettingsError, TooLargeError, WayOut
 
 REPEATED = 40
@@ -32,11 +32,13 @@ def text_capture(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     target: Target = None,
     progress: Progress | None = None,
 ) -> Capture:
     """What a model held while it read a text."""
     how: dict[str, Any] = {"cut": cut, "first_tokens": first_tokens, "generate": generate, "target": target}
+    how |= {"merge": merge}
     return captured(opened(model), text, want, layers, heads, **how)  # type: ignore[arg-type]
 
 
@@ -50,22 +52,24 @@ def captured(
     cut: bool = False,
     first_tokens: int | None = None,
     generate: int = 0,
+    merge: Literal["none", "characters", "words"] = "none",
     target: str | None = None,
 ) -> Capture:
     """What is wanted of a text model over a text; with `cut`, over the first part that it takes.
 
     target is what the decoder of an encoder–decoder reads; without it, its start token alone.
     """
-    from langscape.models import capture
+    from langscape.models import capture, merge_characters, merge_words
 
+    join = {"none": lambda seen: seen, "characters": merge_characters, "words": merge_words}[merge]
     check_reads_text(model)
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     reading: dict[str, Any] = {"first_tokens": first_tokens, "generate": generate, "target": target}
     if cut:
-        return capture(model, text, want, layers, heads, long="start", **reading)
+        return join(capture(model, text, want, layers, heads, long="start", **reading))
     try:
-        return capture(model, text, want, layers, heads, **reading)
+        return join(capture(model, text, want, layers, heads, **reading))
     except TooLargeError as error:
         if not any(way.setting == "long" for way in error.ways):
             raise

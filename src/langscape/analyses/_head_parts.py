@@ -35,7 +35,7 @@ SHORTEST = 8
 PROBES = 16
 """Rows of random tokens, each three times, on which decoders show induction."""
 
-_AT_ONCE = 2e8
+_AT_ONCE = 1e8
 """Bytes of weights that are scored together."""
 
 Texts = Annotated[
@@ -52,12 +52,18 @@ Texts = Annotated[
     ),
 ]
 Unit = Annotated[
-    Literal["sentence", "paragraph", "line", "whole"] | None,
+    Literal["auto", "sentence", "paragraph", "line", "whole"],
     Setting(
         "A text is",
-        "A sentence, a paragraph, a line, or the whole of a file or row; left out, files are read by "
-        "sentences and every row of a table or list is a text.",
-        labels={"sentence": "a sentence", "paragraph": "a paragraph", "line": "a line", "whole": "the whole"},
+        "A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and "
+        "the whole of a row of a table or list.",
+        labels={
+            "auto": "a sentence, or a row",
+            "sentence": "a sentence",
+            "paragraph": "a paragraph",
+            "line": "a line",
+            "whole": "the whole file or row",
+        },
     ),
 ]
 Column = Annotated[str | None, Setting("Column", "Of a table: the column that holds the texts.")]
@@ -100,7 +106,7 @@ class Probe:
 def head_texts(
     texts: Texts = None,
     *,
-    unit: Unit = None,
+    unit: Unit = "auto",
     column: Column = None,
     most: Most = 1000,
     seed: Seed = 0,
@@ -110,7 +116,8 @@ def head_texts(
     from langscape.sources.texts import sample_texts, stream_texts, write_texts
 
     def write(path: Path) -> None:
-        chosen = sample_texts(lambda: stream_texts(texts, unit, column), most or None, seed)
+        how = None if unit == "auto" else unit
+        chosen = sample_texts(lambda: stream_texts(texts, how, column), most or None, seed)
         if not write_texts(path, chosen):
             raise DataError("the corpus holds no text; give files with some sentences")
 
@@ -220,7 +227,7 @@ def _captured(
     """Captures with the numbers of their texts, as many together as take little memory."""
     from langscape.models import capture_each
 
-    room = max(3 * _AT_ONCE, 8.0 * network.layers * network.heads * most**2)
+    room = max(2 * _AT_ONCE, 8.0 * network.layers * network.heads * most**2)
     stream = capture_each(network, (text for _, text in texts), ("attention",), layers, memory=room)
     held: list[tuple[int, Capture]] = []
     size = 0

@@ -31,6 +31,7 @@ from langscape.declarations.settings import (
     Head,
     Layer,
     Layers,
+    Merge,
     Model,
     Quantiles,
     Restarts,
@@ -499,6 +500,7 @@ def layer_maps(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -511,7 +513,7 @@ def layer_maps(
     from langscape.affinity import attention
 
     reading: dict[str, Any] = {"model": model, "text": text, "layers": layers, "cut": cut, "target": target}
-    reading |= {"first_tokens": first_tokens, "generate": generate}
+    reading |= {"first_tokens": first_tokens, "generate": generate, "merge": merge}
     path = stored_file(text_capture, **reading, want=["attention"])
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
@@ -551,6 +553,7 @@ def atlas(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
@@ -566,7 +569,7 @@ def atlas(
     """
     network = opened(model)
     reading: dict[str, Any] = {"layers": layers, "cut": cut, "target": target}
-    reading |= {"first_tokens": first_tokens, "generate": generate}
+    reading |= {"first_tokens": first_tokens, "generate": generate, "merge": merge}
     how: dict[str, Any] = {
         "special": special,
         "sinks": sinks,

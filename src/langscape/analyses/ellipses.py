@@ -134,6 +134,7 @@ class Ellipses(Shown):
         """The map as a picture: ellipses with their passages, or points where there are none."""
         from langscape.views import ellipses, scatter
 
+        title = title or "Distributions"
         if self.map.shapes is None:
             return scatter(self.map, color=color, title=title)
         return ellipses(

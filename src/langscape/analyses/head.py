@@ -19,6 +19,7 @@ from langscape.declarations.settings import (
     FirstTokens,
     Generate,
     Layer,
+    Merge,
     Model,
     Quantiles,
     Restarts,
@@ -60,6 +61,13 @@ class Head(Shown):
         """What a reader should know."""
         return tuple(dict.fromkeys((*self.capture.notes, *(self.map.notes if self.map else ()))))
 
+    @property
+    def title(self) -> str:
+        """The model with its layer and head."""
+        from langscape.views.heads import model_of
+
+        return f"{model_of(self.capture) or 'Head'} {self.layer}.{self.head}"
+
     def views(self) -> list[View]:
         """The map, coloured by position, and the matrix; the matrix alone where there is no map."""
         return [*([self.scatter(color="position")] if self.map else []), self.matrix()]
@@ -73,13 +81,14 @@ class Head(Shown):
         if self.map is None:
             raise SettingsError("queries and keys of cross-attention are different tokens: there is no map")
         partners = head_partners(self.capture, self.map, self.side)
-        return scatter(self.map, title=title, color=color, quantiles=quantiles, partners=partners)
+        named = title or f"{self.title}: map"
+        return scatter(self.map, title=named, color=color, quantiles=quantiles, partners=partners)
 
     def matrix(self, *, title: str | None = None) -> View:
         """The attention as a picture: who attends to whom."""
         from langscape.views import attention
 
-        return attention(self.capture, self.layer, self.head, side=self.side, title=title)
+        return attention(self.capture, self.layer, self.head, side=self.side, title=title or self.title)
 
     def save(
         self,
@@ -268,6 +277,7 @@ def head(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     seed: Seed = 0,
     side: Side = None,
     target: Target = None,
@@ -291,6 +301,7 @@ def head(
         cut=cut,
         first_tokens=first_tokens,
         generate=generate,
+        merge=merge,
         target=target,
         progress=progress,
     )

@@ -321,7 +321,7 @@ def heads(
     model: Model = "default",
     texts: Texts = None,
     *,
-    unit: Unit = None,
+    unit: Unit = "auto",
     column: Column = None,
     most: Most = 1000,
     tokens: LongestText = 256,

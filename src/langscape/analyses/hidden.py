@@ -15,6 +15,7 @@ from langscape.declarations.settings import (
     FirstTokens,
     Generate,
     HiddenLayer,
+    Merge,
     Metric,
     Model,
     Perplexity,
@@ -69,6 +70,7 @@ def hidden(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     seed: Seed = 0,
     side: HiddenSide = None,
     target: Target = None,
@@ -90,6 +92,7 @@ def hidden(
         cut=cut,
         first_tokens=first_tokens,
         generate=generate,
+        merge=merge,
         target=target,
         progress=progress,
     )

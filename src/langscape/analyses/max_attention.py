@@ -13,7 +13,17 @@ from langscape.analyses._captures import text_capture
 from langscape.analyses.atlas import ShowAttention
 from langscape.data import Capture, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Cut, FirstTokens, Generate, Layers, Model, Side, Target, Text
+from langscape.declarations.settings import (
+    Cut,
+    FirstTokens,
+    Generate,
+    Layers,
+    Merge,
+    Model,
+    Side,
+    Target,
+    Text,
+)
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -113,6 +123,7 @@ def max_attention(
     cut: Cut = True,
     first_tokens: FirstTokens = None,
     generate: Generate = 0,
+    merge: Merge = "none",
     side: Side = None,
     target: Target = None,
     progress: Progress | None = None,
@@ -131,6 +142,7 @@ def max_attention(
         cut=cut,
         first_tokens=first_tokens,
         generate=generate,
+        merge=merge,
         target=target,
         progress=progress,
     )

@@ -27,7 +27,10 @@ def as_floats(held: Any, what: str = "the array") -> np.ndarray:
         array = np.asarray(held) if not is_array(held) or hasattr(held, "__array__") else np.from_dlpack(held)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         why = str(error).partition("\n")[0]
-        raise DataError(f"{what} cannot be read as numbers: {why}; give arrays of one shape") from None
+        raise DataError(
+            f"{what} cannot be read as numbers: {why}; give arrays of one shape, all of numbers"
+        ) from None
     if array.dtype.kind not in "fiub":
-        raise DataError(f"{what} holds {array.dtype}, expected numbers")
+        kinds = {"U": "text", "S": "bytes", "O": "Python objects", "c": "complex numbers", "M": "dates"}
+        raise DataError(f"{what} holds {kinds.get(array.dtype.kind, array.dtype)}, expected numbers")
     return array.astype(np.float32, copy=False)

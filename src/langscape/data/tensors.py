@@ -13,6 +13,7 @@ from langscape.data.capture import Capture
 from langscape.errors import DataError, SettingsError
 
 Rows = Literal["refuse", "renormalise", "keep"]
+_UNPADDED = "leave padding out, as [one[..., :n, :n] for one in attentions] does for a text of n tokens"
 
 _AXES = {
     "attention": ("layer", "head", "query", "key"),
@@ -157,7 +158,7 @@ def _layers(name: str, held: Any, batch: int | None, tokens: Any) -> np.ndarray:
         layer = int(np.argwhere(~np.isfinite(array))[0][0])
         raise DataError(
             f"{name} holds NaN or infinity, first in layer {layer}; a query whose keys are all masked gives "
-            "such rows: leave padding out"
+            f"such rows: {_UNPADDED}"
         )
     return array
 
@@ -210,7 +211,7 @@ def _checked_rows(weights: np.ndarray, rows: Rows) -> tuple[np.ndarray, list[str
             'say rows="renormalise" to divide each by its sum, or rows="keep"'
         )
     if (sums == 0).any():
-        raise DataError(f"{int((sums == 0).sum()):,} rows of attention are all zeros; leave padding out")
+        raise DataError(f"{int((sums == 0).sum()):,} rows of attention are all zeros; {_UNPADDED}")
     return weights / sums[..., None].astype(np.float32), [f"{told}, and were divided by their sums"]
 
 

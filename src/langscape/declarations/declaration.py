@@ -315,9 +315,21 @@ def analysis(
             return answer(declared, args, kwargs)
 
         call.analysis = declared  # type: ignore[attr-defined]
+        if _takes_model(function):
+            call.__signature__ = _with_tokenizer(inspect.signature(function))  # type: ignore[attr-defined]
         return call
 
     return declare
+
+
+def _takes_model(function: Callable[..., Any]) -> bool:
+    return "model" in inspect.signature(function).parameters
+
+
+def _with_tokenizer(signature: inspect.Signature) -> inspect.Signature:
+    """A model that is an object may come without its tokenizer; it is then given beside it, by name."""
+    given = inspect.Parameter("tokenizer", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    return signature.replace(parameters=[*signature.parameters.values(), given])
 
 
 def analyses() -> dict[str, Analysis]:

@@ -38,10 +38,17 @@ def answer(
     """What a call of a declared function gives: the stored result, computed where it is not there yet.
 
     A call with an object that only this process holds (an opened model, an array) cannot be named, and is
-    computed each time.
+    computed each time. `tokenizer` may stand beside any model.
     """
-    bound = inspect.signature(declared.function).bind(*args, **kwargs)
-    given = dict(bound.arguments)
+    signature = inspect.signature(declared.function)
+    tokenizer = kwargs.pop("tokenizer", None) if "model" in signature.parameters else None
+    given = dict(signature.bind(*args, **kwargs).arguments)
+    if tokenizer is not None:
+        from langscape.models import open_model
+
+        given["model"] = open_model(
+            given.get("model", signature.parameters["model"].default), tokenizer=tokenizer
+        )
     progress = given.pop("progress", None)
     given |= _live_models(declared, given) | _kept_texts(declared, given)
     _check_uses(declared)
@@ -196,6 +203,8 @@ def each(
     Dask cluster. Stopped half-way, it goes on where it stood.
     """
     declared, store, calls = declaration_of(function), current_store(), list(calls)
+    if workers is None and cluster is None and any(_live_models(declared, call) for call in calls):
+        workers = 0  # nobody asked for workers, and what this process holds is here alone
     if workers == 0 and cluster is None:
         tell = progress or _nobody
         for at, call in enumerate(calls):
@@ -255,6 +264,9 @@ def _call(declared: Analysis, given: Mapping[str, Any], progress: Progress | Non
         value = arguments.get(one.name)
         if value is None and one.annotation.sample is not None:
             value = sample_of(one.annotation.sample, settings)
+        single = one.annotation.kind == "text" and not one.annotation.many
+        if single and not isinstance(value, str | Path | None):
+            raise SettingsError(f"the text is a {type(value).__name__}; give a str, or a Path to a text file")
         if isinstance(value, Path) or (
             isinstance(value, str) and one.annotation.kind not in ("text", "words")
         ):

@@ -116,6 +116,15 @@ Generate = Annotated[
         le=2000,
     ),
 ]
+Merge = Annotated[
+    Literal["none", "characters", "words"],
+    Setting(
+        "Join tokens",
+        "Pieces of one character, or of one word, as one: attention to them is summed, attention from them "
+        "and all else is averaged.",
+        labels={"none": "as the model has them"},
+    ),
+]
 Seed = Annotated[
     int,
     Setting(

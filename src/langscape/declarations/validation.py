@@ -116,14 +116,6 @@ def model_of(analysis: Analysis) -> type[BaseModel]:
     return settings_model(analysis.name, analysis.signature.settings)
 
 
-def _optional(one: Parameter) -> Any:
-    """The same or nothing; a union has a title of its own."""
-    from pydantic import Field
-
-    described = Field(description=one.annotation.help, title=one.annotation.label)
-    return Annotated[_annotation(one) | None, described]
-
-
 def _annotation(one: Parameter) -> Any:
     from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from langscape.models.optional_dependencies import needs_models
 from langscape.models.packaged import get_model, model_path, packaged_models
 from langscape.models.token_classes import token_classes
-from langscape.models.token_merging import drop_special, merge_words, token_texts
+from langscape.models.token_merging import drop_special, merge_characters, merge_words, token_texts
 
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
@@ -75,6 +75,7 @@ __all__ = [
     "gaussians_of",
     "get_model",
     "lens",
+    "merge_characters",
     "merge_words",
     "model_path",
     "model_revision",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import torch
 from langscape.errors import MissingError, SettingsError
 from langscape.models.optional_dependencies import needs_models
 from langscape.models.untouched import untouched
+from langscape.models.weights_digest import weights_digest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -99,16 +99,12 @@ def wrap_model(
         raise SettingsError(
             f"wrap_model takes a transformers model, not {type(network).__name__}; open_model takes names"
         )
-    digest = hashlib.sha256(type(network).__name__.encode())
-    for key, tensor in sorted(network.state_dict().items()):
-        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     return Model(
         network,
         tokenizer,
         kind or kind_of(network.config),
         name or type(network).__name__,
-        digest.hexdigest(),
+        weights_digest(network),
     )
 
 

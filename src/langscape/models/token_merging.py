@@ -24,11 +24,29 @@ def merge_words(capture: Capture) -> Capture:
     (Tokens(['unseen', 'lamp']), [[[[0.7, 0.3], [1.0, 0.0]]]])
     """
 
-    def merged(array: np.ndarray, tokens: Tokens, place: int, summed: bool) -> np.ndarray:
-        return _merged(array, _word_starts(tokens), place, mean=not summed)
+    return _joined_at(capture, _word_starts, "words")
 
-    words = _regrained(capture, _merged_tokens, merged)
-    return words.but(metadata={**capture.metadata, "merged": "words"})
+
+def merge_characters(capture: Capture) -> Capture:
+    """The capture with the pieces of one character joined, as `merge_words` joins those of a word.
+
+    Byte-level tokenizers cut characters that they do not know into bytes; other tokens stay as they are.
+
+    >>> tokens = Tokens(["æĹ", "¥", "本"], ["日", "日", "本"], offsets=[[0, 1], [0, 1], [1, 2]])
+    >>> axes = {"attention": ("layer", "head", "query", "key")}
+    >>> merge_characters(Capture(tokens, {"attention": np.eye(3)[None, None]}, axes)).tokens
+    Tokens(['日', '本'])
+    """
+    return _joined_at(capture, _character_starts, "characters")
+
+
+def _joined_at(capture: Capture, starts: Callable[[Tokens], np.ndarray], grain: str) -> Capture:
+    def merged(array: np.ndarray, tokens: Tokens, place: int, summed: bool) -> np.ndarray:
+        return _merged(array, starts(tokens), place, mean=not summed)
+
+    whole = grain == "words"
+    made = _regrained(capture, lambda tokens: _merged_tokens(tokens, starts(tokens), whole), merged)
+    return made.but(metadata={**capture.metadata, "merged": grain})
 
 
 def drop_special(capture: Capture) -> Capture:
@@ -86,6 +104,14 @@ def _word_starts(tokens: Tokens) -> np.ndarray:
     return np.asarray(first, np.intp)
 
 
+def _character_starts(tokens: Tokens) -> np.ndarray:
+    if tokens.offsets is None:
+        raise DataError("this capture does not say where its tokens stand in the text; capture it again")
+    begins, ends = tokens.offsets[:, 0], tokens.offsets[:, 1]
+    within = (begins[1:] < ends[:-1]) & ~tokens.special[1:] & ~tokens.special[:-1]
+    return np.flatnonzero(np.append(True, ~within)[: len(tokens)])
+
+
 def _merged(array: np.ndarray, starts: np.ndarray, axis: int, mean: bool) -> np.ndarray:
     total = np.add.reduceat(array, starts, axis=axis)
     if mean:
@@ -94,14 +120,15 @@ def _merged(array: np.ndarray, starts: np.ndarray, axis: int, mean: bool) -> np.
     return total
 
 
-def _merged_tokens(tokens: Tokens) -> Tokens:
-    starts = _word_starts(tokens)
+def _merged_tokens(tokens: Tokens, starts: np.ndarray, words: bool) -> Tokens:
+    """One token for each start; a single one keeps its own label, unless words are made."""
     labels, texts, offsets = [], [], []
     for begin, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
         text, last = _joined(tokens, begin, end)
         single = end == begin + 1
         texts.append(text)
-        labels.append(tokens[begin] if single and tokens.special[begin] else text.strip() or text)
+        own = single and (tokens.special[begin] or not words)
+        labels.append(tokens[begin] if own else text.strip() or text)
         if tokens.offsets is not None:
             offsets.append((tokens.offsets[begin, 0], last))
     kept = tokens.take(starts)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -184,6 +186,7 @@ def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Token
         words = tuple(None if s else word for s, word in zip(special, one.word_ids, strict=True))
         if len({word for word in words if word is not None}) < 2:  # it may not cut at spaces
             words = _words_by_spaces(text, offsets, special)
+        words = words_as_read(text, offsets, words)
         made.append(TokenizedText(ids, _shown(model, ids), texts, special, words, offsets, digest))
     return made
 
@@ -297,6 +300,48 @@ def _words_by_spaces(
         numbers.append(last)
         end = stop
     return tuple(numbers)
+
+
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Scripts that write no spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+
+
+def words_as_read(
+    text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | None]
+) -> tuple[int | None, ...]:
+    """Word numbers where scripts without spaces are cut at each character, and marks stay with their letter.
+
+    Byte-level tokenizers take a Chinese sentence for one word, and cut the vowels of Hindi off.
+    """
+    numbers: list[int | None] = []
+    last, end = -1, 0
+    for at, ((start, stop), word) in enumerate(zip(offsets, words, strict=True)):
+        if word is None:
+            numbers.append(None)
+            continue
+        letter, first = text[start : start + 1], text[start:stop].lstrip()[:1]
+        fresh = not at or words[at - 1] is None
+        if start < end and not fresh:
+            begins = False  # a piece of a character that began before
+        elif (
+            start == end
+            and not fresh
+            and (_is_mark(letter) or (_is_mark(text[end - 1]) and letter.isalpha()))
+        ):
+            begins = False
+        else:
+            begins = fresh or word != words[at - 1] or bool(_UNSPACED.match(first))
+            begins = begins or bool(_UNSPACED.match(text[end - 1 : end]))
+        last += begins
+        numbers.append(last)
+        end = max(end, stop)
+    return tuple(numbers)
+
+
+def _is_mark(letter: str) -> bool:
+    return bool(letter) and unicodedata.category(letter).startswith("M")
 
 
 def _spans(texts: Sequence[str], start: int) -> tuple[tuple[int, int], ...]:

@@ -65,8 +65,8 @@ def from_table(x: Any, vectors: str | Sequence[str] | None = None, label: str | 
 
 
 def from_matrix(x: Any, labels: Sequence[Any] | None = None) -> Labelled:
-    """The rows of an array, (items, dim), with a label each; numbered where left out."""
-    matrix = as_floats(x, "the vectors")
+    """The rows of an array, (items, dim), with a label each; numbered where left out. It may be sparse."""
+    matrix = as_floats(x.toarray() if is_sparse(x) else x, "the vectors")
     if matrix.ndim != 2:
         raise DataError(f"the vectors have shape {matrix.shape}; expected (items, dim), a row for each item")
     if labels is not None and len(labels) != len(matrix):
@@ -82,6 +82,46 @@ def from_mapping(x: Mapping[Any, Any]) -> Labelled:
     rows = {str(word): np.atleast_1d(as_floats(one, f"the vector of {word!r}")) for word, one in x.items()}
     _equal([len(one) if one.ndim == 1 else -1 for one in rows.values()], list(rows))
     return from_matrix(np.stack(list(rows.values())), list(rows))
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether it is one of SciPy's sparse matrices."""
+    return hasattr(x, "toarray") and hasattr(x, "shape")
+
+
+def is_list_of_vectors(x: Any) -> bool:
+    """Whether it is a list of lists of numbers, or of arrays with one axis."""
+    if not isinstance(x, list | tuple) or not x:
+        return False
+    return all(map(_is_vector, x))
+
+
+def _is_vector(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return all(isinstance(number, int | float) for number in x)
+    return is_array(x) and len(x.shape) == 1
+
+
+def from_list(x: Sequence[Any], labels: Sequence[Any] | None = None) -> Labelled:
+    """Vectors in a list, with a label each; numbered where left out."""
+    rows = [as_floats(one, f"vector {at}") for at, one in enumerate(x)]
+    _equal([len(one) for one in rows], range(len(rows)) if labels is None else list(labels))
+    return from_matrix(np.stack(rows), labels)
+
+
+def is_column(x: Any) -> bool:
+    """Whether it is a column of a data frame, or an array of texts."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 1 and x.dtype.kind in "OU"
+    named = type(x).__module__.split(".")[0]
+    return type(x).__name__ == "Series" and named in ("pandas", "polars")
+
+
+def index_of(x: Any) -> list[str] | None:
+    """The words by which a column of pandas is indexed; none where it is numbered."""
+    index: Any = getattr(x, "index", None)
+    words = list(index) if type(index).__name__ == "Index" else []
+    return words if words and all(isinstance(one, str) for one in words) else None
 
 
 def is_keyed_vectors(x: Any) -> bool:
@@ -111,7 +151,7 @@ def from_annotated(x: Any, vectors: str | None = None) -> Labelled:
     if chosen != "X" and chosen not in keys:
         raise SettingsError(f"there are no vectors {chosen!r}; use {', '.join(['X', *keys])}")
     matrix = x.X if chosen == "X" else x.obsm[chosen]
-    found = from_matrix(matrix.toarray() if hasattr(matrix, "toarray") else matrix, list(x.obs_names))
+    found = from_matrix(matrix, list(x.obs_names))
     columns = {str(name): _objects(x.obs[name]) for name in x.obs.columns}
     return Labelled(found.items.with_columns(**columns), found.matrix, chosen)
 
@@ -129,10 +169,12 @@ def _arrow(x: Any) -> pa.Table:
         return from_dataframe(x)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         why = str(error).partition("\n")[0]
-        raise DataError(
-            f"this {type(x).__name__} cannot be read as a table: {why}; give a column of lists of numbers "
-            "of one length"
-        ) from None
+        way = "give a column of lists of numbers of one length"
+        if "Tensor" in why:
+            way = "make lists of its tensors first: df[column] = [one.tolist() for one in df[column]]"
+        elif "Duplicate" in why:
+            way = "name each column once: df.columns = names"
+        raise DataError(f"this {type(x).__name__} cannot be read as a table: {why}; {way}") from None
 
 
 def _without_index(table: pa.Table) -> pa.Table:
@@ -173,7 +215,10 @@ def _lists(column: pa.ChunkedArray, name: str) -> np.ndarray:
 
     pc: Any = pyarrow.compute  # its functions are made when it is loaded, unseen by type checkers
     if column.null_count:
-        raise DataError(f"column {name!r} lacks {column.null_count:,} vectors; leave such rows out first")
+        raise DataError(
+            f"column {name!r} lacks {column.null_count:,} vectors; leave such rows out first, as "
+            f"df.dropna(subset=[{name!r}]) does"
+        )
     lengths = pc.list_value_length(column).to_numpy()
     _equal(lengths.tolist(), range(len(lengths)))
     flat = pc.list_flatten(column).to_numpy()
@@ -205,7 +250,8 @@ def _finite(matrix: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     if len(bad):
         raise DataError(
             f"{len(bad):,} of {len(matrix):,} vectors hold NaN or infinity, first that of "
-            f"{labels[bad[0]]!r}; leave such rows out, or fill them in"
+            f"{labels[bad[0]]!r}; leave such rows out, as df.dropna() or "
+            "array[np.isfinite(array).all(axis=1)] does, or fill them in"
         )
     if not matrix.shape[1]:
         raise DataError("the vectors hold no numbers; give at least one for each item")

@@ -121,12 +121,6 @@ class Index:
                 )  # fmt: skip
         return rows
 
-    def forget_sweep(self, id: str) -> None:
-        """Remove a sweep from the list; its results stay in the store."""
-        with self._sweeps.lock(id):
-            self._tasks.remove(id)
-            self._sweeps.remove(id)
-
     def jobs(self, since: float = 0.0) -> list[dict[str, Any]]:
         """Every job changed after that time, the oldest first."""
         found = (job for job in self._jobs.all().values() if job["changed"] > since)

@@ -40,8 +40,9 @@ def draw(view: View) -> Figure:
     for axes in figure.axes:
         axes.set_ylim(count - 0.5, -0.5)
     dots.set_yticks(rows, [".".join(map(str, properties["heads"][head])) for head in order])
+    groups = _groups(view)
     for text, head in zip(dots.get_yticklabels(), order, strict=True):
-        text.set(size=letters, color=_colour(int(arrays["group"][head])), **PLAIN)
+        text.set(size=letters, color=_colour(groups[head]), **PLAIN)
     caption.write(
         figure,
         properties["subtitle"],
@@ -68,12 +69,12 @@ def _tree(axes: Axes, view: View) -> None:
 def _roles(axes: Axes, view: View, letters: float) -> None:
     arrays, order = view.arrays, view.arrays["order"]
     names = [role["name"] for role in view.properties["roles"]]
-    size = (1.1 * letters) ** 2
+    groups, size = _groups(view), (1.1 * letters) ** 2
     axes.hlines(np.arange(len(order)), -0.5, len(names) - 0.5, color=_LINE, linewidth=0.5, zorder=0)
     for column in range(len(names)):
         state = arrays["state"][column][order]
         given, some = np.flatnonzero(state == 2), np.flatnonzero(state == 1)
-        colours = [_colour(int(arrays["group"][order[row]])) for row in given]
+        colours = [_colour(groups[order[row]]) for row in given]
         axes.scatter(np.full(len(given), column), given, s=size, c=colours or None, linewidth=0, zorder=2)
         share = np.nan_to_num(arrays["share"][column][order[some]], nan=0.5)
         ring = {"facecolor": "white", "edgecolor": SOFT, "linewidth": 0.8, "zorder": 2}
@@ -101,6 +102,13 @@ def _interval(axes: Axes, view: View, row: int, label: str) -> None:
     for name, spine in axes.spines.items():
         spine.set_visible(name == "bottom")
         spine.set_color("#c9ced6")
+
+
+def _groups(view: View) -> np.ndarray:
+    """The group of every head; a head that is alone attends like no other and has none."""
+    groups = view.arrays["group"]
+    _, place, size = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.where(size[place] > 1, groups, -1)
 
 
 def _colour(group: int) -> str:

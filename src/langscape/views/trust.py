@@ -10,7 +10,7 @@ from langscape.data import Map
 from langscape.metrics.scores import HOW, SCORES, K, Score, applying, score_of
 
 Trust = dict[str, str]
-"""One score: name, label, brief (the value), shown (with its spread), meaning (a plain sentence)."""
+"""One score: name, label, brief (value and verdict), shown (with its spread), meaning (a plain sentence)."""
 
 FLAT = "flat_"
 """How entries of `Map.quality` begin that are of the flat picture of a map in more dimensions."""
@@ -113,7 +113,7 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     of_plane = float(quality.get(f"{FLAT}{name}", math.nan)) if drawn_flat else math.nan
     spread = math.nan if math.isfinite(of_plane) else float(quality.get(f"{name}_sd", math.nan))
     value = of_plane if math.isfinite(of_plane) else value
-    shown = score.text(value, spread)
+    shown, brief = score.text(value, spread), score.text(value)
     if drawn_flat and not math.isfinite(of_plane):
         shown += f" in {map.xy.shape[1]} dimensions"
     meaning = score.sentence(quality.get("k") if sampled or score.k == K else None)
@@ -131,11 +131,12 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     if math.isfinite(null):
         said = score.said(value, null)
         shown += f" ({said}, {score.text(null)})"
+        brief += f" ({score.verdict(value, null)})"
         meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {said}."
     return {
         "name": name,
         "label": score.label,
-        "brief": score.text(value),
+        "brief": brief,
         "shown": shown,
         "meaning": meaning,
     }

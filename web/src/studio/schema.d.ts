@@ -1211,10 +1211,11 @@ export interface components {
             model?: string;
             /**
              * A text is
-             * @description A sentence, a paragraph, a line, or the whole of a file or row; left out, files are read by sentences and every row of a table or list is a text.
-             * @default null
+             * @description A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and the whole of a row of a table or list.
+             * @default auto
+             * @enum {string}
              */
-            unit?: ("sentence" | "paragraph" | "line" | "whole") | null;
+            unit?: "auto" | "sentence" | "paragraph" | "line" | "whole";
             /**
              * Column
              * @description Of a table: the column that holds the texts.
