@@ -83,8 +83,8 @@ def test_the_flat_picture_of_a_map_in_space_is_scored_as_it_is_drawn():
     told = {one["name"]: one["brief"] for one in properties["quality"]}
     on_paper = {one["name"]: one["brief"] for one in properties["flat_quality"]}
     local = SCORES["local"]
-    assert told["local"] == local.text(spacious.quality["local"])
-    assert on_paper["local"] == local.text(drawn["local"])
+    assert told["local"].startswith(local.text(spacious.quality["local"]))
+    assert on_paper["local"].startswith(local.text(drawn["local"]))
     bare = spacious.but(quality={"local": 0.5})
     paper = scatter(bare).properties["flat_quality"]
     assert [one["shown"] for one in paper if one["name"] == "local"] == ["50.0 % in 3 dimensions"]
