@@ -34,6 +34,10 @@ class FileError(DataError):
     """A file is missing, unreadable, cut short or of another format."""
 
 
+class OtherVersionError(FileError):
+    """A result was written by a langscape whose nouns were different."""
+
+
 class WayOut(NamedTuple):
     """What would fit: in plain words, and the setting that asks for it; `action` begins with a verb."""
 

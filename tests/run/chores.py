@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Items, Map, Progress, Step
+from langscape.data import Capture, Items, Map, Progress, Step
 from langscape.errors import DataError
+from langscape.io.codec import read_noun
 from langscape.store.registry import step
 from langscape.store.results import Arrays, Table
 
@@ -111,3 +112,18 @@ def broken(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
         return {"x": 1}
     note("dies")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@step("chores.tokens", version=1)
+def tokens(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> Capture:
+    """A noun whose class has a version of its own."""
+    note("tokens")
+    return Capture(["a", "b"], {}, {})
+
+
+@step("chores.count", version=1)
+def count(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
+    """Reads what another step stored."""
+    found = read_noun(inputs["tokens"])
+    note("count")
+    return {"tokens": len(found.tokens)}

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from langscape.data import Capture
 from langscape.errors import DataError, SettingsError, StoreError
 from langscape.store import locks
 from langscape.store.recipe import Recipe, canonical
@@ -372,3 +373,20 @@ def test_many_processes_asking_at_once_compute_each_result_once(store: Store, lo
     assert store.check().good == 30
     assert not files(store, "aside")
     assert not files(store, "locks")
+
+
+def test_what_another_langscape_wrote_is_computed_anew(store: Store, log: Log, monkeypatch) -> None:
+    recipe = Recipe("chores.tokens")
+    store.run(recipe)
+    monkeypatch.setattr(Capture, "codec_version", 99)
+    assert len(store.run(recipe).tokens) == 2
+    assert store.run(recipe) is not None
+    assert log() == {"tokens": 2}
+
+
+def test_an_input_that_another_langscape_wrote_is_computed_anew(store: Store, log: Log, monkeypatch) -> None:
+    tokens = Recipe("chores.tokens")
+    store.run(tokens)
+    monkeypatch.setattr(Capture, "codec_version", 99)
+    assert store.run(Recipe("chores.count", {}, {"tokens": tokens})) == {"tokens": 2}
+    assert log() == {"tokens": 2, "count": 1}

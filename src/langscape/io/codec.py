@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View
-from langscape.errors import DataError, FileError
+from langscape.errors import DataError, FileError, OtherVersionError
 from langscape.io.tensor_file import write_tensors
 
 FORMAT = 1
@@ -89,7 +89,7 @@ def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) 
                 raise FileError(f"{path.name} holds no result of langscape")
             written = json.loads(file.get_tensor(_TREE).tobytes().decode("utf-8", "surrogatepass"))
             if not isinstance(written, dict) or written.get("format") != FORMAT:
-                raise FileError(f"{path.name} was written by another langscape; compute it again")
+                raise OtherVersionError(f"{path.name} was written by another langscape; compute it again")
 
             def tensor(name: str) -> np.ndarray:
                 if part is None:
@@ -234,7 +234,7 @@ class _Reader:
         if cls is None:
             raise FileError(f"there is no noun {str(tree['$noun'])[:40]!r} in this langscape")
         if tree["version"] != getattr(cls, "codec_version", 1):
-            raise FileError(f"{cls.__name__} was written by another langscape; compute it again")
+            raise OtherVersionError(f"{cls.__name__} was written by another langscape; compute it again")
         result = cls(**{name: self.decode(one) for name, one in tree["fields"].items()})
         self.nouns.append(result)
         return result

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from langscape.data import Progress, Step
-from langscape.errors import DataError, LangscapeError, SettingsError, StoreError
+from langscape.errors import DataError, LangscapeError, OtherVersionError, SettingsError, StoreError
 from langscape.io.atomic_write import machine
 from langscape.paths import home_folder
 from langscape.store import disk, locks, results
@@ -119,7 +119,11 @@ class Store:
         Two processes that ask for the same recipe compute it once; the second waits, or with
         `wait=False` gets `Busy`.
         """
-        return self.load(self.make(self.name(recipe), progress, wait=wait))
+        named = self.name(recipe)
+        try:
+            return self.load(self.make(named, progress, wait=wait))
+        except OtherVersionError:
+            return self.load(self.make(named, progress, wait=wait))
 
     def make(self, named: ResolvedRecipe, progress: Progress | None = None, *, wait: bool = True) -> Entry:
         """See that the result is in the store, computing it and what it needs if it is not."""
@@ -131,14 +135,32 @@ class Store:
         with self._lock(named.digest, wait=wait) as mine:
             if not mine:
                 raise Busy(f"{named.recipe.step} {named.digest[:12]} is being computed by another process")
-            return self._entry(named.digest) or self._compute(named, inputs, progress)
+            found = self._entry(named.digest)
+            if found is not None:
+                return found
+            try:
+                return self._compute(named, inputs, progress)
+            except OtherVersionError:
+                for need in named.needs.values():
+                    self._remove(need.digest)
+                return self._compute(named, self._inputs(named, progress, wait), progress)
 
     def load(self, entry: Entry) -> Any:
-        """The result itself: Map, Arrays, Table, figures or bytes."""
+        """The result itself: Map, Arrays, Table, figures or bytes.
+
+        One that another langscape wrote is removed, so that it is computed anew when it is asked for again.
+        """
         with suppress(OSError):
             if time.time() - entry.used > 60:
                 os.utime(entry.label)
-        return entry.value if entry.path is None else results.read(entry.kind, entry.path)
+        if entry.path is None:
+            return entry.value
+        try:
+            return results.read(entry.kind, entry.path)
+        except OtherVersionError:
+            if not self.read_only:
+                self._remove(entry.digest)
+            raise
 
     def entry(self, digest: str) -> Entry | None:
         """The checked entry of that digest, or None if it is missing or damaged."""
