@@ -17,7 +17,8 @@ from langscape import affinity
 from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View
 from langscape.declarations import analyses
 from langscape.engine import WordColours
-from langscape.errors import DataError, FileError
+from langscape.errors import DataError, FileError, OtherVersionError
+from langscape.io import codec
 from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
@@ -60,7 +61,7 @@ GAUSSIANS = Gaussians(
     rng.random((2, 3)), rng.random((2, 3)), Items(["a", "b"]), np.array([1, 2]),
     factors=rng.random((2, 3, 1)), samples=rng.random((3, 3)),
     contexts=[[Context("a cat", 2, 5)], [Context("x", 0, 1), Context("\ud800", 0, 1)]],
-    made={"table": "t"}, notes=("n",),
+    metadata={"table": "t"}, notes=("n",),
 )  # fmt: skip
 EVERY = [
     Table({"kl": np.array([1.0, np.nan]), "who": ["a", None]}, {"n": 2}),
@@ -235,6 +236,18 @@ def test_a_noun_of_another_version_is_not_read(tmp_path, monkeypatch):
     write_noun(Anything(1, 2), tmp_path / "x")
     monkeypatch.setattr(Anything, "codec_version", 2, raising=False)
     with pytest.raises(FileError, match="written by another langscape"):
+        read_noun(tmp_path / "x")
+
+
+def test_a_noun_with_other_fields_is_not_read(tmp_path, monkeypatch):
+    write_noun(Anything(1, 2), tmp_path / "x")
+    fewer = dataclasses.make_dataclass("Anything", [("value", object)], frozen=True, eq=False)
+    monkeypatch.setitem(codec._NOUNS, "Anything", fewer)
+    with pytest.raises(OtherVersionError, match="written by another langscape"):
+        read_noun(tmp_path / "x")
+    more = [("value", object), ("again", object), ("third", object)]
+    monkeypatch.setitem(codec._NOUNS, "Anything", dataclasses.make_dataclass("Anything", more, frozen=True))
+    with pytest.raises(OtherVersionError, match="written by another langscape"):
         read_noun(tmp_path / "x")
 
 

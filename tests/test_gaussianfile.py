@@ -27,7 +27,7 @@ def three():
         factors=rng.normal(size=(3, 4, 2)).astype(np.float32) * 0.1,
         samples=rng.normal(size=(5, 4)).astype(np.float16),
         contexts=contexts,
-        made={"model": "default", "layer": -1},
+        metadata={"model": "default", "layer": -1},
         notes=("one word has few contexts",),
     )
 
@@ -42,7 +42,7 @@ def test_everything_comes_back_bit_for_bit(tmp_path):
     assert back.labels == given.labels
     assert back.items.columns["group"].tolist() == ["a", None, "b"]
     assert back.items.columns["few"].dtype == bool
-    assert (dict(back.made), back.notes) == (dict(given.made), given.notes)
+    assert (dict(back.metadata), back.notes) == (dict(given.metadata), given.notes)
     text = back.contexts[0][1]
     assert text.text[text.start : text.end] == "tea"
     assert list(tmp_path.iterdir()) == [tmp_path / "words.safetensors"]

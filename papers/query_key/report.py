@@ -72,8 +72,8 @@ def checks(results: Results) -> list[Check]:
     ]
     for metric in METRICS[:2]:
         one = results.scales[metric, 5.0, 3]
-        seen = np.isfinite(one.held).all(axis=1)
-        held = one.held[seen]
+        seen = np.isfinite(one.held_out).all(axis=1)
+        held = one.held_out[seen]
         before, after, fine = held.mean(axis=0).tolist()
         worse = int((held[:, 1] > held[:, 0] + 1e-12).sum())
         claim = f"{name}: {metric} correlation on unseen sentences, 5th percentile, three keys"
@@ -204,10 +204,10 @@ def _picture(view: views.View, out: Path, name: str) -> Path:
 def _choice(results: Results) -> tuple[Tabled, Tabled]:
     rows, counted = [], []
     for (metric, percentile, least), one in results.scales.items():
-        seen = np.isfinite(one.held).all(axis=1)
+        seen = np.isfinite(one.held_out).all(axis=1)
         known = np.isfinite(one.correlation).all(axis=1)
         mean = [float(one.correlation[known, at].mean()) if known.any() else None for at in range(3)]
-        held = [float(one.held[seen, at].mean()) if seen.any() else None for at in range(3)]
+        held = [float(one.held_out[seen, at].mean()) if seen.any() else None for at in range(3)]
         c = one.c[np.isfinite(one.c)]
         rows.append(
             [metric, f"{percentile:g} %, {least} keys", float(np.median(c)) if len(c) else None, *mean, *held]

@@ -71,7 +71,7 @@ def lines(given: Gaussians) -> list[str]:
         f"turned: {len(ratio)} of {len(given)}; |cos| with the radius > {RADIAL}: "
         f"{(cosines > RADIAL).mean():.0%} (chance {np.arccos(RADIAL) * 2 / np.pi:.0%}); "
         f"at the longest axis ratio: {(ratio >= MOST_RATIO - 1e-9).mean():.0%}",
-        f"held-out area {score.text(held)}, {score.said(held, null)} ({score.text(null)})",
+        f"held-out area {score.text(held)}, {score.in_words(held, null)} ({score.text(null)})",
     ]
 
 

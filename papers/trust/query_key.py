@@ -67,7 +67,7 @@ def table(model: str, heads: int, given: dict[str, Sequence[str]] | None = None)
             value, null = np.mean([row[one] for row in rows], axis=0).tolist()
             beaten = sum(row[one][1] > row[one][0] for row in rows)
             lines.append(
-                f"  {one:<15} {value:.3f}, {SCORES[one].said(value, null)} ({null:.3f}); blind higher on "
+                f"  {one:<15} {value:.3f}, {SCORES[one].in_words(value, null)} ({null:.3f}); blind higher on "
                 f"{beaten} of {len(rows)}"
             )
     return lines

@@ -67,9 +67,9 @@ class TooLargeError(SettingsError, DataError):
     def __str__(self) -> str:
         acts = [_way(way) for way in self.ways if way.action]
         fits = [_way(way) for way in self.ways if not way.action]
-        said = [*acts, *([f"what fits: {', '.join(fits)}"] if fits else [])]
-        said = said or [self.otherwise or "take a shorter text"]
-        return f"{self.problem}; {', or '.join(said)}"
+        parts = [*acts, *([f"what fits: {', '.join(fits)}"] if fits else [])]
+        parts = parts or [self.otherwise or "take a shorter text"]
+        return f"{self.problem}; {', or '.join(parts)}"
 
 
 def _way(way: WayOut) -> str:

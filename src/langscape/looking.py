@@ -53,8 +53,8 @@ def look(x: Any, *args: Any, **settings: Any) -> Any:
     >>> found.labels
     ('tea', 'coffee', 'oslo', 'rome')
     """
-    said, make = _taken(x, args, settings)
-    print(said)
+    sentence, make = _taken(x, args, settings)
+    print(sentence)
     return make()
 
 
@@ -77,8 +77,8 @@ def _way_out(x: Any) -> str:
     if isinstance(x, list | tuple) and not x:
         return "it is empty: give texts, or vectors with labels"
     if isinstance(x, list | tuple | set | frozenset):
-        held = " and ".join(sorted({type(one).__name__ for one in x}))
-        return f"it holds {held}: give a list of texts, or langscape.look(array, labels=names)"
+        kinds = " and ".join(sorted({type(one).__name__ for one in x}))
+        return f"it holds {kinds}: give a list of texts, or langscape.look(array, labels=names)"
     if hasattr(x, "collect"):
         return "collect it first: langscape.look(frame.collect())"
     if inspect.isgenerator(x) or hasattr(x, "__next__"):
@@ -100,19 +100,19 @@ def _model(model: Any, text: Any = None, /, *, tokenizer: Any = None, **settings
 
     opened: Any = open_model(model, tokenizer=tokenizer)
     what = f"{type(model).__name__ if not isinstance(model, str | Path) else 'The model'} {opened.name!r}"
-    said = " ".join(f"{note[:1].upper()}{note[1:]}." for note in opened.notes)
+    notes = " ".join(f"{note[:1].upper()}{note[1:]}." for note in opened.notes)
     if _is_texts(text):
-        return _by_model(f"{what}, and {len(text)} texts", opened, text, settings, said)
+        return _by_model(f"{what}, and {len(text)} texts", opened, text, settings, notes)
     over = "a sample text" if text is None else "the text"
     if opened.kind == "lstm":
         _known(langscape.flow, settings)
-        return _told(f"{what}, an LSTM: its vectors over {over}", said), lambda: langscape.flow(
+        return _told(f"{what}, an LSTM: its vectors over {over}", notes), lambda: langscape.flow(
             opened, text, **settings
         )
     _known(langscape.atlas, settings)
     size = f"{opened.layers} layers × {opened.heads} heads"
     doing = f"{what}, {_a(opened.kind)} of {size}: an atlas of its heads over {over}"
-    return _told(doing, said), lambda: langscape.atlas(opened, text, **settings)
+    return _told(doing, notes), lambda: langscape.atlas(opened, text, **settings)
 
 
 def _texts(
@@ -124,13 +124,15 @@ def _texts(
     return _by_model(f"{len(texts)} texts", opened, texts, settings)
 
 
-def _by_model(what: str, model: Any, texts: Sequence[str], settings: dict[str, Any], said: str = "") -> Found:
+def _by_model(
+    what: str, model: Any, texts: Sequence[str], settings: dict[str, Any], notes: str = ""
+) -> Found:
     import langscape
 
     _known(langscape.texts, settings)
     settings = {"perplexity": _perplexity(len(texts), 20.0), **settings}
     doing = f"{what}: a map of them by the last layer of {model.name}"
-    return _told(doing, said), lambda: langscape.texts(model, list(texts), **settings)
+    return _told(doing, notes), lambda: langscape.texts(model, list(texts), **settings)
 
 
 def _text(text: str, /, *, model: Any = "default", **settings: Any) -> Found:
@@ -158,28 +160,28 @@ def _file(path: str | Path, /, *, limit: int = 10_000, **settings: Any) -> Found
 def _outputs(
     outputs: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
-    held = {"attention": _filled(outputs, "attentions"), "hidden": _filled(outputs, "hidden_states")}
-    if held["attention"] is not None:
-        held["hidden"] = None
-    elif held["hidden"] is None:
+    x = {"attention": _filled(outputs, "attentions"), "hidden": _filled(outputs, "hidden_states")}
+    if x["attention"] is not None:
+        x["hidden"] = None
+    elif x["hidden"] is None:
         sides = [name for name in ("encoder_attentions", "decoder_attentions") if _filled(outputs, name)]
         way = f"give outputs.{sides[0]}" if sides else (
             'load the model with attn_implementation="eager" and call it with output_attentions=True, or say '
             "langscape.look(model, text, tokenizer=tokenizer)"
         )  # fmt: skip
         raise DataError(f"this {type(outputs).__name__} holds neither attentions nor hidden states; {way}")
-    seen = capture_of(**held, tokens=tokens, batch=batch, rows=rows)
+    seen = capture_of(**x, tokens=tokens, batch=batch, rows=rows)
     return _seen(f"{type(outputs).__name__}", seen, more)
 
 
 def _attention(
-    held: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
+    x: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
-    return _seen("Attention", capture_of(attention=held, tokens=tokens, batch=batch, rows=rows), more)
+    return _seen("Attention", capture_of(attention=x, tokens=tokens, batch=batch, rows=rows), more)
 
 
-def _hidden(held: Any, /, *, tokens: Any = None, batch: Any = None, **more: Any) -> Found:
-    return _seen("Hidden states", capture_of(hidden=held, tokens=tokens, batch=batch), more)
+def _hidden(x: Any, /, *, tokens: Any = None, batch: Any = None, **more: Any) -> Found:
+    return _seen("Hidden states", capture_of(hidden=x, tokens=tokens, batch=batch), more)
 
 
 def _query_key(
@@ -190,9 +192,9 @@ def _query_key(
 
 
 def _activations(
-    held: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
+    x: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
-    seen = capture_of_activations(held, tokens=tokens, batch=batch, rows=rows)
+    seen = capture_of_activations(x, tokens=tokens, batch=batch, rows=rows)
     return _seen("Activations by the names of TransformerLens", seen, more)
 
 
@@ -207,7 +209,7 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
     from langscape.analyses.head import make_head
     from langscape.views import attention
 
-    said = " ".join(f"{note[:1].upper()}{note[1:]}." for note in seen.notes)
+    notes = " ".join(f"{note[:1].upper()}{note[1:]}." for note in seen.notes)
     over = f"over {len(seen.tokens)} tokens"
     if any(name.endswith("attention") for name in seen.arrays):
         heads = seen.attention()
@@ -216,12 +218,14 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
         what += f" of one head {over}" if one else f", {len(heads.layers)} × {len(heads.heads)} heads {over}"
         if len(seen.tokens) < 4:
             doing = f"{what}: the weights of layer {first[0]}, head {first[1]}, since a map needs 4 tokens"
-            return _told(doing, said), lambda: attention(seen, *first)
+            return _told(doing, notes), lambda: attention(seen, *first)
         if one:
             _known(make_head, settings)
-            return _told(f"{what}: its map and its matrix", said), lambda: make_head(seen, *first, **settings)
+            return _told(f"{what}: its map and its matrix", notes), lambda: make_head(
+                seen, *first, **settings
+            )
         _known(make_atlas, settings)
-        return _told(f"{what}: an atlas of them", said), lambda: make_atlas(seen, **settings)
+        return _told(f"{what}: an atlas of them", notes), lambda: make_atlas(seen, **settings)
     if not any(name.endswith("hidden") for name in seen.arrays):
         raise DataError(f"the capture holds {', '.join(seen.arrays)}; look needs attention or hidden states")
     settings.setdefault("perplexity", _perplexity(len(seen.tokens), 20.0))
@@ -229,57 +233,57 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
     _known(map_hidden, settings)
     layers = seen.layers_of(seen.name_of("hidden"))
     which = f"layer {layers[-1] if layer is None else layer} of {len(layers)}"
-    return _told(f"{what} {over}: a map of the tokens by {which}", said), lambda: map_hidden(
+    return _told(f"{what} {over}: a map of the tokens by {which}", notes), lambda: map_hidden(
         seen, layer, **settings
     )
 
 
-def _table(held: Any, /, *, vectors: Any = None, label: str | None = None, **settings: Any) -> Found:
-    found = frames.from_table(held, vectors, label)
+def _table(x: Any, /, *, vectors: Any = None, label: str | None = None, **settings: Any) -> Found:
+    found = frames.from_table(x, vectors, label)
     return _mapped(f"A table of {len(found.items):,} rows, by {found.where}", found, settings)
 
 
-def _matrix(held: Any, /, labels: Any = None, **settings: Any) -> Found:
-    found = frames.from_matrix(held, labels)
+def _matrix(x: Any, /, labels: Any = None, **settings: Any) -> Found:
+    found = frames.from_matrix(x, labels)
     return _mapped(f"{len(found.items):,} vectors", found, settings)
 
 
-def _listed(held: Sequence[Any], /, labels: Any = None, **settings: Any) -> Found:
-    found = frames.from_list(held, labels)
+def _listed(x: Sequence[Any], /, labels: Any = None, **settings: Any) -> Found:
+    found = frames.from_list(x, labels)
     return _mapped(f"A list of {len(found.items):,} vectors", found, settings)
 
 
-def _column(held: Any, /, labels: Any = None, **settings: Any) -> Found:
-    values = list(held)
+def _column(x: Any, /, labels: Any = None, **settings: Any) -> Found:
+    values = list(x)
     if _is_texts(values):
         return _texts(values, **settings)
     if not frames.is_list_of_vectors(values):
         raise DataError("the column holds neither texts nor vectors; look at the table: langscape.look(df)")
-    return _listed(values, frames.index_of(held) if labels is None else labels, **settings)
+    return _listed(values, frames.index_of(x) if labels is None else labels, **settings)
 
 
-def _saved(held: Any, /, *args: Any, **settings: Any) -> Found:
-    return _taken(held.value, args, settings)
+def _saved(x: Any, /, *args: Any, **settings: Any) -> Found:
+    return _taken(x.value, args, settings)
 
 
-def _mapping(held: Mapping[Any, Any], /, **settings: Any) -> Found:
-    found = frames.from_mapping(held)
+def _mapping(x: Mapping[Any, Any], /, **settings: Any) -> Found:
+    found = frames.from_mapping(x)
     return _mapped(f"A dict of {len(found.items):,} words with vectors", found, settings)
 
 
-def _keyed(held: Any, /, *, limit: int | None = None, **settings: Any) -> Found:
-    found = frames.from_keyed_vectors(held, limit)
+def _keyed(x: Any, /, *, limit: int | None = None, **settings: Any) -> Found:
+    found = frames.from_keyed_vectors(x, limit)
     return _mapped(f"KeyedVectors of {len(found.items):,} words with vectors", found, settings)
 
 
-def _annotated(held: Any, /, *, vectors: str | None = None, **settings: Any) -> Found:
-    found = frames.from_annotated(held, vectors)
+def _annotated(x: Any, /, *, vectors: str | None = None, **settings: Any) -> Found:
+    found = frames.from_annotated(x, vectors)
     return _mapped(f"AnnData of {len(found.items):,} rows, by {found.where}", found, settings)
 
 
-def _vectors(held: Vectors, /, **settings: Any) -> Found:
-    found = frames.Labelled(held.items(), held.matrix, "")
-    return _mapped(f"Vectors of {len(held):,} words", found, settings)
+def _vectors(x: Vectors, /, **settings: Any) -> Found:
+    found = frames.Labelled(x.items(), x.matrix, "")
+    return _mapped(f"Vectors of {len(x):,} words", found, settings)
 
 
 def _mapped(what: str, found: frames.Labelled, settings: dict[str, Any]) -> Found:
@@ -312,8 +316,8 @@ def map_vectors(
     return embed(P, dims, "pca", schedule_of(steps), restarts, seed=seed, progress=progress)
 
 
-def _itself(held: Any, /) -> Found:
-    return f"A {type(held).__name__}, which langscape made: as it is.", lambda: held
+def _itself(x: Any, /) -> Found:
+    return f"A {type(x).__name__}, which langscape made: as it is.", lambda: x
 
 
 def _perplexity(count: int, usual: float) -> float:
@@ -330,8 +334,8 @@ def _a(noun: str) -> str:
 
 def _filled(outputs: Any, name: str) -> Any:
     """A field that holds something; transformers leaves an empty tuple or None where nothing was kept."""
-    held = getattr(outputs, name, None)
-    return held if held is not None and len(held) and held[0] is not None else None
+    x = getattr(outputs, name, None)
+    return x if x is not None and len(x) and x[0] is not None else None
 
 
 def _of(package: str, *names: str) -> Callable[..., bool]:

@@ -84,8 +84,8 @@ def untouched_zeros(shape: Sequence[int], dtype: Any) -> np.ndarray:
     needed = math.prod(shape) * kind.itemsize
     if needed < _LARGE or not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.zeros(shape, kind)
-    held = mmap.mmap(-1, needed, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(held, kind, math.prod(shape)).reshape(shape)
+    pages = mmap.mmap(-1, needed, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, kind, math.prod(shape)).reshape(shape)
 
 
 def most_expanded(compressed: int) -> int:

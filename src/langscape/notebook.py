@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from anywidget import AnyWidget
 
 
-def widget(held: Any, *, height: int = 560) -> AnyWidget:
+def widget(value: Any, *, height: int = 560) -> AnyWidget:
     """A picture, or all pictures of a result, as an interactive widget that gives back what was selected.
 
     `selection` is the selected rows as a data frame, `selected` their labels, `rows` their numbers, which may
     also be set from Python. Properties travel as JSON and arrays as raw bytes.
     """
-    return _class()(pictures(held), height)
+    return _class()(pictures(value), height)
 
 
 @cache
@@ -59,8 +59,8 @@ def _class() -> type[Any]:
         rows = traitlets.List(traitlets.Int()).tag(sync=True)
 
         def __init__(self, views: list[View], height: int) -> None:
-            told, data = packed(views)
-            super().__init__(pictures=told, data=data, height=height, picture=0, rows=[])
+            described, data = packed(views)
+            super().__init__(pictures=described, data=data, height=height, picture=0, rows=[])
             self.views = views
 
         @property
@@ -135,7 +135,7 @@ def packed(views: Sequence[View]) -> tuple[str, bytes]:
     from langscape.views.kinds import check_kind
     from langscape.views.plain import plain
 
-    told: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     parts: list[bytes] = []
     at = 0
     for view in views:
@@ -151,8 +151,8 @@ def packed(views: Sequence[View]) -> tuple[str, bytes]:
             }
             parts += [raw, b"\0" * (-len(raw) % 8)]
             at += len(raw) + -len(raw) % 8
-        told.append({"kind": view.kind, "properties": plain(view.properties), "arrays": layout})
-    return json.dumps(told, allow_nan=False), b"".join(parts)
+        described.append({"kind": view.kind, "properties": plain(view.properties), "arrays": layout})
+    return json.dumps(described, allow_nan=False), b"".join(parts)
 
 
 def _built(name: str) -> str:
@@ -169,36 +169,36 @@ LARGEST_PAGE = 900_000
 """Bytes of a page within a notebook; what is larger is a PNG, so that ten pictures stay below 10 MB."""
 
 
-def pictures(held: Any) -> list[View]:
+def pictures(value: Any) -> list[View]:
     """The pictures of a noun or a result, the most telling first."""
-    if isinstance(held, View):
-        return [held]
-    if isinstance(held, Gaussians):
+    if isinstance(value, View):
+        return [value]
+    if isinstance(value, Gaussians):
         from langscape.engine import pca
         from langscape.views import ellipses
 
-        return [ellipses(pca(held), held)]
-    return held.views() if hasattr(held, "views") else [held.view()]
+        return [ellipses(pca(value), value)]
+    return value.views() if hasattr(value, "views") else [value.view()]
 
 
-def bundle(held: Any) -> dict[str, Any]:
+def bundle(value: Any) -> dict[str, Any]:
     """What a notebook shows of it, by media type; text always, and alone in a terminal.
 
     Where somebody sits before a notebook and anywidget is there, the widget, with a PNG for whoever reads the
     file later; else a page that needs nothing, or a PNG where that would be large.
     """
-    told: dict[str, Any] = {"text/plain": repr(held)}
+    contents: dict[str, Any] = {"text/plain": repr(value)}
     shell = _shell()
     if shell is not None and not hasattr(shell, "kernel"):
-        return told
+        return contents
     try:
-        views = pictures(held)
-        drawn = _widget(held) if _shows_widgets(shell) else {}
+        views = pictures(value)
+        drawn = _widget(value) if _shows_widgets(shell) else {}
         if drawn:
-            return told | drawn | {"image/png": png(views[0])}
-        return told | _still(views)
+            return contents | drawn | {"image/png": png(views[0])}
+        return contents | _still(views)
     except LangscapeError as error:
-        return {"text/plain": f"{told['text/plain']}\n(no picture: {error})"}
+        return {"text/plain": f"{contents['text/plain']}\n(no picture: {error})"}
 
 
 def png(view: View, *, dpi: int = 110) -> str:
@@ -236,13 +236,13 @@ def _lighter(view: View) -> View:
     return View(view.kind, {**view.properties, "later": [], "notes": notes}, kept)
 
 
-def _widget(held: Any) -> dict[str, Any]:
+def _widget(result: Any) -> dict[str, Any]:
     """What shows the widget; nothing where anywidget or the built page is missing."""
     try:
-        made: Any = widget(held)._repr_mimebundle_()
+        contents: Any = widget(result)._repr_mimebundle_()
     except MissingError:
         return {}
-    data = made[0] if isinstance(made, tuple) else made
+    data = contents[0] if isinstance(contents, tuple) else contents
     return {kind: value for kind, value in (data or {}).items() if kind != "text/plain"}
 
 

@@ -416,7 +416,7 @@ def inputs() -> dict[str, tuple[str, str, bytes]]:
         Gaussians(
             rng.normal(size=(n, 4)), rng.random((n, 4)), Items(words, {PAYLOADS[2]: words}), [2] * n,
             contexts=contexts, samples=rng.normal(size=(2 * n, 4)),
-            made={"model": PAYLOADS[1]}, notes=PAYLOADS[:3],
+            metadata={"model": PAYLOADS[1]}, notes=PAYLOADS[:3],
         ).save(gaussians)  # fmt: skip
         listed = "".join(
             f'"{word.replace(chr(34), chr(34) * 2)}","{_quoted(words[-1 - at])}"\n'

@@ -122,7 +122,7 @@ def gaussian_file() -> bytes:
     made = Gaussians(
         numbers(8, 3), np.abs(numbers(8, 3, 1)), Items(WORDS, {"group": list("aabbccdd"), "n": np.arange(8)}),
         [2] * 8, factors=numbers(24, 2).reshape(8, 3, 2), samples=numbers(16, 3), contexts=contexts,
-        made={"model": "default", "layer": 3}, notes=("one note",),
+        metadata={"model": "default", "layer": 3}, notes=("one note",),
     )  # fmt: skip
     return _written(made.save, "g.safetensors")
 

@@ -168,7 +168,7 @@ def _good_gaussians(found: Any) -> None:
     for some in found.contexts:
         for one in some:
             holds(0 <= one.start <= one.end <= len(one.text), "a context's word lies within its text")
-    json.dumps(dict(found.made), default=str)
+    json.dumps(dict(found.metadata), default=str)
 
 
 def _damaged_table(rng: random.Random, files: Files) -> Files:

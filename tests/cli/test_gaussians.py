@@ -44,7 +44,7 @@ def test_words_of_a_corpus_become_ellipses_that_can_be_read(story, tmp_path):
     assert "1 word stands nowhere in the corpus: xyzzy" in done.stderr
     g = read_gaussians(out)
     assert len(g) == 8
-    assert g.made["missing"] == ["xyzzy"]
+    assert g.metadata["missing"] == ["xyzzy"]
     assert set(g.items.columns["group"]) == {"drinks", "things"}
     assert all(one.text[one.start : one.end].lower() == "tea" for one in g.contexts[0])
     for options in (("--shape", "contexts"), ("--shape", "diagonal"), ("--method", "pca")):

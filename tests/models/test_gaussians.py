@@ -53,7 +53,7 @@ def test_means_and_variances_are_those_of_captures(model, layer, number):
     words = ["tea", "unforgettable", "boat"]
     corpus = Texts()
     g = word_gaussians(model, corpus, words, contexts=3, layer=layer, rank=2)
-    assert g.made["layer"] == number
+    assert g.metadata["layer"] == number
     for i, word in enumerate(words):
         vectors = np.stack([by_hand(model, one, number)[0] for one in corpus.contexts[i]])
         np.testing.assert_allclose(g.means[i], vectors.mean(0), atol=2e-5)

@@ -33,7 +33,7 @@ def patients(tmp_path):
 def test_means_and_variances_are_those_of_the_complete_rows(patients):
     path, rows = patients
     g = tables.gaussians(path, by="patient", standardise=False)
-    assert g.made["columns"] == ["pulse", "temperature"]
+    assert g.metadata["columns"] == ["pulse", "temperature"]
     assert len(g) == 30
     for i, who in enumerate(g.labels):
         mine = np.array([[r[1], r[2]] for r in rows if r[0] == who and r[1] != ""], float)

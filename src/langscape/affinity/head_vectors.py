@@ -192,9 +192,9 @@ def heads_of(capture: Capture) -> list[tuple[int, int]]:
 
 def _queries(capture: Capture, side: Side | None = None) -> str:
     if side is None and not any(name == "q" or name.endswith("_q") for name in capture.arrays):
-        said = " ".join(capture.notes)
+        notes = " ".join(capture.notes)
         raise DataError(
-            f'this capture holds no queries and keys; capture it with want=("q", "k"). {said}'.rstrip()
+            f'this capture holds no queries and keys; capture it with want=("q", "k"). {notes}'.rstrip()
         )
     return capture.name_of("q", side)
 

@@ -165,9 +165,9 @@ def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
     if wanted.ndim not in (0, 1) or (wanted.ndim == 1 and len(wanted) != n):
         raise SettingsError(f"perplexity has shape {wanted.shape}; give one number, or one per item ({n})")
     if not np.isfinite(wanted).all() or wanted.min() < 1:
-        said = repr(perplexity) if wanted.ndim == 0 else f"{wanted.min():g}"
+        wanted_text = repr(perplexity) if wanted.ndim == 0 else f"{wanted.min():g}"
         raise SettingsError(
-            f"perplexity {said} is not possible; it must be a number of at least 1, such as 30"
+            f"perplexity {wanted_text} is not possible; it must be a number of at least 1, such as 30"
         )
     wanted = np.broadcast_to(wanted, (n,))
     if wanted.max() > n - 1:

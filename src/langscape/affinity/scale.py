@@ -47,7 +47,7 @@ class Scales:
     threshold    (heads,) the distance below which pairs count
     fine_c, fine_value, fine_counted (heads,) the best of the continuous range
     correlation  (heads, 3) mean weighted correlation at c = 1, at c and at fine_c
-    held         (heads, 3) the metric on sentences that the choice had not seen: at c = 1, at the
+    held_out     (heads, 3) the metric on sentences that the choice had not seen: at c = 1, at the
                  constant and at the fine c that the other half of the sentences chose
     clear        standard errors that c had to gain over c = 1; where none did, c is 1
     """
@@ -65,7 +65,7 @@ class Scales:
     fine_value: np.ndarray
     fine_counted: np.ndarray
     correlation: np.ndarray
-    held: np.ndarray
+    held_out: np.ndarray
     clear: float = 0.0
     notes: tuple[str, ...] = ()
 
@@ -91,7 +91,7 @@ class Scales:
 
 ARRAYS = (
     "heads", "c", "values", "counted", "threshold", "fine_c", "fine_value", "fine_counted", "correlation",
-    "held",
+    "held_out",
 )  # fmt: skip
 
 

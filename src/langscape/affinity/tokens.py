@@ -12,10 +12,10 @@ from langscape.errors import not_there
 
 def place(capture: Capture, name: str, noun: Literal["layer", "head"], number: int) -> int:
     """Where a layer or head stands in the array, which may hold a choice of them."""
-    held = capture.layers_of(name) if noun == "layer" else capture.heads_of(name)
-    if number not in held:
-        raise not_there(noun, number, held, "this capture")
-    return held.index(number)
+    known = capture.layers_of(name) if noun == "layer" else capture.heads_of(name)
+    if number not in known:
+        raise not_there(noun, number, known, "this capture")
+    return known.index(number)
 
 
 def token_items(tokens: Tokens) -> Items:

@@ -172,18 +172,18 @@ def run_all(
 
 
 def _layers(seen: Capture, wanted: Sequence[int] | None) -> list[int]:
-    held = seen.layers_of(seen.name_of("hidden"))
-    absent = [layer for layer in wanted or () if layer not in held]
+    known = seen.layers_of(seen.name_of("hidden"))
+    absent = [layer for layer in wanted or () if layer not in known]
     if absent:
-        raise not_there("hidden layer", absent[0], held)
-    return list(held) if wanted is None else sorted({int(layer) for layer in wanted})
+        raise not_there("hidden layer", absent[0], known)
+    return list(known) if wanted is None else sorted({int(layer) for layer in wanted})
 
 
 def _heads(seen: Capture, wanted: Sequence[int] | None) -> list[int] | None:
-    held = seen.heads_of(seen.name_of("attention"))
-    absent = [head for head in wanted or () if head not in held]
+    known = seen.heads_of(seen.name_of("attention"))
+    absent = [head for head in wanted or () if head not in known]
     if absent:
-        raise not_there("head", absent[0], held)
+        raise not_there("head", absent[0], known)
     return None if wanted is None else sorted({int(head) for head in wanted})
 
 
@@ -204,7 +204,7 @@ def _where(table: Table, **values: Any) -> Table:
 
 def _by_layer(runs: Table) -> dict[tuple[str, str], np.ndarray]:
     """KLs by layer and method, the heads of a layer together."""
-    made: dict[tuple[str, str], np.ndarray] = {}
+    groups: dict[tuple[str, str], np.ndarray] = {}
     for layer in np.unique(runs["layer"]):
         of_layer = _where(runs, layer=layer)
         for method, chosen in (
@@ -212,13 +212,13 @@ def _by_layer(runs: Table) -> dict[tuple[str, str], np.ndarray]:
             ("heads", of_layer["head"] != HIDDEN),
         ):
             if chosen.any():
-                made[str(layer), method] = of_layer["kl"][chosen]
-    return made
+                groups[str(layer), method] = of_layer["kl"][chosen]
+    return groups
 
 
 def _by_disturbance(runs: Table) -> dict[tuple[str, str], np.ndarray]:
     """KLs over the undisturbed mean of the same head, by layer, method and disturbance."""
-    made: dict[tuple[str, str], list[np.ndarray]] = {}
+    groups: dict[tuple[str, str], list[np.ndarray]] = {}
     names = {HIDDEN: "hidden states"}
     for layer in np.unique(runs["layer"]):
         heads = np.unique(runs["head"][runs["layer"] == layer])
@@ -226,8 +226,8 @@ def _by_disturbance(runs: Table) -> dict[tuple[str, str], np.ndarray]:
             method = names.get(int(head), "heads")
             plain, changed = _pair(_where(runs, layer=layer, head=head))
             for name, kls in ((method, plain), (f"{method}, disturbed", changed)):
-                made.setdefault((str(layer), name), []).append(kls / np.nanmean(plain))
-    return {key: np.concatenate(parts) for key, parts in made.items()}
+                groups.setdefault((str(layer), name), []).append(kls / np.nanmean(plain))
+    return {key: np.concatenate(parts) for key, parts in groups.items()}
 
 
 def compare_summary(runs: Table) -> Table:

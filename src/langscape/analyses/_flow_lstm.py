@@ -72,8 +72,10 @@ def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
         vectors = seen[name]
         if vectors.shape[-1] != width:
             flat = vectors.reshape(-1, vectors.shape[-1])
-            told = predicted_vectors(flat, weights["decoder"], weights["embedding"], weights["decoder_bias"])
-            meanings[name] = told.reshape(*vectors.shape[:-1], width)
+            predicted = predicted_vectors(
+                flat, weights["decoder"], weights["embedding"], weights["decoder_bias"]
+            )
+            meanings[name] = predicted.reshape(*vectors.shape[:-1], width)
     words = named_words(
         [ids, arrays["top"], *(best for best, _ in nearest.values())],
         lambda word: model.words[word],
@@ -84,12 +86,12 @@ def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
         for layer in range(layers)
         for name in ("input_weights", "hidden_weights", "bias")
     }
-    held = [name for name in seen.arrays if name not in ("logits", "softmax")]
+    names = [name for name in seen.arrays if name not in ("logits", "softmax")]
     return LSTMReading(
         model.name,
         prompt,
         len(model.words),
-        seen.only(*held),
+        seen.only(*names),
         tuple(int(one) for one in ids),
         _start(seen),
         arrays,
@@ -232,8 +234,8 @@ def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
         total = inputs @ weights["input_weights"][layer].T.astype(np.float64)
         total += hidden.astype(np.float64) @ weights["hidden_weights"][layer].T + weights["bias"][layer]
         for at, gate in enumerate(capture.metadata["gates"]):
-            told = capture[f"{gate}_pre"][layer]
-            worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - told).max()))
+            stated = capture[f"{gate}_pre"][layer]
+            worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - stated).max()))
         inputs = capture["hidden"][layer].astype(np.float64)
     return worst
 

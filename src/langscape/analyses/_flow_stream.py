@@ -63,32 +63,34 @@ def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
     from langscape.models import contributions, lens, promoted, stream, token_texts
     from langscape.views.flow_stream import refuse_long_stream
 
-    held = stream(model, prompt, generate=generate)
-    seen = held.capture
+    residual = stream(model, prompt, generate=generate)
+    seen = residual.capture
     refuse_long_stream(seen["stream"].shape, seen["attention"].shape, SPLIT)
     ids = tuple(int(one) for one in seen.tokens.require_ids())
-    best = lens(held, DEEPEST)
-    chosen = [choices(best.ids[..., :top], ids, held.head, len(held.words)) for top in _tops(best.ids)]
+    best = lens(residual, DEEPEST)
+    chosen = [
+        choices(best.ids[..., :top], ids, residual.head, len(residual.words)) for top in _tops(best.ids)
+    ]
     candidates, split = _candidates(chosen)
-    parts = _token_first(contributions(held, candidates, split=split))
+    parts = _token_first(contributions(residual, candidates, split=split))
     busy = np.any([busy_heads(_chosen_parts(parts, one)["heads"]) for one in chosen], axis=0)
-    heads, mlp = promoted(held, "heads", 3, busy), promoted(held, "mlp", 3)
+    heads, mlp = promoted(residual, "heads", 3, busy), promoted(residual, "mlp", 3)
     arrays = {
         "change": change(seen["stream"][:-1], seen["stream"][1:]).astype(np.float32),
         "sizes": np.linalg.norm(seen["stream"], axis=-1).astype(np.float32),
     }
-    if held.head:
+    if residual.head:
         arrays["surprise"] = _surprise(seen["logits"], np.asarray(ids))
-    if held.post_norm:
-        arrays |= _norms(held)
+    if residual.post_norm:
+        arrays |= _norms(residual)
     named = [np.asarray(ids), best.ids, candidates, heads.ids, mlp.ids]
     kept = [name for name in seen.arrays if name != "logits"]
     return StreamReading(
         model.name,
         prompt,
-        held.head,
-        held.post_norm,
-        len(held.words),
+        residual.head,
+        residual.post_norm,
+        len(residual.words),
         tuple(token_texts(seen)),
         ids,
         tuple(seen.metadata["parts"]),
@@ -97,8 +99,8 @@ def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
         parts,
         {"heads": (heads.ids, heads.values), "mlp": (mlp.ids, mlp.values)},
         arrays,
-        named_words(named, lambda word: _word(model, word), lambda known: held.words[known].numpy()),
-        tuple(stream_alarms(seen["stream"], seen["heads"], seen.tokens, grows=not held.post_norm)),
+        named_words(named, lambda word: _word(model, word), lambda known: residual.words[known].numpy()),
+        tuple(stream_alarms(seen["stream"], seen["heads"], seen.tokens, grows=not residual.post_norm)),
     )
 
 
@@ -166,8 +168,8 @@ def choices(ids: np.ndarray, given: Sequence[int], head: bool, vocabulary: int) 
     chosen = np.empty((ids.shape[1], min(CHOICES, vocabulary)), np.int64)
     for token in range(ids.shape[1]):
         best = [int(word) for word in ids[-1, token]]
-        told = given[token + 1 : token + 2] if head else given[token : token + 1]
-        wanted: dict[int, None] = dict.fromkeys([*best[:3], *told, *best[3:]])
+        following = given[token + 1 : token + 2] if head else given[token : token + 1]
+        wanted: dict[int, None] = dict.fromkeys([*best[:3], *following, *best[3:]])
         for node in ids[::-1, token]:
             wanted.update(dict.fromkeys(int(word) for word in node))
         wanted.update(dict.fromkeys(range(chosen.shape[1])))

@@ -229,13 +229,13 @@ def _captured(
 
     room = max(2 * _AT_ONCE, 8.0 * network.layers * network.heads * most**2)
     stream = capture_each(network, (text for _, text in texts), ("attention",), layers, memory=room)
-    held: list[tuple[int, Capture]] = []
+    waiting: list[tuple[int, Capture]] = []
     size = 0
     for (number, _), capture in zip(texts, stream, strict=True):
-        held.append((number, capture))
+        waiting.append((number, capture))
         size += capture.attention().weights.nbytes
         if size > _AT_ONCE:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+            yield waiting
+            waiting, size = [], 0
+    if waiting:
+        yield waiting

@@ -45,18 +45,18 @@ def head_problem(
     from langscape.affinity import attention
     from langscape.affinity.attention import head_tokens
 
-    made = attention(capture, layer, head, special, sinks, side=side)
+    affinities = attention(capture, layer, head, special, sinks, side=side)
     seen = head_tokens(capture, layer, head, special, sinks, side=side)
-    rows = np.searchsorted(seen.rows, made.items.columns["position"])
-    return HeadProblem(made, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
+    rows = np.searchsorted(seen.rows, affinities.items.columns["position"])
+    return HeadProblem(affinities, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
 
 
-def head_partners(capture: Capture, made: Map, side: Side | None = None) -> Partners:
+def head_partners(capture: Capture, map: Map, side: Side | None = None) -> Partners:
     """Whom each token of a head's map attends to most, and who attends most to it, among those on the map."""
     from langscape.metrics.partners import strongest_partners
 
-    rows = made.items.columns["position"]
-    weights = capture.attention(side).one(made.settings["layer"], made.settings["head"])
+    rows = map.items.columns["position"]
+    weights = capture.attention(side).one(map.settings["layer"], map.settings["head"])
     return strongest_partners(weights[np.ix_(rows, rows)])
 
 
@@ -77,33 +77,33 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
     dealt = [shuffled_weights(problems[one].weights, seed + at) for at, one in enumerate(chosen)]
     shuffled = [shuffled_affinities(weights) for weights in dealt]
     maps = restarted(shuffled, 1, head_schedules(max(map(len, shuffled)), steps), seed)[0]
-    found = np.array([kept(P.P, made.xy).mean for P, made in zip(shuffled, maps, strict=True)])
+    found = np.array([kept(P.P, mapped.xy).mean for P, mapped in zip(shuffled, maps, strict=True)])
     if len(problems) == 1:
         return found.mean(keepdims=True)
     return np.interp(np.log(counts), np.log(counts[chosen]), found)
 
 
-def scored(made: Map, problem: HeadProblem, null: float) -> Map:
+def scored(map: Map, problem: HeadProblem, null: float) -> Map:
     """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps."""
     from langscape.metrics.kept import evenness, kept
 
-    found = kept(problem.affinities.P, made.xy)
+    found = kept(problem.affinities.P, map.xy)
     even = evenness(problem.weights)
-    notes = made.notes
+    notes = map.notes
     if even >= EVEN:
         notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
-    quality = {**made.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
-    per_point = {**made.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
-    return made.but(quality=quality, per_point=per_point, notes=notes)
+    quality = {**map.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
+    per_point = {**map.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
+    return map.but(quality=quality, per_point=per_point, notes=notes)
 
 
-def verdict_of(made: Map) -> str:
+def verdict_of(map: Map) -> str:
     """How the map of a head is to be read, in a word or two."""
     from langscape.metrics.scores import SCORES
 
-    if any(note.startswith("nothing to map") for note in made.notes):
+    if any(note.startswith("nothing to map") for note in map.notes):
         return "evenly spread"
-    return SCORES["kept"].verdict(made.quality["kept"], made.quality["kept_null"])
+    return SCORES["kept"].verdict(map.quality["kept"], map.quality["kept_null"])
 
 
 def shuffled_affinities(weights: np.ndarray) -> Affinities:

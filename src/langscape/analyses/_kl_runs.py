@@ -102,16 +102,16 @@ def disturb(
     """
     if not 0 < share <= 1:
         raise SettingsError(f"share {share:g} is not possible; it is above 0 and at most 1, 0.05 for 5 %")
-    told = np.asarray(ids)
+    before = np.asarray(ids)
     places = np.flatnonzero(~np.asarray(special, bool))
     if not len(places):
         raise SettingsError("the text has special tokens alone; none can be replaced")
     rng = np.random.default_rng(seed)
     count = max(1, round(share * len(places)))
     chosen = rng.choice(places, size=count, replace=False)
-    made = told.copy()
-    made[chosen] = rng.choice(np.unique(told[places]), size=count)
-    return made.tolist()
+    after = before.copy()
+    after[chosen] = rng.choice(np.unique(before[places]), size=count)
+    return after.tolist()
 
 
 def layer_problems(
@@ -129,12 +129,12 @@ def layer_problems(
     from langscape.affinity import attention, hidden
 
     states, seen = capture.layers_of(capture.name_of("hidden")), capture.attention()
-    made: dict[tuple[int, int], Affinities] = {}
+    problems: dict[tuple[int, int], Affinities] = {}
     for layer in _chosen("hidden layer", layers, states):
-        made[layer, HIDDEN] = hidden(capture, layer, perplexity, special)
+        problems[layer, HIDDEN] = hidden(capture, layer, perplexity, special)
         for head in _chosen("head", heads, seen.heads) if layer in seen.layers else ():
-            made[layer, head] = attention(capture, layer, head, special)
-    return made
+            problems[layer, head] = attention(capture, layer, head, special)
+    return problems
 
 
 def run_schedules(name: str, n: int, steps: int) -> list[Any]:
@@ -173,8 +173,8 @@ def _rows(
             taken = schedules[run % len(schedules)]
             alike = [problems[key] for key in keys]
             maps = embed_many(alike, 2, "random", taken, quality=False, seed=run)
-            for key, made in zip(keys, maps, strict=True):
-                kls[key][at] = made.kl
+            for key, mapped in zip(keys, maps, strict=True):
+                kls[key][at] = mapped.kl
             done += 1
             progress(Step(done, total, "runs"))
     rows = [(*key, run, kls[key][at]) for key in problems for at, run in enumerate(runs)]
@@ -188,12 +188,12 @@ def _rows(
     )
 
 
-def _chosen(noun: str, wanted: Sequence[int] | None, held: Sequence[int]) -> list[int]:
+def _chosen(noun: str, wanted: Sequence[int] | None, known: Sequence[int]) -> list[int]:
     if wanted is None:
-        return list(held)
-    absent = [number for number in wanted if number not in held]
+        return list(known)
+    absent = [number for number in wanted if number not in known]
     if absent:
-        raise not_there(noun, absent[0], held)
+        raise not_there(noun, absent[0], known)
     return list(wanted)
 
 

@@ -18,7 +18,7 @@ _ROWS = 1000
 _PART = 8192
 
 
-def large_quality(made: Map, packed: Path) -> dict[str, float]:
+def large_quality(map: Map, packed: Path) -> dict[str, float]:
     """Local and global quality of a thousand words, evenly spread over the map's rows.
 
     Their nearest are looked for among all words of the map; the order of distances is compared among the
@@ -26,14 +26,14 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
     """
     from scipy.spatial import KDTree
 
-    n = len(made)
+    n = len(map)
     if n < 3:
         return {}
     k = neighbours(n)
     rows = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(int))
     vectors = np.empty((0, 0))
     at = {int(row): i for i, row in enumerate(rows)}
-    for there, part in _parts(made, packed):
+    for there, part in _parts(map, packed):
         if not vectors.size:
             vectors = np.zeros((len(rows), part.shape[1]), np.float32)
         for row, vector in zip(there, part, strict=True):
@@ -42,7 +42,7 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
     centre = vectors.mean(0)  # float32 distances lose digits far from the origin
     vectors -= centre
     near, gap = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf, np.float32)
-    for there, part in _parts(made, packed):
+    for there, part in _parts(map, packed):
         with one_blas_thread():
             squared = squared_distances(vectors, part - centre)
         squared[rows[:, None] == there] = np.inf  # a word is not its own neighbour
@@ -50,7 +50,7 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
         index = np.concatenate([near, np.broadcast_to(there, squared.shape)], 1)
         best = np.argpartition(both, k - 1, axis=1)[:, :k]
         near, gap = np.take_along_axis(index, best, 1), np.take_along_axis(both, best, 1)
-    found = np.asarray(KDTree(made.xy).query(made.xy[rows], k + 1)[1])
+    found = np.asarray(KDTree(map.xy).query(map.xy[rows], k + 1)[1])
     own = found == rows[:, None]
     own[~own.any(1), -1] = True  # where words lie on one place the word itself may be left out
     local = in_common(near, found[~own].reshape(len(rows), k)) / k
@@ -58,7 +58,7 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
     dealt = rng.permutation(len(rows))
     by_chance = in_common(near, found[~own].reshape(len(rows), k)[dealt]) / k
     others = ~np.eye(len(rows), dtype=bool)
-    far = [squared_distances(X, X)[others].reshape(len(rows), -1) for X in (vectors, made.xy[rows])]
+    far = [squared_distances(X, X)[others].reshape(len(rows), -1) for X in (vectors, map.xy[rows])]
     order = rank_correlations(*far)
     order_by_chance = rank_correlations(far[0], rng.permuted(far[1], axis=1))
     return {
@@ -73,14 +73,14 @@ def large_quality(made: Map, packed: Path) -> dict[str, float]:
     }
 
 
-def _parts(made: Map, packed: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _parts(map: Map, packed: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The map's rows and their vectors, a part of the file at a time; of unit length where cosines count."""
-    place = {word: row for row, word in enumerate(made.labels)}
+    place = {word: row for row, word in enumerate(map.labels)}
     for first in range(0, packed_rows(packed), _PART):
         words, matrix = read_packed(packed, first, _PART)
         there = np.array([place.get(word, -1) for word in words])
         part = np.asarray(matrix[there >= 0], np.float32)
-        if made.metric == "cosine":
+        if map.metric == "cosine":
             part = part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12)
         if len(part):
             yield there[there >= 0], part

@@ -184,7 +184,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
     odd = int(columns["dissimilar"].sum())
-    made = Map(
+    result = Map(
         np.column_stack([columns["x"], columns["y"]]).astype(np.float32),
         Items(columns["label"].tolist(), items),
         kl=base.kl,
@@ -200,17 +200,17 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
         ),
     )
     placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
-    whole = large_quality(made, packed)
-    return made.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
+    whole = large_quality(result, packed)
+    return result.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
 
 
 def _of_landmarks(base: Map) -> str:
     from langscape.metrics.scores import applying
 
-    said = f"the KL is of the {len(base):,} landmarks"
+    note = f"the KL is of the {len(base):,} landmarks"
     own = [
         f"{score.word} {score.text(base.quality[score.name])}"
         for score in applying("inserted", computed=True)
         if score.name in base.quality
     ]
-    return f"{said}, whose own map had {' and '.join(own)}" if own else said
+    return f"{note}, whose own map had {' and '.join(own)}" if own else note

@@ -229,8 +229,8 @@ def query_key_collect(
 
     def tagged(tokens: TokenTable) -> TokenTable:
         words = range(len(tokens)) if tokens.words is None else tokens.words
-        told = tokens.texts, tokens.special.tolist(), words, tokens.sentence.tolist()
-        return tokens.but(parts_of_speech=parts_of_speech(*told, tag))
+        columns = tokens.texts, tokens.special.tolist(), words, tokens.sentence.tolist()
+        return tokens.but(parts_of_speech=parts_of_speech(*columns, tag))
 
     decoder_tokens = None if seen.decoder_tokens is None else tagged(seen.decoder_tokens)
     return seen.but(tokens=tagged(seen.tokens), decoder_tokens=decoder_tokens)
@@ -372,12 +372,12 @@ def maps_of(
         calls = [{**reading, **one} for one in wanted]
         how: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
         return list(each(query_key_map, calls, title=title, **how))
-    made: list[Map] = []
+    maps: list[Map] = []
     for one in wanted:
-        made.append(map_head(seen, one["layer"], one["head"], one))
+        maps.append(map_head(seen, one["layer"], one["head"], one))
         if progress is not None:
-            progress(Step(len(made), len(wanted), title))
-    return made
+            progress(Step(len(maps), len(wanted), title))
+    return maps
 
 
 def head_capture(
@@ -462,7 +462,7 @@ def map_head(
         perplexity=s["perplexity"], seed=s["seed"],
     )  # fmt: skip
     schedule = Schedule(steps=s["steps"], early_steps=min(200, s["steps"] // 3))
-    made = lay_out(
+    map = lay_out(
         near,
         s["method"],
         s["dims"],
@@ -471,10 +471,10 @@ def map_head(
         seed=s["seed"],
         progress=progress,
     )
-    return judged(made, one).but(vectors=None)
+    return judged(map, one).but(vectors=None)
 
 
-def judged(made: Map, one: HeadVectors) -> Map:
+def judged(map: Map, one: HeadVectors) -> Map:
     """The map with the scores that say how far it tells attention."""
     from langscape.data.plane import flat
     from langscape.metrics import map_distances
@@ -482,14 +482,14 @@ def judged(made: Map, one: HeadVectors) -> Map:
 
     n = len(one.Q)
     pairs = one.pairs
-    far = map_distances(made.xy, pairs.query, pairs.key + n)
+    far = map_distances(map.xy, pairs.query, pairs.key + n)
     seen = QueryKeyPlaces(
-        made.xy[:n], made.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
+        map.xy[:n], map.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
     )
     blind = seen.without_information()
-    plane = flat(made.xy)
+    plane = flat(map.xy)
     near = map_distances(plane, pairs.query, pairs.key + n)
-    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if made.xy.shape[1] > 2 else None
+    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if map.xy.shape[1] > 2 else None
     blank = np.full(len(one.K), np.nan)
     whole: dict[str, float] = {}
     beside: dict[str, float] = {}
@@ -509,5 +509,5 @@ def judged(made: Map, one: HeadVectors) -> Map:
             spreads[f"{score.name}_sd"] = found.sd
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
     scores = {**whole, **beside, **spreads}
-    others = {name: value for name, value in made.quality.items() if name not in scores}
-    return made.but(quality={**scores, **others}, per_point={**made.per_point, **per_point})
+    others = {name: value for name, value in map.quality.items() if name not in scores}
+    return map.but(quality={**scores, **others}, per_point={**map.per_point, **per_point})

@@ -68,31 +68,32 @@ def class_tables(
     return tables
 
 
-def pairing(made: Map, one: HeadVectors, clusters: int = 8) -> Any:
+def pairing(map: Map, one: HeadVectors, clusters: int = 8) -> Any:
     """Clusters of a head's map, and which of them attend to each other; see `metrics.pair_clusters`."""
     from langscape.metrics import pair_clusters
 
     n, pairs = len(one.Q), one.pairs
     texts = one.queries.columns["text"].tolist(), one.keys.columns["text"].tolist()
-    return pair_clusters(made.xy[:n], made.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
+    return pair_clusters(map.xy[:n], map.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
 
 
-def cluster_view(capture: Capture, head: tuple[int, int], made: Map, clusters: int = 8) -> View:
+def cluster_view(capture: Capture, head: tuple[int, int], map: Map, clusters: int = 8) -> View:
     """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
     from langscape.affinity import head_vectors
     from langscape.views import Matrix, matrices
 
-    one = head_vectors(capture, *head, special=made.settings.get("special", "keep"))
-    found = pairing(made, one, clusters)
+    one = head_vectors(capture, *head, special=map.settings.get("special", "keep"))
+    found = pairing(map, one, clusters)
     names = [
         [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
     ]
-    told = Matrix(
+    matrix = Matrix(
         f"{head[0]}.{head[1]}", names[0], names[1], found.table.lift, "ratio", second=found.table.weight,
         second_name="share of the query’s weight",
     )  # fmt: skip
     return matrices(
-        [told], title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
+        [matrix],
+        title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
         subtitle="clusters of the map by place, named by their tokens; weight ÷ what chance would give",
     )  # fmt: skip
 
@@ -129,9 +130,9 @@ def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None 
     lines.append(f"blind is {shown[0].null}")
     by_verdict: dict[str, list[str]] = {}
     for score, value, null in zip(shown, means, blind, strict=True):
-        if said := score.said(value, null):
-            by_verdict.setdefault(said, []).append(score.word)
-    lines += [f"{said}: {', '.join(words)}" for said, words in by_verdict.items()]
+        if verdict := score.in_words(value, null):
+            by_verdict.setdefault(verdict, []).append(score.word)
+    lines += [f"{verdict}: {', '.join(words)}" for verdict, words in by_verdict.items()]
     return lines
 
 
@@ -147,9 +148,9 @@ def scale_lines(chosen: Sequence[Scales]) -> list[str]:
         )
         lines.append(f"c by {one.metric}: counted queries of all heads by constant {counts}")
         kept = int((one.c == 1).sum())
-        seen = np.isfinite(one.held).all(axis=1)
+        seen = np.isfinite(one.held_out).all(axis=1)
         before, after, fine = (
-            float(one.held[seen, at].mean()) if seen.any() else float("nan") for at in range(3)
+            float(one.held_out[seen, at].mean()) if seen.any() else float("nan") for at in range(3)
         )
         lines.append(
             f"  on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely; "

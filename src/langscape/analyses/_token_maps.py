@@ -61,8 +61,8 @@ def map_texts(
     items = texts if isinstance(texts, Items) else Items(list(texts))
     X, layer, notes = text_vectors(model, items.labels, layer, pool=pool, progress=progress)
     near = points(X, perplexity, metric, items=items, seed=seed)
-    told = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
-    near = replace(near, settings={**near.settings, **told}, notes=tuple(notes[1:]))
+    metadata = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
+    near = replace(near, settings={**near.settings, **metadata}, notes=tuple(notes[1:]))
     return embed(near, restarts=restarts, seed=seed, progress=progress)
 
 
@@ -88,7 +88,7 @@ def text_vectors(
     wanted = last if layer is None else layer
     if not 0 <= wanted <= last:
         raise not_there("hidden layer", wanted, range(last + 1), model.name)
-    tell = progress or (lambda told: None)
+    tell = progress or (lambda step: None)
     rows: list[np.ndarray] = []
     taken = pool
     for seen in capture_each(model, texts, ("hidden",), [wanted]):
@@ -113,13 +113,13 @@ def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress:
     from langscape.metrics import quality, true_neighbours
 
     schedules = head_schedules(len(problem), steps)
-    (made,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
-    told: dict[str, float] = {}
+    (map,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
+    scores: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
     true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if problem.vectors is not None:
-        told, per_point = quality(problem.vectors, made.xy, metric=problem.metric)  # type: ignore[arg-type]
+        scores, per_point = quality(problem.vectors, map.xy, metric=problem.metric)  # type: ignore[arg-type]
         true = true_neighbours(problem.vectors, problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
-        told = {**told, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
-    return made.but(quality=told, per_point=per_point, neighbours=true[0], distances=true[1])
+        scores = {**scores, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
+    return map.but(quality=scores, per_point=per_point, neighbours=true[0], distances=true[1])

@@ -34,17 +34,17 @@ def insertion_parameters() -> tuple[Parameter, ...]:
     return declaration_of(insert_analysis).signature.settings
 
 
-def insert_words(made: Finished, words: Sequence[str], settings: Any) -> dict[str, Any]:
+def insert_words(finished: Finished, words: Sequence[str], settings: Any) -> dict[str, Any]:
     """Where words land, what they are like, and which the vectors do not hold."""
     started = time.perf_counter()
-    base = _base(made.result, made.title)
+    base = _base(finished.result, finished.title)
     how = _how(settings)
     rows = {label: row for row, label in reversed(list(enumerate(base.labels)))}
     known = [word for word in words if word in rows]
     others = [word for word in dict.fromkeys(words) if word not in rows]
-    vectors, missing = _looked_up(made, others)
+    vectors, missing = _looked_up(finished, others)
     placed = _placed(base, vectors, how) if len(vectors) else []
-    spellings = _words_of(made) if missing else ()
+    spellings = _words_of(finished) if missing else ()
     return {
         "words": placed,
         "known": [_known(base, rows[word]) for word in dict.fromkeys(known)],
@@ -64,10 +64,10 @@ def make_ready() -> None:
         insert(base, rng.normal(size=(1, 4)))
 
 
-def insert_vector(made: Finished, name: str, vector: Any, settings: Any) -> dict[str, Any]:
+def insert_vector(finished: Finished, name: str, vector: Any, settings: Any) -> dict[str, Any]:
     """Where a vector of the user's own lands."""
     started = time.perf_counter()
-    base = _base(made.result, made.title)
+    base = _base(finished.result, finished.title)
     how = _how(settings)
     return {
         "words": _placed(base, _own(base, {name: vector}), how),
@@ -77,13 +77,13 @@ def insert_vector(made: Finished, name: str, vector: Any, settings: Any) -> dict
     }
 
 
-def grown(found: Map, made: Finished, words: Sequence[str], own: Mapping[str, Any] | None = None) -> Map:
+def grown(found: Map, finished: Finished, words: Sequence[str], own: Mapping[str, Any] | None = None) -> Map:
     """The map with those words and vectors on it, but for words that are there already or not known."""
     from langscape.engine import insert
 
-    base = _base(found, made.title)
+    base = _base(found, finished.title)
     there = set(base.labels)
-    vectors, missing = _looked_up(made, [word for word in dict.fromkeys(words) if word not in there])
+    vectors, missing = _looked_up(finished, [word for word in dict.fromkeys(words) if word not in there])
     notes = (f"not among the vectors: {', '.join(missing[:10])}",) if missing else ()
     if own:
         given = _own(base, own)
@@ -130,24 +130,24 @@ def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> list[dict[str, A
     from langscape.engine import insert
 
     with _ONE_AT_A_TIME:
-        made = insert(base, new.matrix, new.words, keep_vectors=False, **how)
+        result = insert(base, new.matrix, new.words, keep_vectors=False, **how)
     assert base.vectors is not None
     unit = _unit(base.vectors)
     out = []
-    for at in range(len(base), len(made)):
-        odd = bool(made.items.columns["dissimilar"][at])
+    for at in range(len(base), len(result)):
+        odd = bool(result.items.columns["dissimilar"][at])
         warning = (
-            f"{made.labels[at]} is unlike everything on the map; where it lies says little" if odd else None
+            f"{result.labels[at]} is unlike everything on the map; where it lies says little" if odd else None
         )
         out.append(
             {
-                "word": made.labels[at],
-                "xy": [float(one) for one in made.xy[at]],
+                "word": result.labels[at],
+                "xy": [float(one) for one in result.xy[at]],
                 "dissimilar": odd,
                 "warning": warning,
                 "nearest": _nearest(base, unit, new.matrix[at - len(base)]),
-                "local": _finite(made.per_point["local"][at]),
-                "global": _finite(made.per_point["global"][at]),
+                "local": _finite(result.per_point["local"][at]),
+                "global": _finite(result.per_point["global"][at]),
             }
         )
     return out
@@ -180,13 +180,13 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _looked_up(made: Finished, words: Sequence[str]) -> tuple[Vectors, list[str]]:
+def _looked_up(finished: Finished, words: Sequence[str]) -> tuple[Vectors, list[str]]:
     """The vectors of those words, read row by row from the packed file, and the words it lacks."""
     from safetensors import safe_open
 
     if not words:
         return Vectors([], np.empty((0, 1), np.float32)), []
-    path, index = _index(made)
+    path, index = _index(finished)
     found = match_words(words, index)
     if not found.rows:
         return Vectors([], np.empty((0, 1), np.float32)), list(found.missing)
@@ -199,12 +199,12 @@ def _looked_up(made: Finished, words: Sequence[str]) -> tuple[Vectors, list[str]
     return Vectors([names[i] for i in good], matrix[good]), [*found.missing, *bad]
 
 
-def _index(made: Finished) -> tuple[Path, Mapping[str, int]]:
+def _index(finished: Finished) -> tuple[Path, Mapping[str, int]]:
     """The packed vectors that the map was made from; packed now, where nobody has needed them yet."""
-    if "vectors" not in made.recipe.inputs:
-        raise SettingsError(f"{made.title} is no map of words; open one first")
-    with using(made.store):
-        path = packed_vectors(made.recipe.inputs["vectors"])  # type: ignore[arg-type]
+    if "vectors" not in finished.recipe.inputs:
+        raise SettingsError(f"{finished.title} is no map of words; open one first")
+    with using(finished.store):
+        path = packed_vectors(finished.recipe.inputs["vectors"])  # type: ignore[arg-type]
     return path, _rows_of(path, path.stat().st_mtime_ns)
 
 
@@ -215,8 +215,8 @@ def _rows_of(path: Path, stamp: int) -> Mapping[str, int]:
     return {word: row for row, word in enumerate(words)}
 
 
-def _words_of(made: Finished) -> Sequence[str]:
-    return list(_index(made)[1])[:50_000]
+def _words_of(finished: Finished) -> Sequence[str]:
+    return list(_index(finished)[1])[:50_000]
 
 
 def _alike(word: str, spellings: Sequence[str]) -> list[str]:

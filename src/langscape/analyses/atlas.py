@@ -156,9 +156,9 @@ def make_atlas(
     keys = _keys(seen)
     problems, kept, notes = _problems(capture, side, keys, special, sinks)
     if embed_heads is None:
-        made = [one.affinities for one in problems]
+        affinities = [one.affinities for one in problems]
         schedules = head_schedules(_mappable(seen, special), steps) if schedule is None else [schedule]
-        maps, figures = embed_restarts(made, restarts, schedules, seed, progress)
+        maps, figures = embed_restarts(affinities, restarts, schedules, seed, progress)
     else:
         maps, figures = embed_heads(kept)
     nulls = null_scores(problems, steps, seed)
@@ -186,7 +186,7 @@ def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
     """
     from langscape.engine import Schedule
 
-    def made(factor: float, early: int, rates: tuple[int, int], momentum: float) -> Schedule:
+    def schedule(factor: float, early: int, rates: tuple[int, int], momentum: float) -> Schedule:
         first, after = (max(n / part, 1.0) for part in rates)
         return Schedule(
             steps=steps,
@@ -198,7 +198,7 @@ def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
             settle=3 * steps // 10,
         )
 
-    return [made(3.0, 2, (24, 12), 0.8), made(6.0, 2, (48, 8), 0.5), made(1.5, 3, (24, 12), 0.8)]
+    return [schedule(3.0, 2, (24, 12), 0.8), schedule(6.0, 2, (48, 8), 0.5), schedule(1.5, 3, (24, 12), 0.8)]
 
 
 def embed_restarts(
@@ -251,12 +251,12 @@ def restarted(
     runs: list[list[Map]] = []
     for r in range(restarts):
 
-        def told(step: Step, r: int = r) -> None:
+        def count(step: Step, r: int = r) -> None:
             tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
 
         start = "pca" if r == 0 else "random"
         schedule = schedules[r % len(schedules)]
-        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=told))
+        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=count))
     return runs
 
 
@@ -384,8 +384,8 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
 
     if (layer, head) not in atlas.maps:
         layers, heads = zip(*atlas.maps, strict=True)
-        held = f"layers are {min(layers)} to {max(layers)}, heads {min(heads)} to {max(heads)}"
-        raise SettingsError(f"layer {layer}, head {head} has no map here; {held}")
+        known = f"layers are {min(layers)} to {max(layers)}, heads {min(heads)} to {max(heads)}"
+        raise SettingsError(f"layer {layer}, head {head} has no map here; {known}")
     found = atlas.maps[layer, head]
     error = head_error(atlas.capture, atlas.side, layer, head, found)
     found = found.but(per_point={**found.per_point, "error": error})
@@ -461,13 +461,13 @@ def _text(name: str, value: float) -> str:
     return score.text(value) if score else f"{value:g}"
 
 
-def head_error(capture: Capture, side: Any, layer: int, head: int, made: Map) -> np.ndarray:
+def head_error(capture: Capture, side: Any, layer: int, head: int, map: Map) -> np.ndarray:
     """What each token of a head's map has of its KL."""
     from langscape.affinity import attention
     from langscape.metrics import kl_points
 
-    special, sinks = made.settings.get("special", "keep"), made.settings.get("sinks", "keep")
-    return kl_points(attention(capture, layer, head, special, sinks, side=side).P, made.xy)
+    special, sinks = map.settings.get("special", "keep"), map.settings.get("sinks", "keep")
+    return kl_points(attention(capture, layer, head, special, sinks, side=side).P, map.xy)
 
 
 AtlasSide = Annotated[

@@ -202,11 +202,11 @@ def save(
 def _notes(found: Comparison, inputs: Mapping[str, Any]) -> list[str]:
     scores = found.left.quality
     both = f"{len(found.left):,} items on both maps, moved by {scores['moved']:.3f} of the first one's radius"
-    said = [f"{both}; {100 * scores['shared']:.1f} % of their neighbours on the map are shared"]
+    notes = [f"{both}; {100 * scores['shared']:.1f} % of their neighbours on the map are shared"]
     for side, one in (("left", found.left), ("right", found.right)):
-        first, *more = summary(one, known=said)
-        said += [f"{side}: {first}", *(line for line in more if line not in said)]
-    return said
+        first, *more = summary(one, known=notes)
+        notes += [f"{side}: {first}", *(line for line in more if line not in notes)]
+    return notes
 
 
 def lines(found: Comparison) -> list[str]:

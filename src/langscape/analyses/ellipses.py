@@ -113,14 +113,16 @@ class Ellipses(Shown):
         """How far the ellipses' sizes can be trusted."""
         from langscape.views.trust import too_few, trust
 
-        said = []
+        sentences = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
-            said.append("PCA (method pca) shows so few truly")
+            sentences.append("PCA (method pca) shows so few truly")
         sizes = [one for one in trust(self.map) if one["name"] in ("area_held", "area_variance")]
-        said += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
+        sentences += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
         if self.map.settings.get("shape") == "contexts" and not sizes:
-            said.append("no score of sizes: it needs at least four contexts, or rows, of each of five items")
-        return tuple(said)
+            sentences.append(
+                "no score of sizes: it needs at least four contexts, or rows, of each of five items"
+            )
+        return tuple(sentences)
 
     def view(
         self,
@@ -183,10 +185,10 @@ def map_gaussians(
     most = max((len(given) - 1) / 3, 1.0)
     notes: tuple[str, ...] = ()
     if perplexity > most:
-        said = f"perplexity {perplexity:g} is too many for {len(given)} items"
-        notes, perplexity = (f"{said}; {number_text(most)} is taken",), most
+        message = f"perplexity {perplexity:g} is too many for {len(given)} items"
+        notes, perplexity = (f"{message}; {number_text(most)} is taken",), most
     P = affinity.gaussians(given, perplexity=perplexity, distance=distance, seed=seed)
-    made = embed(
+    map = embed(
         P,
         initial=initial,
         schedule=_schedule(shape, steps),
@@ -195,7 +197,7 @@ def map_gaussians(
         seed=seed,
         progress=progress,
     )
-    return made.but(notes=(*notes, *made.notes))
+    return map.but(notes=(*notes, *map.notes))
 
 
 def _schedule(shape: str, steps: int) -> Any:
@@ -310,8 +312,8 @@ def ellipses(
             rank=rank, table=table, by=by, columns=columns, standardise=standardise, seed=seed,
             workers=workers, cluster=cluster, progress=progress,
         )  # fmt: skip
-    made = map_gaussians(
+    map = map_gaussians(
         given, method=method, shape=shape, perplexity=perplexity, distance=distance, center=center,
         initial=initial, restarts=restarts, steps=steps, seed=seed, progress=progress,
     )  # fmt: skip
-    return Ellipses(made, replace(given, samples=None, factors=None))
+    return Ellipses(map, replace(given, samples=None, factors=None))

@@ -114,10 +114,10 @@ def flow_reading(
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
     network = opened(model)
-    said = prompt if prompt_file is None else str(prompt_file).strip()
-    said = default_prompt(network) if said is None else said
+    text = prompt if prompt_file is None else str(prompt_file).strip()
+    text = default_prompt(network) if text is None else text
     read = read_lstm if network.kind == "lstm" else read_stream
-    return read(network, said, generate)
+    return read(network, text, generate)
 
 
 @analysis(version=2, name="flow.word_colours", hidden=True)
@@ -211,8 +211,8 @@ def flow_title(model: str, prompt: str) -> str:
     >>> flow_title("lstm-tiny", "the cat  sat")
     'Tiny LSTM reads “the cat sat”'
     """
-    said = " ".join(prompt.split())
-    return f"{model_title(model)} reads “{said if len(said) <= 40 else said[:39] + '…'}”"
+    text = " ".join(prompt.split())
+    return f"{model_title(model)} reads “{text if len(text) <= 40 else text[:39] + '…'}”"
 
 
 def default_prompt(model: Any) -> str:

@@ -218,13 +218,13 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def lines(found: Gaussians) -> list[str]:
     """How many there are, and which vary least and most."""
     dims, total = found.means.shape[1], int(found.counts.sum())
-    said = [f"{len(found):,} distributions of {dims} dimensions, {total:,} contexts"]
+    sentences = [f"{len(found):,} distributions of {dims} dimensions, {total:,} contexts"]
     order = found.spread.argsort()
     few = min(5, len(found) // 2)  # no word stands in both lists
     if few:
         some = [", ".join(found.labels[int(i)] for i in rows) for rows in (order[:few], order[::-1][:few])]
-        said.append(f"vary least: {some[0]}; most: {some[1]}")
-    return said
+        sentences.append(f"vary least: {some[0]}; most: {some[1]}")
+    return sentences
 
 
 def save(found: Gaussians, path: Path, *, title: str | None = None) -> Path:
@@ -292,12 +292,12 @@ def gaussians(
     parts = each(
         gaussians_part, calls, title="distributions", workers=workers, cluster=cluster, progress=progress
     )
-    made = joined([part for part in parts if len(part)], found.notes)
+    result = joined([part for part in parts if len(part)], found.notes)
     if listed.groups is not None:
         group = dict(zip(listed.words, listed.groups, strict=True))
-        column = np.array([group[word] for word in made.labels], dtype=object)
-        made = replace(made, items=made.items.with_columns(group=column))
-    return replace(made, made={**made.made, "missing": [*found.missing]})
+        column = np.array([group[word] for word in result.labels], dtype=object)
+        result = replace(result, items=result.items.with_columns(group=column))
+    return replace(result, metadata={**result.metadata, "missing": [*found.missing]})
 
 
 def joined(parts: Sequence[Gaussians], notes: Sequence[str] = ()) -> Gaussians:
@@ -315,7 +315,7 @@ def joined(parts: Sequence[Gaussians], notes: Sequence[str] = ()) -> Gaussians:
         factors=_stacked([part.factors for part in parts]),
         samples=_stacked([part.samples for part in parts]),
         contexts=[some for part in parts for some in part.contexts],
-        made=parts[0].made,
+        metadata=parts[0].metadata,
         notes=tuple(notes),
     )
 
@@ -371,5 +371,5 @@ def _is_sample(corpus: Any) -> bool:
 
 
 def _stacked(arrays: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    held = [array for array in arrays if array is not None]
-    return np.concatenate(held) if len(held) == len(arrays) else None
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if len(present) == len(arrays) else None

@@ -135,8 +135,8 @@ def all_restarts(
         per_point["spread"], quality["stability"] = wander.per_point, wander.mean
         quality["stability_null"] = stability_by_chance(tries)
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
-    made = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
-    return made, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
+    result = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
+    return result, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
 
 
 def map_head(
@@ -177,16 +177,16 @@ def make_head(
     if side == "cross":
         return Head(capture, layer, head, side, None, np.empty((0, 0, 2), np.float32))
     problem = head_problem(capture, layer, head, special, sinks, side)
-    made, runs = _mapped(problem, restarts, steps, seed, progress)
-    return Head(capture, layer, head, side, made, runs)
+    map, runs = _mapped(problem, restarts, steps, seed, progress)
+    return Head(capture, layer, head, side, map, runs)
 
 
 def _mapped(
     problem: HeadProblem, restarts: int, steps: int, seed: int, progress: Progress | None
 ) -> tuple[Map, np.ndarray]:
     schedules = head_schedules(len(problem.affinities), steps)
-    made, runs = all_restarts(problem.affinities, restarts, schedules, seed, progress)
-    return scored(made, problem, float(null_scores([problem], steps, seed)[0])), runs
+    map, runs = all_restarts(problem.affinities, restarts, schedules, seed, progress)
+    return scored(map, problem, float(null_scores([problem], steps, seed)[0])), runs
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -143,8 +143,8 @@ class HeadSurvey(Shown):
         from langscape.views.table import write_columns
 
         folder = Path(folder)
-        made = [self.save(folder / name, title=title) for name in ("index.html", "scores.csv")]
-        return [*made, write_columns(self.passage_columns(), folder / "passages.csv")]
+        paths = [self.save(folder / name, title=title) for name in ("index.html", "scores.csv")]
+        return [*paths, write_columns(self.passage_columns(), folder / "passages.csv")]
 
 
 def survey_heads(
@@ -167,20 +167,20 @@ def survey_heads(
         pool = joined_passages(both, whole.mean_by_distance(), _POOL)
     if whole is None or pool is None:
         raise DataError("no text has as many as 8 tokens; give longer ones, or read by paragraphs (unit)")
-    told = [folds[fold] for fold in sorted(folds)]
+    tallies = [folds[fold] for fold in sorted(folds)]
     probed = None if probe is None or not probe.halves else probe.halves[0] + probe.halves[1]
-    roles = judge(told, probed)
-    figures = score_figures(whole) | {"by_position": position_figures(told)}
+    roles = judge(tallies, probed)
+    figures = score_figures(whole) | {"by_position": position_figures(tallies)}
     if probed is not None:
         figures["induction"] = score_figures(probed)["induction"]
     figures = {name: one for name, one in figures.items() if one.texts}
     groups = stable_groups(
-        np.stack([fold.apart for fold in told]), np.array([fold.texts for fold in told]), seed
+        np.stack([fold.apart for fold in tallies]), np.array([fold.texts for fold in tallies]), seed
     )
     expected = whole.mean_by_distance()
     assert expected.shape[1] == BUCKETS
     return HeadSurvey(
-        model, whole.texts, _table(heads, figures, roles, groups), figures, roles, _halves(told, probe),
+        model, whole.texts, _table(heads, figures, roles, groups), figures, roles, _halves(tallies, probe),
         groups, joined_passages([pool], expected), expected, tuple(_notes(whole.texts, short, cut, roles)),
     )  # fmt: skip
 

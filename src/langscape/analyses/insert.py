@@ -58,23 +58,23 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
         raise SettingsError("name the words to insert, or give a list of them with --words")
 
 
-def _notes(made: Map, inputs: Mapping[str, Any]) -> list[str]:
+def _notes(map: Map, inputs: Mapping[str, Any]) -> list[str]:
     """What the command says of the words: what they are near, and how well they lie."""
     from langscape.io.map_file import read_map
     from langscape.metrics.scores import applying
 
     base = read_map(inputs["map"])
-    said = summary(made, known=base.notes)
-    for i in range(len(base), min(len(made), len(base) + _NAMED)):
-        odd = "  unlike everything on the map" if made.items.columns["dissimilar"][i] else ""
+    notes = summary(map, known=base.notes)
+    for i in range(len(base), min(len(map), len(base) + _NAMED)):
+        odd = "  unlike everything on the map" if map.items.columns["dissimilar"][i] else ""
         scores = ", ".join(
-            f"{score.word} {score.text(made.per_point[score.name][i])}"
+            f"{score.word} {score.text(map.per_point[score.name][i])}"
             for score in applying("inserted", computed=True)
         )
-        said.append(f"{made.labels[i]}: near {made.items.columns['nearest'][i]}  ({scores}){odd}")
-    if len(made) > len(base) + _NAMED:
-        said.append(f"and {len(made) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
-    return said
+        notes.append(f"{map.labels[i]}: near {map.items.columns['nearest'][i]}  ({scores}){odd}")
+    if len(map) > len(base) + _NAMED:
+        notes.append(f"and {len(map) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
+    return notes
 
 
 @analysis(
@@ -137,8 +137,8 @@ def insert(
         if len(there) == len(read):
             raise DataError(f"{notes[0]}, so there is nothing to insert; name other words")
         read = read.rows(i for i, word in enumerate(read.words) if word not in on_map)
-    made = engine.insert(map, read.matrix, read.words, base_vectors=known, **given)
-    return made.but(notes=(*notes, *made.notes, *read.notes))
+    result = engine.insert(map, read.matrix, read.words, base_vectors=known, **given)
+    return result.but(notes=(*notes, *result.notes, *read.notes))
 
 
 def insertion(

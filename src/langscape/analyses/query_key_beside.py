@@ -111,16 +111,16 @@ def two_ways(
     share = agreement(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
     order = np.random.default_rng(0).permutation(len(rows))
     chance = float(agreement(attended.xy, joint.xy[:n][rows[order]], joint.xy[n:][rows[order]]).mean())
-    told = {"agreement": float(share.mean()), "agreement_null": chance}
+    scores = {"agreement": float(share.mean()), "agreement_null": chance}
     both = np.full(len(joint), np.nan)
     both[rows], both[n + rows] = share, share
     attended = attended.but(
         per_point={**attended.per_point, "agreement": share},
-        quality={**attended.quality, **told},
+        quality={**attended.quality, **scores},
     )
     joint = joint.but(
         per_point={**joint.per_point, "agreement": both},
-        quality={**joint.quality, **told},
+        quality={**joint.quality, **scores},
     )
     return attended, joint
 
@@ -149,8 +149,9 @@ def lines(found: QueryKeyBeside) -> Sequence[str]:
     score = SCORES["agreement"]
     value, null = found.map.quality[score.name], found.map.quality[f"{score.name}_null"]
     scores = score_lines([((found.layer, found.head), found.map)])
-    said = f"{score.said(value, null)}, {score.text(null)}"
-    return [*scores, f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens ({said})"]
+    verdict = f"{score.in_words(value, null)}, {score.text(null)}"
+    both = f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens ({verdict})"
+    return [*scores, both]
 
 
 def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: Color = "agreement") -> Path:

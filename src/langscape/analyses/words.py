@@ -178,10 +178,10 @@ def schedule_of(steps: int, late: float = 1.0) -> Any:
     """A quarter of a short run, and 250 steps of a long one, are exaggerated."""
     from langscape.engine import Schedule
 
-    told: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
+    settings: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
     if late != 1.0:
-        told |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
-    return Schedule(**told)
+        settings |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
+    return Schedule(**settings)
 
 
 def _mapped(
@@ -203,8 +203,8 @@ def _mapped(
         P = affinity.local(vectors.matrix, perplexity, k, at_least, **known)
     else:
         P = affinity.points(vectors.matrix, perplexity, metric, **known)
-    made = embed(P, dims, initial, schedule, restarts, seed=seed, progress=progress)
-    return made.but(notes=(*vectors.notes, *made.notes))
+    map = embed(P, dims, initial, schedule, restarts, seed=seed, progress=progress)
+    return map.but(notes=(*vectors.notes, *map.notes))
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:

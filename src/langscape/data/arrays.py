@@ -9,22 +9,24 @@ import numpy as np
 from langscape.errors import DataError
 
 
-def is_array(held: Any) -> bool:
+def is_array(value: Any) -> bool:
     """Whether it is an array: it has a shape and a way to become NumPy's; a table has columns as well."""
-    if not hasattr(held, "shape") or hasattr(held, "columns"):
+    if not hasattr(value, "shape") or hasattr(value, "columns"):
         return False
-    return hasattr(held, "__array__") or hasattr(held, "__dlpack__")
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__")
 
 
-def as_floats(held: Any, what: str = "the array") -> np.ndarray:
+def as_floats(value: Any, what: str = "the array") -> np.ndarray:
     """The numbers as float32; a tensor's gradient and device are left behind, and it is not changed."""
     for method in ("detach", "cpu"):
-        if hasattr(held, method):
-            held = getattr(held, method)()
-    if "bfloat16" in str(getattr(held, "dtype", "")):  # which NumPy does not know
-        held = held.float() if hasattr(held, "float") else held.astype("float32")
+        if hasattr(value, method):
+            value = getattr(value, method)()
+    if "bfloat16" in str(getattr(value, "dtype", "")):  # which NumPy does not know
+        value = value.float() if hasattr(value, "float") else value.astype("float32")
     try:
-        array = np.asarray(held) if not is_array(held) or hasattr(held, "__array__") else np.from_dlpack(held)
+        array = (
+            np.asarray(value) if not is_array(value) or hasattr(value, "__array__") else np.from_dlpack(value)
+        )
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         why = str(error).partition("\n")[0]
         raise DataError(

@@ -51,9 +51,9 @@ class Attention:
 
     def one(self, layer: int, head: int) -> np.ndarray:
         """The weights of one head, (query, key), as float32."""
-        for noun, number, held in (("layer", layer, self.layers), ("head", head, self.heads)):
-            if number not in held:
-                raise not_there(noun, number, held, "this capture")
+        for noun, number, known in (("layer", layer, self.layers), ("head", head, self.heads)):
+            if number not in known:
+                raise not_there(noun, number, known, "this capture")
         place = self.layers.index(layer), self.heads.index(head)
         if self.ranked is not None:
             return _spread(self.array[place], self.ranked[place], len(self.keys))
@@ -95,7 +95,7 @@ class Capture(Noun, Shown):
         notes: Sequence[str] = (),
         decoder_tokens: Sequence[str] | None = None,
     ) -> None:
-        held = {
+        frozen_arrays = {
             "tokens": _of_side(tokens, None if decoder_tokens is None else "encoder"),
             "arrays": MappingProxyType({name: frozen(array) for name, array in arrays.items()}),
             "axes": MappingProxyType({name: tuple(one) for name, one in axes.items()}),
@@ -103,17 +103,17 @@ class Capture(Noun, Shown):
             "notes": tuple(notes),
             "decoder_tokens": None if decoder_tokens is None else _of_side(decoder_tokens, "decoder"),
         }
-        for name, value in held.items():
+        for name, value in frozen_arrays.items():
             object.__setattr__(self, name, value)
         for name, array in self.arrays.items():
             self._check(name, array.shape)
 
     def __repr__(self) -> str:
         model = f" by {self.metadata['model']}" if self.metadata.get("model") else ""
-        told = [f"Capture of {len(self.tokens):,} tokens{model}: {some(self.tokens, 6)}"]
+        lines = [f"Capture of {len(self.tokens):,} tokens{model}: {some(self.tokens, 6)}"]
         for name, array in self.arrays.items():
-            told.append(f"  {name} ({', '.join(map(str, array.shape))}): {', '.join(self.axes[name])}")
-        return "\n".join([*told, *(f"  {note}" for note in self.notes)])
+            lines.append(f"  {name} ({', '.join(map(str, array.shape))}): {', '.join(self.axes[name])}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def view(self, *, layer: int | None = None, head: int | None = None, side: Side | None = None) -> View:
         """The attention of one head as a picture, the first if none is named."""
@@ -137,9 +137,9 @@ class Capture(Noun, Shown):
         try:
             return self.arrays[name]
         except KeyError:
-            held = ", ".join(sorted(self.arrays)) or "nothing"
-            said = " ".join(self.notes)
-            raise DataError(f"this capture holds {held}, but not {name!r}. {said}".rstrip()) from None
+            known = ", ".join(sorted(self.arrays)) or "nothing"
+            notes = " ".join(self.notes)
+            raise DataError(f"this capture holds {known}, but not {name!r}. {notes}".rstrip()) from None
 
     def but(self, **changes: Any) -> Capture:
         """A copy with some fields replaced."""
@@ -209,10 +209,10 @@ class Capture(Noun, Shown):
 
     def _numbers(self, noun: str, name: str, axis: int) -> tuple[int, ...]:
         count = self[name].shape[axis]
-        held = self.metadata.get(noun, {}).get(name, range(count))
-        if len(held) != count:
-            raise DataError(f"array {name!r} holds {count} {noun}, but {len(held)} are numbered")
-        return tuple(int(number) for number in held)
+        numbers = self.metadata.get(noun, {}).get(name, range(count))
+        if len(numbers) != count:
+            raise DataError(f"array {name!r} holds {count} {noun}, but {len(numbers)} are numbered")
+        return tuple(int(number) for number in numbers)
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         axes = self.axes.get(name, ())

@@ -54,17 +54,17 @@ class Flow(Noun, Shown):
 
     def __post_init__(self) -> None:
         for name in ("vectors", "weights", "arrays"):
-            held = {key: frozen(array) for key, array in getattr(self, name).items()}
-            object.__setattr__(self, name, MappingProxyType(held))
+            arrays = {key: frozen(array) for key, array in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(arrays))
         for name in ("axes", "scores"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Scores of trust, alarms, and what else a reader should know."""
-        said = self.view().properties
-        scores = [f"{one['label']}: {one['shown']}" for one in said["quality"]]
-        return (*scores, *(f"alarm: {one['text']}" for one in said["alarms"]), *said["notes"])
+        properties = self.view().properties
+        scores = [f"{one['label']}: {one['shown']}" for one in properties["quality"]]
+        return (*scores, *(f"alarm: {one['text']}" for one in properties["alarms"]), *properties["notes"])
 
     def view(self, *, title: str | None = None) -> View:
         """The picture."""

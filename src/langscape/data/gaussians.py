@@ -56,7 +56,7 @@ class Gaussians(Noun, Shown):
     factors: np.ndarray | None = None
     samples: np.ndarray | None = None
     contexts: Sequence[Sequence[Context]] = ()
-    made: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Gaussians(Noun, Shown):
         if contexts and [len(some) for some in contexts] != self.counts.tolist():
             raise DataError("there must be as many contexts of each item as its count says")
         object.__setattr__(self, "contexts", contexts)
-        object.__setattr__(self, "made", MappingProxyType(dict(self.made)))
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
         object.__setattr__(self, "notes", tuple(self.notes))
 
     def __len__(self) -> int:

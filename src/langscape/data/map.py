@@ -73,10 +73,10 @@ class Map(Noun, Shown):
 
     def __repr__(self) -> str:
         figures = {"KL": self.kl, **self.quality}
-        told = ", ".join(f"{name} {value:.3g}" for name, value in figures.items() if value == value)
+        scores = ", ".join(f"{name} {value:.3g}" for name, value in figures.items() if value == value)
         columns = ", ".join((*self.items.columns, *self.per_point))
         lines = [f"Map of {len(self):,} items in {self.xy.shape[1]} dimensions: {some(self.labels)}"]
-        lines += [f"  {told}"] if told else []
+        lines += [f"  {scores}"] if scores else []
         lines += [f"  columns {columns}"] if columns else []
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 

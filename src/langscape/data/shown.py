@@ -70,8 +70,8 @@ class Shown(Tabular):
 
     def __repr__(self) -> str:
         width = max((len(one.name) for one in fields(self)), default=0)  # type: ignore[arg-type]
-        held = [(one.name, getattr(self, one.name)) for one in fields(self)]  # type: ignore[arg-type]
-        lines = [f"  {name:<{width}}  {brief(value)}" for name, value in held if not _empty(value)]
+        values = [(one.name, getattr(self, one.name)) for one in fields(self)]  # type: ignore[arg-type]
+        lines = [f"  {name:<{width}}  {brief(value)}" for name, value in values if not _empty(value)]
         return "\n".join([type(self).__name__, *lines])
 
 
@@ -80,19 +80,19 @@ def brief(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} array {value.shape}"
     if isinstance(value, Mapping):
-        told = f"{len(value):,}: {some(value)}"
+        text = f"{len(value):,}: {some(value)}"
     elif isinstance(value, list | tuple):
-        told = some(value)
+        text = some(value)
     else:
-        told = repr(value).partition("\n")[0]
-    return told if len(told) <= 100 else f"{told[:99]}…"
+        text = repr(value).partition("\n")[0]
+    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def some(values: Sequence[Any] | Mapping[Any, Any], count: int = 3) -> str:
     """The first few, and that there are more."""
     first = [value for value, _ in zip(values, range(count), strict=False)]
-    told = [repr(one) if isinstance(one, str) else str(one) for one in first]
-    return ", ".join(told) + (" …" if len(values) > count else "")
+    texts = [repr(one) if isinstance(one, str) else str(one) for one in first]
+    return ", ".join(texts) + (" …" if len(values) > count else "")
 
 
 def _empty(value: Any) -> bool:

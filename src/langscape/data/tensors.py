@@ -58,7 +58,7 @@ def capture_of(
     if rows not in ("refuse", "renormalise", "keep"):
         raise SettingsError(f'rows {rows!r} is not known; use "refuse", "renormalise" or "keep"')
     given = {"attention": attention, "hidden": hidden, "q": q, "k": k, "v": v}
-    arrays = {name: _layers(name, held, batch, tokens) for name, held in given.items() if held is not None}
+    arrays = {name: _layers(name, value, batch, tokens) for name, value in given.items() if value is not None}
     if not arrays:
         raise SettingsError("there are no tensors; give attention=, hidden=, or q= and k=")
     if "attention" not in arrays and {"q", "k"} <= set(arrays):
@@ -82,15 +82,15 @@ def capture_of(
 _NAMED = re.compile(r"blocks\.(\d+)\.(?:attn\.hook_(pattern|q|k|v)|hook_(resid_post))$")
 
 
-def has_activations(held: Any) -> bool:
+def has_activations(value: Any) -> bool:
     """Whether it is a mapping with the names of TransformerLens, such as `blocks.0.attn.hook_pattern`."""
-    if not hasattr(held, "keys") or isinstance(held, type):
+    if not hasattr(value, "keys") or isinstance(value, type):
         return False
-    return any(isinstance(key, str) and _NAMED.match(key) for key in held.keys())  # noqa: SIM118  no dict
+    return any(isinstance(key, str) and _NAMED.match(key) for key in value.keys())  # noqa: SIM118  no dict
 
 
 def capture_of_activations(
-    held: Any,
+    activations: Any,
     *,
     tokens: Sequence[str] | None = None,
     batch: int | None = None,
@@ -101,48 +101,48 @@ def capture_of_activations(
     Its patterns, queries, keys, values and residual streams are taken; layers must be the same for all.
     """
     found: dict[str, dict[int, Any]] = {}
-    for key in held.keys():  # noqa: SIM118  a cache is no dict
-        told = _NAMED.match(key) if isinstance(key, str) else None
-        if told is not None:
-            what = {"pattern": "attention", None: "hidden"}.get(told[2], told[2])
-            found.setdefault(str(what), {})[int(told[1])] = held[key]
+    for key in activations.keys():  # noqa: SIM118  a cache is no dict
+        match = _NAMED.match(key) if isinstance(key, str) else None
+        if match is not None:
+            what = {"pattern": "attention", None: "hidden"}.get(match[2], match[2])
+            found.setdefault(str(what), {})[int(match[1])] = activations[key]
     if not found:
         raise DataError(
             "the mapping holds none of blocks.{layer}.attn.hook_pattern, hook_q, hook_k, hook_v or "
             "blocks.{layer}.hook_resid_post; give attention= and the like by name"
         )
-    made: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for what, layers in found.items():
         values = [_heads_first(layers[at]) if what in "qkv" else layers[at] for at in sorted(layers)]
-        made[what] = tuple(_with_text(what, one) for one in values)
-    seen = capture_of(**made, tokens=tokens, batch=batch, rows=rows)
+        arrays[what] = tuple(_with_text(what, one) for one in values)
+    seen = capture_of(**arrays, tokens=tokens, batch=batch, rows=rows)
     numbers = {what: sorted(layers) for what, layers in found.items()}
     numbers.setdefault("attention", numbers.get("q", []))
     return seen.but(metadata={**seen.metadata, "layers": {n: numbers[n] for n in seen.arrays}})
 
 
-def _heads_first(held: Any) -> np.ndarray:
+def _heads_first(value: Any) -> np.ndarray:
     """(…, token, head, dim), as TransformerLens has them, → (…, head, token, dim)."""
-    return np.swapaxes(as_floats(held), -3, -2)
+    return np.swapaxes(as_floats(value), -3, -2)
 
 
-def _with_text(what: str, held: Any) -> np.ndarray:
+def _with_text(what: str, value: Any) -> np.ndarray:
     """With an axis of texts, which a cache may have lost by `remove_batch_dim`."""
-    array = as_floats(held)
+    array = as_floats(value)
     return array[None] if array.ndim == len(_AXES[what]) - 1 else array
 
 
-def _layers(name: str, held: Any, batch: int | None, tokens: Any) -> np.ndarray:
+def _layers(name: str, value: Any, batch: int | None, tokens: Any) -> np.ndarray:
     """The array with all axes of its name; a tuple holds (text, …) per layer."""
     axes = len(_AXES[name])
-    if isinstance(held, tuple | list) and held and is_array(held[0]):
-        parts = [_one_text(name, as_floats(one, name), axes - 1, batch) for one in held]
+    if isinstance(value, tuple | list) and value and is_array(value[0]):
+        parts = [_one_text(name, as_floats(one, name), axes - 1, batch) for one in value]
         if len({one.shape for one in parts}) > 1:
             shapes = ", ".join(str(one.shape) for one in parts[:3])
             raise DataError(f"the layers of {name} have shapes {shapes} …; give layers of one shape")
         array = np.stack(parts)
     else:
-        array = as_floats(held, name)
+        array = as_floats(value, name)
         if array.ndim == axes + 1:
             array = np.stack([_one_text(name, one, axes - 1, batch) for one in array])
     least = axes - 2 if name != "hidden" else axes - 1
@@ -204,21 +204,21 @@ def _checked_rows(weights: np.ndarray, rows: Rows) -> tuple[np.ndarray, list[str
     if not off.any() or rows == "keep":
         return weights, [f"{off.sum():,} rows of attention do not sum to 1"] if off.any() else []
     layer, head, query = (int(one) for one in np.argwhere(off)[0])
-    told = f"{off.sum():,} of {off.size:,} rows of attention do not sum to 1"
+    message = f"{off.sum():,} of {off.size:,} rows of attention do not sum to 1"
     if rows == "refuse":
         raise DataError(
-            f"{told}, first query {query} of layer {layer}, head {head}: {sums[layer, head, query]:.3g}; "
+            f"{message}, first query {query} of layer {layer}, head {head}: {sums[layer, head, query]:.3g}; "
             'say rows="renormalise" to divide each by its sum, or rows="keep"'
         )
     if (sums == 0).any():
         raise DataError(f"{int((sums == 0).sum()):,} rows of attention are all zeros; {_UNPADDED}")
-    return weights / sums[..., None].astype(np.float32), [f"{told}, and were divided by their sums"]
+    return weights / sums[..., None].astype(np.float32), [f"{message}, and were divided by their sums"]
 
 
 def _tokens_of(arrays: Mapping[str, np.ndarray]) -> int:
     """How many tokens all arrays hold."""
     counts = {name: array.shape[-2] for name, array in arrays.items()}
     if len(set(counts.values())) > 1:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise DataError(f"the tensors hold different numbers of tokens: {told}; give those of one text")
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise DataError(f"the tensors hold different numbers of tokens: {listed}; give those of one text")
     return next(iter(counts.values()))

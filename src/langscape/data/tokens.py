@@ -137,8 +137,8 @@ class Tokens(Noun, Sequence[str]):
 
     def but(self, **changes: Any) -> Tokens:
         """A copy with some columns replaced."""
-        held = {name: getattr(self, name) for name in (*_COLUMNS, "side")}
-        return Tokens(**{**held, **changes})
+        columns = {name: getattr(self, name) for name in (*_COLUMNS, "side")}
+        return Tokens(**{**columns, **changes})
 
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:

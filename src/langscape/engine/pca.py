@@ -36,7 +36,7 @@ def pca(
     X = given.means.astype(np.float64)
     xy = ((X - X.mean(axis=0) if center else X) @ axes.T).astype(np.float32)
     settings = {
-        **given.made,
+        **given.metadata,
         "method": "pca" if spread is None else "distributional pca",
         "center": center,
         "shape": None if spread is None else "projected",

@@ -233,11 +233,23 @@ class _Reader:
         cls = _NOUNS.get(tree["$noun"])
         if cls is None:
             raise FileError(f"there is no noun {str(tree['$noun'])[:40]!r} in this langscape")
-        if tree["version"] != getattr(cls, "codec_version", 1):
+        if tree["version"] != getattr(cls, "codec_version", 1) or not _has_fields(cls, tree["fields"]):
             raise OtherVersionError(f"{cls.__name__} was written by another langscape; compute it again")
         result = cls(**{name: self.decode(one) for name, one in tree["fields"].items()})
         self.nouns.append(result)
         return result
+
+
+def _has_fields(cls: type[Any], names: Mapping[str, Any]) -> bool:
+    """Whether a class can be made of these fields: it knows all of them, and needs no other."""
+    if not dataclasses.is_dataclass(cls):
+        return True
+    known = {one.name: one for one in dataclasses.fields(cls) if one.init}
+    missing = dataclasses.MISSING
+    needed = {
+        name for name, one in known.items() if one.default is missing and one.default_factory is missing
+    }
+    return needed <= set(names) <= set(known)
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:

@@ -60,7 +60,7 @@ def write_gaussians(gaussians: Gaussians, path: Path) -> None:
         "kind": "gaussians",
         "labels": list(gaussians.labels),
         "columns": columns,
-        "made": dict(gaussians.made),
+        "made": dict(gaussians.metadata),
         "notes": list(gaussians.notes),
     }
     write_tensors(path, arrays, {"langscape": json.dumps(header, default=str)})
@@ -95,7 +95,7 @@ def read_gaussians(path: str | Path) -> Gaussians:
             factors=_numbers(arrays, "factors", 3) if "factors" in arrays else None,
             samples=_numbers(arrays, "samples", 2) if "samples" in arrays else None,
             contexts=_contexts(arrays, counts),
-            made=stated["made"],
+            metadata=stated["made"],
             notes=tuple(stated["notes"]),
         )
     except KeyError as missing:

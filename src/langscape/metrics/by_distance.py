@@ -30,9 +30,9 @@ def distance_buckets(n: int) -> np.ndarray:
     with np.errstate(divide="ignore"):
         doubled = np.floor(np.log2(np.maximum(far, 1) / (REACH + 1))).astype(int)
     steps = np.where(far <= REACH, far, REACH + 1 + np.minimum(doubled, _DOUBLINGS - 1))
-    made = np.sign(apart) * steps + BUCKETS // 2
-    made.flags.writeable = False
-    return made
+    buckets = np.sign(apart) * steps + BUCKETS // 2
+    buckets.flags.writeable = False
+    return buckets
 
 
 def explained(pairs: np.ndarray, sums: np.ndarray, squares: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -187,11 +187,11 @@ def _names(cluster: np.ndarray, tokens: Sequence[str], most: int = 4) -> tuple[s
     """Of each cluster the tokens it has most of beyond its share of all."""
     names = [str(token).strip() or str(token) for token in tokens]
     everywhere = Counter(names)
-    told = []
+    found = []
     for one in range(int(cluster.max()) + 1 if len(cluster) else 0):
         rows = np.flatnonzero(cluster == one)
         here = Counter(names[i] for i in rows)
         share = len(rows) / max(len(names), 1)
         order = sorted(here, key=lambda name: (-(here[name] - share * everywhere[name]), name))
-        told.append(" · ".join(order[:most]))
-    return tuple(told)
+        found.append(" · ".join(order[:most]))
+    return tuple(found)

@@ -58,11 +58,11 @@ def lstm_changes(seen: Capture) -> dict[str, np.ndarray]:
     """
     cell = seen["cell"]
     before = np.concatenate([seen["cell_before"][:, None], cell[:, :-1]], axis=1)
-    made = {
+    changes = {
         name: change(before if source == "cell_before" else seen[source], seen[target])
         for name, (source, target) in OPERATIONS.items()
     }
-    return {**made, "step": change(before, cell)}
+    return {**changes, "step": change(before, cell)}
 
 
 def nearest_words(
@@ -135,14 +135,14 @@ def saturation(seen: Capture | Sequence[Capture]) -> dict[str, np.ndarray]:
     captures = [seen] if isinstance(seen, Capture) else list(seen)
     if not captures:
         raise DataError("there is no capture to look at; give at least one")
-    made: dict[str, np.ndarray] = {}
+    shares: dict[str, np.ndarray] = {}
     for gate in _GATES:
         values = np.concatenate([one[gate] for one in captures], axis=1)
-        made[f"{gate}_open"] = (values > OPEN).mean(1)
-        made[f"{gate}_closed"] = (values < CLOSED).mean(1)
+        shares[f"{gate}_open"] = (values > OPEN).mean(1)
+        shares[f"{gate}_closed"] = (values < CLOSED).mean(1)
     hidden = np.concatenate([one["hidden"] for one in captures], axis=1)
-    made["hidden_range"] = np.ptp(hidden, axis=1)
-    return made
+    shares["hidden_range"] = np.ptp(hidden, axis=1)
+    return shares
 
 
 def alarms(seen: Capture | Sequence[Capture], *, share: float = 0.5) -> list[Alarm]:
@@ -251,11 +251,11 @@ def contributions(
 
 
 def _matrix(given: Any, name: str) -> np.ndarray:
-    made = np.asarray(given, np.float64)
-    made = made[None] if made.ndim == 1 else made
-    if made.ndim != 2 or not np.isfinite(made).all():
+    matrix = np.asarray(given, np.float64)
+    matrix = matrix[None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise DataError(f"{name} have shape {np.shape(given)}, expected a finite matrix")
-    return made
+    return matrix
 
 
 def _units(rows: np.ndarray) -> tuple[int, ...]:

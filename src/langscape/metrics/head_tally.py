@@ -129,10 +129,10 @@ class HeadTally:
 
 def tally_texts(texts: Sequence[HeadText]) -> HeadTally:
     """The sums over some texts."""
-    made = HeadTally.empty(texts[0].weights.shape[0] * texts[0].weights.shape[1])
+    tally = HeadTally.empty(texts[0].weights.shape[0] * texts[0].weights.shape[1])
     for text in texts:
-        made = made + _tally_text(text)
-    return made
+        tally = tally + _tally_text(text)
+    return tally
 
 
 def _tally_text(text: HeadText) -> HeadTally:

@@ -118,8 +118,8 @@ def even_scores(
     A = checked_weights(attention)
     visible = visible_keys(A).astype(np.float64)
     even = visible / visible.sum(axis=1, keepdims=True)
-    made = head_scores(even[None, None], ids=ids, special=special, separators=separators, band=band)
-    return {name: float(values[0, 0]) for name, values in made.items()}
+    scores = head_scores(even[None, None], ids=ids, special=special, separators=separators, band=band)
+    return {name: float(values[0, 0]) for name, values in scores.items()}
 
 
 def name_heads(

@@ -98,8 +98,8 @@ def position_figures(folds: Sequence[HeadTally]) -> Figures:
         # a distance that no other text has says nothing: the mean over all distances stands for it
         expected = np.where(left > 0, rest / np.maximum(left, 1.0), whole)
         shares.append(explained(fold.pairs, fold.by_distance, fold.square_weights, expected))
-    told = np.stack(shares)
-    return figures_of(len(told), told.sum(axis=0), (told**2).sum(axis=0))
+    stacked = np.stack(shares)
+    return figures_of(len(stacked), stacked.sum(axis=0), (stacked**2).sum(axis=0))
 
 
 def judge(folds: Sequence[HeadTally], probe: HeadTally | None = None) -> dict[str, Judged]:
@@ -120,7 +120,7 @@ def judge(folds: Sequence[HeadTally], probe: HeadTally | None = None) -> dict[st
         found["induction"], even["induction"] = score_figures(probe)["induction"], _even(probe)["induction"]
     found["by_position"], even["by_position"] = position_figures(folds), 0.0
     heads = whole.totals.shape[1]
-    made: dict[str, Judged] = {}
+    verdicts: dict[str, Judged] = {}
     for name, role in ROLES.items():
         one = found[role.score]
         least = np.full(heads, max(role.least, min(role.times * even[role.score], 0.9)))
@@ -130,8 +130,9 @@ def judge(folds: Sequence[HeadTally], probe: HeadTally | None = None) -> dict[st
         if name in TOLD:
             row, of = TOLD.index(name), tallies[name]
             share = of.hits[row] / of.occasions[row] if of.occasions[row] else share
-        made[name] = Judged(one, least, share, _state(one, least, 2 if name == "position-only" else FEWEST))
-    return _apart(made, found)
+        fewest = 2 if name == "position-only" else FEWEST
+        verdicts[name] = Judged(one, least, share, _state(one, least, fewest))
+    return _apart(verdicts, found)
 
 
 def names_of(judged: dict[str, Judged], state: int = GIVEN) -> list[list[str]]:
@@ -163,8 +164,8 @@ def _apart(judged: dict[str, Judged], found: dict[str, Figures]) -> dict[str, Ju
     back = np.nan_to_num(found["later_token"].mean) < found["duplicate_token"].mean / 2
     covered = {"local band": near >= GIVEN, "same-token": back, "duplicate-token": ~back}
     covered["position-only"] = found["parked"].mean > 0.5
-    made = dict(judged)
+    result = dict(judged)
     for name, where in covered.items():
         one = judged[name]
-        made[name] = Judged(one.figures, one.threshold, one.share, np.where(where, np.int8(NO), one.state))
-    return made
+        result[name] = Judged(one.figures, one.threshold, one.share, np.where(where, np.int8(NO), one.state))
+    return result

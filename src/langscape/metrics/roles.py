@@ -149,15 +149,15 @@ def matching_marks(texts: Sequence[str]) -> list[tuple[int, int]]:
     [(3, 1), (4, 1)]
     """
     found: list[tuple[int, int]] = []
-    held: list[tuple[str, int]] = []
+    open_marks: list[tuple[str, int]] = []
     quotes: dict[str, int] = {}
     letters = [(mark, at) for at, text in enumerate(texts) for mark in text]
     for place, (mark, at) in enumerate(letters):
         if mark in _OPENS:
-            held.append((mark, at))
+            open_marks.append((mark, at))
         elif mark in _CLOSES:
-            if held and held[-1][0] == _CLOSES[mark]:
-                found.append((at, held.pop()[1]))
+            if open_marks and open_marks[-1][0] == _CLOSES[mark]:
+                found.append((at, open_marks.pop()[1]))
         elif mark in "\"'":
             before = letters[place - 1][0] if place else " "
             after = letters[place + 1][0] if place + 1 < len(letters) else " "

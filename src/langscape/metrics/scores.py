@@ -152,18 +152,18 @@ class Score:
             return math.nan
         return (value - null) / (best - null) if best != null else 0.0
 
-    def said(self, value: float, null: float) -> str:
+    def in_words(self, value: float, null: float) -> str:
         """The verdict in words, against what a picture without the information has.
 
-        >>> SCORES["order"].said(0.6, 0.55), SCORES["specific_order"].said(0.465, 0.007)
-        ('somewhat better than key popularity alone', 'clearly better than key popularity alone')
+        >>> SCORES["order"].in_words(0.6, 0.55), SCORES["specific_order"].in_words(0.465, 0.007)
+        ('better than key popularity alone', 'far better than key popularity alone')
         """
         way = self.way(value, null)
         if not math.isfinite(way):
             return ""
         how = (
-            "clearly better than" if way >= GOOD
-            else "somewhat better than" if way >= PARTLY
+            "far better than" if way >= GOOD
+            else "better than" if way >= PARTLY
             else "no better than" if way >= -PARTLY
             else "worse than"
         )  # fmt: skip
@@ -227,13 +227,13 @@ def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
     if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
-        label, said = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
-        return {"name": name, "label": label, "meaning": said, "format": of.format}
+        label, sentence = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
+        return {"name": name, "label": label, "meaning": sentence, "format": of.format}
     if score is None:
         label = name.replace("_", " ")
         return {"name": name, "label": label[:1].upper() + label[1:], "meaning": meaning or "", "format": ""}
-    said = score.sentence() if meaning is None else meaning
-    return {"name": name, "label": score.label, "meaning": said, "format": score.format}
+    sentence = score.sentence() if meaning is None else meaning
+    return {"name": name, "label": score.label, "meaning": sentence, "format": score.format}
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class StableGroups:
     group      (heads,) the number of each head's group, 0 the largest
     agreement  how well the groups of two halves of the texts agree, from 0 (chance) to 1; NaN where there
                are too few texts for halves
-    held       (groups,) how much of each group comes again in half of the texts: the mean overlap (Jaccard)
+    recurrence (groups,) how much of each group comes again in half of the texts: the mean overlap (Jaccard)
     tried      numbers of groups with the agreement of each, (tried, 2)
     tree       (heads − 1, 4) the merges as scipy writes them: two branches, their distance, how many heads
     order      (heads,) heads from left to right under the tree
@@ -34,7 +34,7 @@ class StableGroups:
 
     group: np.ndarray
     agreement: float
-    held: np.ndarray
+    recurrence: np.ndarray
     tried: np.ndarray
     tree: np.ndarray
     order: np.ndarray
@@ -67,17 +67,17 @@ def stable_groups(apart: np.ndarray, texts: np.ndarray, seed: int = 0, *, most: 
     counts = range(2, min(most, heads - 1) + 1)
     halves = _halves(apart, texts, seed)
     if halves:
-        told = np.array([np.mean([_agree(*pair, count) for pair in halves]) for count in counts])
-        good = np.flatnonzero(told >= AGREE)
-        chosen = int(good[-1]) if len(good) else int(told.argmax())
-        count, agreement = counts[chosen], float(told[chosen])
+        agreements = np.array([np.mean([_agree(*pair, count) for pair in halves]) for count in counts])
+        good = np.flatnonzero(agreements >= AGREE)
+        chosen = int(good[-1]) if len(good) else int(agreements.argmax())
+        count, agreement = counts[chosen], float(agreements[chosen])
     else:
-        told = np.full(len(counts), np.nan)
+        agreements = np.full(len(counts), np.nan)
         count, agreement = min(4, heads - 1), float("nan")
     group = _cut(tree, count)
-    held = np.array([_held(group == one, halves, count) for one in range(group.max() + 1)])
-    tried = np.stack([np.array(counts, np.float64), told], axis=1)
-    return StableGroups(group, agreement, held, tried, tree, leaves_list(tree).astype(np.int64))
+    recurrence = np.array([_recurrence(group == one, halves, count) for one in range(group.max() + 1)])
+    tried = np.stack([np.array(counts, np.float64), agreements], axis=1)
+    return StableGroups(group, agreement, recurrence, tried, tree, leaves_list(tree).astype(np.int64))
 
 
 def adjusted_rand(one: np.ndarray, other: np.ndarray) -> float:
@@ -118,7 +118,7 @@ def _agree(one: np.ndarray, other: np.ndarray, count: int) -> float:
     return adjusted_rand(_cut(one, count), _cut(other, count))
 
 
-def _held(member: np.ndarray, halves: list[tuple[np.ndarray, np.ndarray]], count: int) -> float:
+def _recurrence(member: np.ndarray, halves: list[tuple[np.ndarray, np.ndarray]], count: int) -> float:
     """The mean overlap of a group with the one of each half that is most like it."""
     found = []
     for tree in (tree for pair in halves for tree in pair):

@@ -86,12 +86,12 @@ def _marked(listener: Listener) -> Listener:
     """The listener, told which calls have the very queries and keys of the one before."""
     last: list[Any] = [None, None, False]
 
-    def told(call: Call) -> None:
+    def mark(call: Call) -> None:
         if call.start == 0:
             last[:] = call.query, call.key, call.query is last[0] and call.key is last[1]
         listener(replace(call, again=True) if last[2] else call)
 
-    return told
+    return mark
 
 
 Editor = Callable[[int, torch.Tensor], torch.Tensor]

@@ -51,11 +51,11 @@ def tensors_of(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
         pixels = np.stack([row.pixels for row in group])  # type: ignore[arg-type]
         return {"pixel_values": torch.from_numpy(pixels).to(model.device, model.network.dtype)}
     ids, mask = _padded(model, [row.source.ids for row in group])
-    made = {"input_ids": ids, "attention_mask": mask}
+    inputs = {"input_ids": ids, "attention_mask": mask}
     if group[0].target is not None:
         targets = [row.target.ids for row in group if row.target is not None]
-        made["decoder_input_ids"], made["decoder_attention_mask"] = _padded(model, targets)
-    return made
+        inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(model, targets)
+    return inputs
 
 
 def _padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -95,7 +95,7 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     tokens, decoder_tokens = row.source.tokens(), None
     if "decoder" in layout.roles:
         decoder_tokens = Tokens([]) if row.target is None else row.target.tokens()
-    ready = recorder.made[index]
+    ready = recorder.arrays[index]
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
@@ -113,7 +113,7 @@ def _sums(recorder: Recorder, index: int) -> list[str]:
     low, high = recorder.sums[index]
     sinks = [array.name for array in recorder.planned[index] if array.what == "sink"]
     if sinks:
-        shares = recorder.made[index][sinks[0]]
+        shares = recorder.arrays[index][sinks[0]]
         return [
             f"{100 * float(shares.mean()):.0f} % of the weight goes to learned sinks, which are no tokens; "
             f"{sinks[0]} has it, and rows of attention sum to the rest"

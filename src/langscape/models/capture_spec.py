@@ -135,7 +135,7 @@ def make_plan(
 
 def arrays(layout: Layout, plan: Plan, source: int, target: int = 0) -> list[Array]:
     """Every array the plan gives for a text of so many tokens; target is the decoder's side."""
-    made: list[Array] = []
+    found: list[Array] = []
     for role in layout.roles:
         queries = target if role in ("decoder", "cross") else source
         keys = target if role == "decoder" else source
@@ -159,23 +159,23 @@ def arrays(layout: Layout, plan: Plan, source: int, target: int = 0) -> list[Arr
         for what in whats:
             own = rows if what in ("attention", "q") else None
             if what == "attention":
-                made += _weights(plan, role, shapes[what], layers, heads, own)
+                found += _weights(plan, role, shapes[what], layers, heads, own)
                 if any(site.sink for site in sites):
                     name = f"{named(what, role)}_sink"
-                    made.append(Array(name, "sink", role, kept, layers, heads, own))
+                    found.append(Array(name, "sink", role, kept, layers, heads, own))
             else:
-                made.append(Array(named(what, role), what, role, shapes[what], layers, heads, own))
+                found.append(Array(named(what, role), what, role, shapes[what], layers, heads, own))
     if "hidden" in plan.want:
         for role, numbers in plan.hidden.items():
             tokens = target if role == "decoder" else source
             shape = (len(numbers), tokens, layout.hidden[role][1])
             if numbers:
-                made.append(Array(named("hidden", role), "hidden", role, shape, numbers))
+                found.append(Array(named("hidden", role), "hidden", role, shape, numbers))
     if "logits" in plan.want and layout.vocabulary:
         role = "decoder" if "decoder" in layout.roles else "self"
         shape = (target if role == "decoder" else source, layout.vocabulary)
-        made.append(Array(named("logits", role), "logits", role, shape))
-    return made
+        found.append(Array(named("logits", role), "logits", role, shape))
+    return found
 
 
 def _rows_of(plan: Plan, queries: int) -> tuple[int, ...] | None:

@@ -74,19 +74,19 @@ def is_lstm(folder: Path) -> bool:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """What the config.json of a transformers model says, every number that decides a size in its range."""
-    told = _read(folder)
+    parsed = _read(folder)
     where = str(folder / "config.json")
-    if not told.get("model_type"):
+    if not parsed.get("model_type"):
         raise FileError(f'{where} is not the configuration of a transformers model (no "model_type" in it)')
-    strict_json.field(told, "model_type", "text", where)
-    if told.get("architectures") is not None:
-        strict_json.texts(told["architectures"], '"architectures"', where)
+    strict_json.field(parsed, "model_type", "text", where)
+    if parsed.get("architectures") is not None:
+        strict_json.texts(parsed["architectures"], '"architectures"', where)
     for name, what in _ELSEWHERE.items():
-        if told.get(name) is not None:
+        if parsed.get(name) is not None:
             raise FileError(f"{where} names {what} in {shown(name)}, which is not read; save the model anew")
-    for part, values in _parts(told, ""):
+    for part, values in _parts(parsed, ""):
         _check_part(part, values, where)
-    return told
+    return parsed
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def _read(folder: Path) -> dict[str, Any]:
     return strict_json.read_object(path, largest=_LARGEST, deepest=12)
 
 
-def _parts(told: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parts(parsed: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every object in a configuration with the dotted name it goes by; names that are data are left out."""
-    yield name, told
-    for key, value in told.items():
+    yield name, parsed
+    for key, value in parsed.items():
         if isinstance(value, dict) and key not in ("id2label", "label2id", "auto_map"):
             yield from _parts(value, f"{name}{key}.")
 

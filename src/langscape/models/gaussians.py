@@ -120,7 +120,7 @@ def gaussians_of(
         factors=np.stack([factors(v, int(rank)) for v in vectors]).astype(np.float32) if rank else None,
         samples=np.concatenate(vectors) if samples else None,
         contexts=[contexts[i] for i in kept],
-        made={"model": model.name, "revision": model.revision, "layer": chosen, "asked": int(asked)},
+        metadata={"model": model.name, "revision": model.revision, "layer": chosen, "asked": int(asked)},
         notes=tuple(notes),
     )
 

@@ -27,7 +27,7 @@ def continuation(
     """
     chance = None if seed is None else torch.Generator(device="cpu").manual_seed(seed)
     ends = _ends(network)
-    made: list[int] = []
+    new_ids: list[int] = []
     given: dict[str, Any] = {}
     fresh: list[int] = list(ids)
     cache: Any = None
@@ -39,10 +39,10 @@ def continuation(
             row = torch.tensor([list(source)], device=network.device)
             encoded = encoder(input_ids=row, attention_mask=mask, return_dict=True)
             given = {"encoder_outputs": encoded, "attention_mask": mask}
-        while len(made) < count:
+        while len(new_ids) < count:
             row = torch.tensor([fresh], device=network.device)
             if source is None:
-                total = len(ids) + len(made)
+                total = len(ids) + len(new_ids)
                 mask = torch.ones(1, total, dtype=torch.long, device=network.device)
                 step = {"input_ids": row, "attention_mask": mask}
             else:
@@ -50,11 +50,11 @@ def continuation(
             output = body(**step, past_key_values=cache, use_cache=True, return_dict=True)
             cache = getattr(output, "past_key_values", None)
             chosen = _chosen(output.logits[0, -1], chance)
-            made.append(chosen)
+            new_ids.append(chosen)
             if chosen in ends:
                 break
-            fresh = [chosen] if cache is not None else [*ids, *made]
-    return made
+            fresh = [chosen] if cache is not None else [*ids, *new_ids]
+    return new_ids
 
 
 def _chosen(logits: torch.Tensor, chance: torch.Generator | None) -> int:

@@ -218,10 +218,10 @@ def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
     row = torch.tensor([ids[i % len(ids)] for i in range(SOURCE)], device=network.device)
     mask = torch.ones(2, SOURCE, dtype=torch.long, device=network.device)
     mask[1, -2:] = 0  # masks have to do something, or their absence would go unseen
-    made = {"input_ids": row.repeat(2, 1), "attention_mask": mask}
+    inputs = {"input_ids": row.repeat(2, 1), "attention_mask": mask}
     if kind == "encoder-decoder":
-        made["decoder_input_ids"] = row[:TARGET].repeat(2, 1)
-    return made
+        inputs["decoder_input_ids"] = row[:TARGET].repeat(2, 1)
+    return inputs
 
 
 def _same(plain: Any, ours: Any) -> bool:

@@ -53,7 +53,7 @@ def quantization(called: str) -> Any:
 def load_transformer(
     folder: Path,
     name: str,
-    told: Mapping[str, Any],
+    parsed: Mapping[str, Any],
     weights: Weights,
     revision: str,
     loading: Loading,
@@ -62,13 +62,13 @@ def load_transformer(
 
     `weights` is what its files of weights declare.
     """
-    config = config_from(folder, name, told)
+    config = config_from(folder, name, parsed)
     kind = kind_of(config)
     network, notes = _load(folder, name, config, kind, weights, loading)
     network.requires_grad_(False)
     _check_in_memory(network, name)
     _check_finite(weights, name)
-    if told.get("auto_map"):
+    if parsed.get("auto_map"):
         notes = (*notes, f"{name} names code of its own, which is not run; that of transformers is")
     tokenizer = None if kind == "vision" else read_tokenizer(folder, name)
     if tokenizer is None and kind != "vision":
@@ -110,11 +110,11 @@ def _check_finite(weights: Weights, name: str) -> None:
                     )
 
 
-def config_from(folder: Path, name: str, told: Mapping[str, Any]) -> Any:
+def config_from(folder: Path, name: str, parsed: Mapping[str, Any]) -> Any:
     """The configuration that transformers reads from a folder whose config.json says `told`."""
-    called = told["model_type"]
+    called = parsed["model_type"]
     if called not in transformers.CONFIG_MAPPING:
-        own = "; it brings code of its own, which is never run here" if "auto_map" in told else ""
+        own = "; it brings code of its own, which is never run here" if "auto_map" in parsed else ""
         raise FileError(
             f"{name} is of type {called!r}, which transformers {transformers.__version__} does not know{own}"
         )
@@ -175,11 +175,11 @@ def _load(
         settings |= {"quantization_config": loading.quantization_config}
     try:
         with quiet():
-            network, told = getattr(transformers, wanted).from_pretrained(folder, **settings)
-            lacking = set(told["missing_keys"])
+            network, info = getattr(transformers, wanted).from_pretrained(folder, **settings)
+            lacking = set(info["missing_keys"])
             if lacking and wanted != "AutoModel" and not _of_trunk(network, lacking):
-                network, told = transformers.AutoModel.from_pretrained(folder, **settings)
-                lacking = set(told["missing_keys"])
+                network, info = transformers.AutoModel.from_pretrained(folder, **settings)
+                lacking = set(info["missing_keys"])
     except LangscapeError:
         raise
     except ImportError as error:
@@ -193,8 +193,8 @@ def _load(
             f"the weights of {name} cannot be read: {first_line(error)}; fetch the model again"
         ) from None
     serious = {key for key in lacking if "pooler" not in key}
-    if serious or told.get("mismatched_keys"):
-        bad = sorted(serious) or sorted(str(key) for key in told["mismatched_keys"])
+    if serious or info.get("mismatched_keys"):
+        bad = sorted(serious) or sorted(str(key) for key in info["mismatched_keys"])
         raise FileError(
             f"the weights of {name} do not fit its config.json: {len(bad)} are missing or of another shape, "
             f"first {bad[0]}"

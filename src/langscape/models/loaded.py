@@ -27,16 +27,16 @@ Inner = tuple[Any, Any, str]
 """What a wrapper holds: the model, its tokenizer where it has one, and a note."""
 
 
-def loaded_model(held: Any, tokenizer: Any = None) -> Model:
+def loaded_model(x: Any, tokenizer: Any = None) -> Model:
     """The Model of an object: a transformers model, or what holds one; its tokenizer is looked for by name.
 
     `tokenizer` may be a tokenizer, or the name of one in a folder or in the Hub's cache.
     """
-    if isinstance(held, Model):
-        if tokenizer is not None and isinstance(held, LSTMModel):
-            raise SettingsError(f"{held.name} is an LSTM and reads by its own words; leave tokenizer out")
-        return held if tokenizer is None else replace(held, tokenizer=_checked(tokenizer))
-    network, found, notes = held, None, []
+    if isinstance(x, Model):
+        if tokenizer is not None and isinstance(x, LSTMModel):
+            raise SettingsError(f"{x.name} is an LSTM and reads by its own words; leave tokenizer out")
+        return x if tokenizer is None else replace(x, tokenizer=_checked(tokenizer))
+    network, found, notes = x, None, []
     while (inner := _inner(network)) is not None:
         network, own, note = inner
         found = found if own is None else own
@@ -53,13 +53,13 @@ def loaded_model(held: Any, tokenizer: Any = None) -> Model:
     return replace(model, notes=tuple(notes), lock=lock)
 
 
-def is_model(held: Any) -> bool:
+def is_model(x: Any) -> bool:
     """Whether `loaded_model` would take it; nothing is loaded for it."""
-    if isinstance(held, Model):
+    if isinstance(x, Model):
         return True
-    while (inner := _inner(held, notes=False)) is not None:
-        held = inner[0]
-    return _named(held, "PreTrainedModel", "transformers")
+    while (inner := _inner(x, notes=False)) is not None:
+        x = inner[0]
+    return _named(x, "PreTrainedModel", "transformers")
 
 
 def _check(network: Any) -> None:
@@ -82,55 +82,55 @@ def _check(network: Any) -> None:
         )
 
 
-def _inner(held: Any, *, notes: bool = True) -> Inner | None:
+def _inner(x: Any, *, notes: bool = True) -> Inner | None:
     """What a wrapper holds; None where it is no wrapper that is known."""
     for name, package, opened in _WRAPPERS:
-        if _named(held, name, package):
-            return opened(held, notes)
+        if _named(x, name, package):
+            return opened(x, notes)
     return None
 
 
-def _named(held: Any, name: str, package: str) -> bool:
+def _named(x: Any, name: str, package: str) -> bool:
     """Whether it is of a class of that name, or of one made from it."""
-    return any(one.__name__ == name and one.__module__.split(".")[0] == package for one in type(held).__mro__)
+    return any(one.__name__ == name and one.__module__.split(".")[0] == package for one in type(x).__mro__)
 
 
-def _compiled(held: Any, notes: bool) -> Inner:
-    return held._orig_mod, None, "the model is compiled; its own modules were run, as they were before"
+def _compiled(x: Any, notes: bool) -> Inner:
+    return x._orig_mod, None, "the model is compiled; its own modules were run, as they were before"
 
 
-def _parallel(held: Any, notes: bool) -> Inner:
-    return held.module, None, ""
+def _parallel(x: Any, notes: bool) -> Inner:
+    return x.module, None, ""
 
 
-def _pipeline(held: Any, notes: bool) -> Inner:
-    return held.model, held.tokenizer, ""
+def _pipeline(x: Any, notes: bool) -> Inner:
+    return x.model, x.tokenizer, ""
 
 
-def _sentence_encoder(held: Any, notes: bool) -> Inner:
-    first = held[0]
+def _sentence_encoder(x: Any, notes: bool) -> Inner:
+    first = x[0]
     network = getattr(first, "auto_model", None)
     if network is None:
         raise SettingsError(
             f"the first module of this SentenceTransformer is a {type(first).__name__}, which has no "
             "transformer; give its vectors instead: langscape.look(encoder.encode(texts), labels=texts)"
         )
-    return network, getattr(held, "tokenizer", None), ""
+    return network, getattr(x, "tokenizer", None), ""
 
 
-def _adapted(held: Any, notes: bool) -> Inner:
+def _adapted(x: Any, notes: bool) -> Inner:
     """The model below an adapter, whose layers are in its place; a learnt prompt is no layer."""
-    if getattr(getattr(held, "active_peft_config", None), "is_prompt_learning", False):
+    if getattr(getattr(x, "active_peft_config", None), "is_prompt_learning", False):
         raise SettingsError(
             "this PEFT model learnt a prompt, which is put before every text and is not run here; give the "
             "model itself: held.get_base_model()"
         )
-    network = held.get_base_model()
-    return network, None, _adapter_note(held, network) if notes else ""
+    network = x.get_base_model()
+    return network, None, _adapter_note(x, network) if notes else ""
 
 
-def _adapter_note(held: Any, network: Any) -> str:
-    names = getattr(held, "active_adapters", None) or getattr(held, "active_adapter", "")
+def _adapter_note(x: Any, network: Any) -> str:
+    names = getattr(x, "active_adapters", None) or getattr(x, "active_adapter", "")
     called = names if isinstance(names, str) else ", ".join(names)
     layers = [one for one in network.modules() if _named(one, "BaseTunerLayer", "peft")]
     if layers and all(one.disable_adapters for one in layers):

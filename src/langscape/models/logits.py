@@ -131,13 +131,15 @@ def contributions(
         raise SettingsError(
             f"ids reach from {ids.min()} to {ids.max()}; words are 0 to {len(stream.words) - 1}"
         )
-    held = {name: _tensor(stream.capture[name]) for name in ("embedding", "heads", "attention_bias", "mlp")}
+    tensors = {
+        name: _tensor(stream.capture[name]) for name in ("embedding", "heads", "attention_bias", "mlp")
+    }
     rows = torch.from_numpy(np.ascontiguousarray(ids, np.int64))
     constant = torch.zeros(ids.shape, dtype=torch.float64)
     if stream.bias is not None:
         constant += stream.bias[rows].double()
     ahead = stream.words[rows].double()
-    made: dict[str, list[torch.Tensor]] = {name: [] for name in ("heads", "bias", "mlp", "sources")}
+    shares: dict[str, list[torch.Tensor]] = {name: [] for name in ("heads", "bias", "mlp", "sources")}
     strongest: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def before(node: int) -> None:
@@ -150,19 +152,19 @@ def contributions(
     before(len(stream.norms) - 1)
     for layer in reversed(range(stream.layers)):
         before(2 * layer + 2)
-        made["mlp"].append(_times(held["mlp"][layer], ahead))
+        shares["mlp"].append(_times(tensors["mlp"][layer], ahead))
         strongest.append(_neurons(stream, layer, ahead[:, :split], neurons))
         before(2 * layer + 1)
-        made["heads"].append(_times(held["heads"][layer], ahead))
-        made["bias"].append(_times(held["attention_bias"][layer], ahead))
-        made["sources"].append(_sources(stream, layer, ahead[:, :split]))
-    stacked = {name: torch.stack(parts[::-1]).numpy() for name, parts in made.items()}
+        shares["heads"].append(_times(tensors["heads"][layer], ahead))
+        shares["bias"].append(_times(tensors["attention_bias"][layer], ahead))
+        shares["sources"].append(_sources(stream, layer, ahead[:, :split]))
+    stacked = {name: torch.stack(parts[::-1]).numpy() for name, parts in shares.items()}
     score = (_tensor(stream.capture["final"]).double()[:, None] * stream.words[rows].double()).sum(-1)
     if stream.head:
         score = _tensor(stream.capture["logits"]).double().gather(1, rows)
     return Contributions(
         ids,
-        _times(held["embedding"], ahead).numpy(),
+        _times(tensors["embedding"], ahead).numpy(),
         stacked["heads"],
         stacked["bias"],
         stacked["mlp"],

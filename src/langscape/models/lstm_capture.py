@@ -18,7 +18,7 @@ class Token(NamedTuple):
     """A word that is read: its row, what the text says, where (−1: nowhere), whether it was put there."""
 
     row: int
-    said: str
+    text: str
     at: int = -1
     special: bool = False
 
@@ -51,19 +51,19 @@ def read(
     single = isinstance(text, str) or _is_ids(text)
     texts = [text] if single else list(text)
     weights = _doubles(model)
-    made = []
+    captures = []
     for given in texts:
         tokens = _tokens(model, given)
         steps = len(tokens) + generate
-        held = 4 * steps * (len(LAYERED) * model.layers * model.width + 3 * len(model.words))
-        refuse_above(memory, held, f"capturing {steps:,} steps")
+        needed = 4 * steps * (len(LAYERED) * model.layers * model.width + 3 * len(model.words))
+        refuse_above(memory, needed, f"capturing {steps:,} steps")
         chance = None if sample_seed is None else np.random.default_rng(sample_seed)
         arrays = _run(model, weights, tokens, generate, chance)
         first = sum(token.special for token in tokens) if special == "drop" and len(tokens) > 1 else 0
-        made.append(_captured(model, arrays, tokens, wanted, first, generate))
+        captures.append(_captured(model, arrays, tokens, wanted, first, generate))
         if progress is not None:
-            progress(Step(len(made), len(texts), f"capturing {len(texts)} texts"))
-    return made[0] if single else made
+            progress(Step(len(captures), len(texts), f"capturing {len(texts)} texts"))
+    return captures[0] if single else captures
 
 
 def texts_of(given: Any) -> Iterator[Any]:
@@ -73,13 +73,15 @@ def texts_of(given: Any) -> Iterator[Any]:
 
 def _doubles(model: LSTMModel) -> dict[str, Any]:
     """The weights as the run takes them: a triple a layer, all in double precision."""
-    held = model.weights()
+    weights = model.weights()
     names = ("input_weights", "hidden_weights", "bias")
     return {
-        "embedding": held["embedding"],
-        "layers": [[held[name][layer].astype(np.float64) for name in names] for layer in range(model.layers)],
-        "decoder": held["decoder"].astype(np.float64),
-        "decoder_bias": held["decoder_bias"].astype(np.float64),
+        "embedding": weights["embedding"],
+        "layers": [
+            [weights[name][layer].astype(np.float64) for name in names] for layer in range(model.layers)
+        ],
+        "decoder": weights["decoder"].astype(np.float64),
+        "decoder_bias": weights["decoder_bias"].astype(np.float64),
     }
 
 
@@ -124,13 +126,13 @@ def _captured(
     for name in ("cell", "hidden"):
         nothing = np.zeros((model.layers, model.width), np.float32)
         arrays[f"{name}_before"] = arrays[name][:, first - 1] if first else nothing
-    held: dict[str, np.ndarray] = {}
+    collected: dict[str, np.ndarray] = {}
     for name in wanted:
         kept = arrays[name]
         if "step" in AXES[name]:
             kept = kept[:, first:] if AXES[name][0] == "layer" else kept[first:]
-        held[name] = np.ascontiguousarray(kept)
-        held[name].flags.writeable = False  # so that it is handed over rather than copied
+        collected[name] = np.ascontiguousarray(kept)
+        collected[name].flags.writeable = False  # so that it is handed over rather than copied
     tokens = tokens[first:]
     metadata = {
         "model": model.name,
@@ -141,18 +143,20 @@ def _captured(
     }
     table = Tokens(
         [model.words[token.row] for token in tokens],
-        [token.said for token in tokens],
+        [token.text for token in tokens],
         special=[token.special for token in tokens],
         ids=[token.row for token in tokens],
         offsets=[_span(token) for token in tokens],
         generated=[at >= len(tokens) - generate for at in range(len(tokens))],
     )
-    return Capture(table, held, {name: AXES[name] for name in held}, metadata, _notes(model, tokens))
+    return Capture(
+        table, collected, {name: AXES[name] for name in collected}, metadata, _notes(model, tokens)
+    )
 
 
 def _notes(model: LSTMModel, tokens: Sequence[Token]) -> tuple[str, ...]:
     unknown = model.tokenizer.unknown
-    strange = [t.said for t in tokens if model.words[t.row] == unknown and t.said != unknown]
+    strange = [t.text for t in tokens if model.words[t.row] == unknown and t.text != unknown]
     if not strange:
         return model.notes
     named = ", ".join(dict.fromkeys(strange))
@@ -160,7 +164,7 @@ def _notes(model: LSTMModel, tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _span(token: Token) -> list[int]:
-    return [0, 0] if token.at < 0 else [token.at, token.at + len(token.said)]
+    return [0, 0] if token.at < 0 else [token.at, token.at + len(token.text)]
 
 
 def _chosen(logits: np.ndarray, chance: np.random.Generator | None) -> int:
@@ -174,7 +178,7 @@ def _tokens(model: LSTMModel, given: Any) -> list[Token]:
     known: Vocabulary = model.tokenizer
     start = [] if known.start is None else [Token(known.number[known.start], known.start, special=True)]
     if isinstance(given, str):
-        places = [Token(row, said, at) for row, said, at in known.places(given)]
+        places = [Token(row, text, at) for row, text, at in known.places(given)]
         if not places and not start:
             raise DataError(f"the text {given[:40]!r} holds no words; give {model.name} at least one")
         if places and start and places[0].row == start[0].row:

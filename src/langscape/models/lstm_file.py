@@ -35,13 +35,13 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         tensors = {name: value.half() for name, value in tensors.items()}
     shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-    told = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
+    config = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
     with atomic_write(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
         aside.chmod(0o644)  # safetensors writes for its owner alone
     with atomic_write(folder / "config.json") as aside:
-        text = json.dumps({**told, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
+        text = json.dumps({**config, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
         aside.write_text(text, encoding="utf-8")
     return folder
 
@@ -49,20 +49,21 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
 def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> LSTMModel:
     """The model that `LSTMModel.save` wrote, as float32."""
     config, weights = folder / "config.json", folder / "model.safetensors"
-    told = read_object(config, largest=LARGEST_CONFIG)
+    parsed = read_object(config, largest=LARGEST_CONFIG)
     where = str(config)
     shape = [
-        field(told, "dim", "whole number", where, least=1, most=MOST_WIDTH),
-        field(told, "hidden", "whole number", where, least=1, most=MOST_WIDTH),
-        field(told, "layers", "whole number", where, least=1, most=MOST_LAYERS),
+        field(parsed, "dim", "whole number", where, least=1, most=MOST_WIDTH),
+        field(parsed, "hidden", "whole number", where, least=1, most=MOST_WIDTH),
+        field(parsed, "layers", "whole number", where, least=1, most=MOST_LAYERS),
     ]
     tied, lstm_bias, decoder_bias, lower = (
-        field(told, name, "true or false", where) for name in ("tied", "lstm_bias", "decoder_bias", "lower")
+        field(parsed, name, "true or false", where) for name in ("tied", "lstm_bias", "decoder_bias", "lower")
     )
-    words = texts(field(told, "words", "list", where), '"words"', where)
-    level = field(told, "level", "text", where)
+    words = texts(field(parsed, "words", "list", where), '"words"', where)
+    level = field(parsed, "level", "text", where)
     unknown, start = (
-        None if told.get(name) is None else field(told, name, "text", where) for name in ("unknown", "start")
+        None if parsed.get(name) is None else field(parsed, name, "text", where)
+        for name in ("unknown", "start")
     )
     try:
         known = Vocabulary(tuple(words), level, lower, unknown, start)  # type: ignore[arg-type]

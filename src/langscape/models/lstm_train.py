@@ -122,8 +122,8 @@ def train_lstm(
     settings = settings or Training()
     lines, out = list(lines), Path(out)
     known = vocabulary or count_words(lines, most=settings.words, level=settings.level, lower=settings.lower)
-    train, held = split_lines(lines, settings.held_out, settings.seed)
-    stream, test = encode_lines(train, known), encode_lines(held, known)
+    train, validation = split_lines(lines, settings.held_out, settings.seed)
+    stream, test = encode_lines(train, known), encode_lines(validation, known)
     streams = _streams(stream, settings)
     if network is None:
         network = fresh_network(len(known), settings)
@@ -153,13 +153,13 @@ def train_lstm(
     history = np.asarray(state.history, np.float32)
     figures = {"perplexity": score, "unknown": unknown, "baselines": compared, "steps": settings.steps}
     counted = {"training_words": len(stream), "held_out_words": len(test)}
-    told = {**(about or {}), **figures, **counted}
-    model.save(out, half=half, about=told)
+    about_it = {**(about or {}), **figures, **counted}
+    model.save(out, half=half, about=about_it)
     with atomic_write(out / REPORT) as aside:
         report = {
             "run": run,
             "settings": asdict(settings),
-            **told,
+            **about_it,
             "loss": [round(float(x), 4) for x in history],
         }
         aside.write_text(json.dumps(report, indent=1), encoding="utf-8")
@@ -232,9 +232,9 @@ class _State:
             return 0
         try:
             with safe_open(path, "pt") as file:
-                told = file.metadata() or {}
+                metadata = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if told.get("run") != run:
+            if metadata.get("run") != run:
                 raise SettingsError(
                     f"{path.parent} holds the checkpoint of another run (other text or settings); choose "
                     "another folder, or delete the checkpoint"
@@ -247,7 +247,7 @@ class _State:
                 self.optimiser.state[parameter] = {n: tensors[f"adam.{number}.{n}"].clone() for n in names}
             self.carried = (tensors["carried.hidden"].clone(), tensors["carried.cell"].clone())
             self.history = tensors["history"].tolist()
-            return int(told["step"])
+            return int(metadata["step"])
         except (OSError, SafetensorError, KeyError) as error:
             raise FileError(f"{path} is damaged ({error}); delete it to train from the beginning") from None
 

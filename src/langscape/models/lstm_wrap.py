@@ -62,9 +62,9 @@ def _part(network: torch.nn.Module | None, path: str, what: str) -> torch.nn.Mod
     try:
         return network.get_submodule(path)
     except AttributeError:
-        held = ", ".join(name for name, _ in network.named_children()) or "no parts"
+        known = ", ".join(name for name, _ in network.named_children()) or "no parts"
         raise SettingsError(
-            f"the network has no part {path!r}; it holds {held}: name the right one with {what}="
+            f"the network has no part {path!r}; it holds {known}: name the right one with {what}="
         ) from None
 
 

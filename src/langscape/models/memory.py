@@ -77,8 +77,8 @@ def estimate(
         raise SettingsError(f"tokens {tokens}, target {target} and batch {batch} must be at least 1")
     plan = make_plan(model.layout, want, layers, heads, rows=rows, strongest=strongest, weights=weights)
     target = target if "decoder" in model.layout.roles else 0
-    made = {array.name: array.bytes * batch for array in arrays(model.layout, plan, tokens, target)}
-    return Estimate(MappingProxyType(made), working(model.layout, plan, tokens, target) * batch)
+    sizes = {array.name: array.bytes * batch for array in arrays(model.layout, plan, tokens, target)}
+    return Estimate(MappingProxyType(sizes), working(model.layout, plan, tokens, target) * batch)
 
 
 def block_rows(layout: Layout, batch: int, source: int, target: int = 0) -> int | None:
@@ -127,12 +127,12 @@ def _keys(role: str, source: int, target: int) -> int:
 
 def check_fits(model: Model, plan: Plan, sizes: Sequence[tuple[int, int]], limit: float) -> int:
     """Bytes of the finished captures of texts of these sizes; refused where too many, with what would fit."""
-    held = _held(model.layout, plan, sizes)
+    total = _held(model.layout, plan, sizes)
     needed = _peak(model.layout, plan, sizes)
     free = available_memory()
     room = limit if free is None else min(limit, free)
     if needed <= room:
-        return held
+        return total
     tokens = sum(source for source, _ in sizes)
     bound = f"above the limit of {size(limit)}" if room == limit else f"but {size(room)} are available"
     raise TooLargeError(
@@ -209,8 +209,8 @@ def _below(rows: tuple[int, ...] | None, count: int) -> tuple[int, ...] | None:
 
 
 def _with_layers(plan: Plan, chosen: tuple[int, ...]) -> Plan:
-    layers = {role: tuple(i for i in held if i in chosen) for role, held in plan.layers.items()}
-    hidden = {role: tuple(i for i in held if i in chosen) for role, held in plan.hidden.items()}
+    layers = {role: tuple(i for i in numbers if i in chosen) for role, numbers in plan.layers.items()}
+    hidden = {role: tuple(i for i in numbers if i in chosen) for role, numbers in plan.hidden.items()}
     return replace(plan, layers=layers, hidden=hidden)
 
 

@@ -33,11 +33,11 @@ def split_name(name: str) -> ModelName:
     >>> split_name("me@home/model").name
     'me@home/model'
     """
-    base, at, said = name.rpartition("@")
-    if not at or not base or "/" in said or Path(name).expanduser().is_dir():
+    base, at, options = name.rpartition("@")
+    if not at or not base or "/" in options or Path(name).expanduser().is_dir():
         return ModelName(name)
     found: dict[str, Any] = {}
-    for one in said.split(","):
+    for one in options.split(","):
         kind = next((kind for kind, known in _KINDS.items() if one in known), None)
         if kind is None:
             listed = ", ".join(word for known in _KINDS.values() for word in known)

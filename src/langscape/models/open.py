@@ -73,25 +73,25 @@ def open_model(
     parts = split_name(called)
     folder, revision = _found(parts.name)
     width = precision or parts.precision or "float32"
-    told, weights = _checked(folder, called, width)
+    parsed, weights = _checked(folder, called, width)
     with needs_models():
         from langscape.models.model import chosen_device
 
         place = chosen_device(device)
         revision = revision or _digest(folder, weights)
         spread = device_map if device_map is not None else parts.device_map
-        if told is None and (width != "float32" or spread is not None or parts.quantized):
+        if parsed is None and (width != "float32" or spread is not None or parts.quantized):
             raise SettingsError(
                 f"{called} is an LSTM, which is opened in float32 on one device; say its name alone"
             )
-        if told is None:
+        if parsed is None:
             from langscape.models.lstm_file import load_lstm
 
             return load_lstm(folder, called, revision, place)
         from langscape.models.load import Loading, load_transformer, quantization
     packed = quantization_config if quantization_config is not None else quantization(parts.quantized)
     loading = Loading(width, place, spread, packed)
-    return load_transformer(folder, called, told, weights, revision, loading)
+    return load_transformer(folder, called, parsed, weights, revision, loading)
 
 
 def _held(model: Any, device: str, tokenizer: Any) -> Model:
@@ -199,17 +199,17 @@ def _checked(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | 
     """What config.json says, None of an LSTM of ours; and the files of weights, sound and not too large."""
     if (folder / "config.json").is_symlink():
         inside(folder, folder / "config.json")
-    told = None if is_lstm(folder) else read_config(folder)
-    if told is not None and (folder / "adapter_config.json").exists():
+    parsed = None if is_lstm(folder) else read_config(folder)
+    if parsed is not None and (folder / "adapter_config.json").exists():
         raise FileError(
             f"{folder} holds an adapter (adapter_config.json), which is not applied here; merge it into its "
             "model with `merge_and_unload` of peft, and save that"
         )
     weights = read_weights(folder, name)
     check_fits(weights, name, precision)
-    if told is not None:
+    if parsed is not None:
         check_tokenizer_files(folder)
-    return told, weights
+    return parsed, weights
 
 
 def _digest(folder: Path, weights: Weights) -> str:

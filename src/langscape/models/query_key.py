@@ -63,17 +63,17 @@ def collect_query_key(
     width = 4 * site.width * len(plan.layers[role]) * len(plan.heads[role])
     tell = progress or (lambda step: None)
     parts: list[Capture] = []
-    held = 0
+    needed = 0
     total = tokens or len(read)
     for part in capture_each(
         model, read, ("q", "k"), layers, heads, targets=targets, long="window", batch=batch, memory=memory
     ):
         parts.append(part.only(*names))
-        held += part[names[0]].shape[2]
+        needed += part[names[0]].shape[2]
         # the parts and the arrays they are joined into
-        refuse_above(memory, 4 * width * held, f"collecting queries and keys of {held:,} tokens")
-        tell(Step(min(held, total) if tokens else len(parts), total, "reading sentences"))
-        if tokens is not None and held >= tokens:
+        refuse_above(memory, 4 * width * needed, f"collecting queries and keys of {needed:,} tokens")
+        tell(Step(min(needed, total) if tokens else len(parts), total, "reading sentences"))
+        if tokens is not None and needed >= tokens:
             break
     return _joined(parts, names, role, model)
 

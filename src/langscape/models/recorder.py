@@ -28,7 +28,7 @@ class Recorder:
         self.layout = layout
         self.sizes = sizes
         self.planned = [arrays(layout, plan, source, target) for source, target in sizes]
-        self.made = [
+        self.arrays = [
             {array.name: untouched_zeros(array.shape, array.dtype) for array in planned}
             for planned in self.planned
         ]
@@ -65,7 +65,7 @@ class Recorder:
             for array in planned:
                 if (array.what, array.role) == (what, role):
                     tokens = array.shape[-2]
-                    out = self.made[text][array.name]
+                    out = self.arrays[text][array.name]
                     if what == "logits":
                         _copy(out, tensors[0][text, :tokens])
                     for slot, layer in enumerate(array.layers):
@@ -80,7 +80,7 @@ class Recorder:
         """The arrays that take something of this layer: text, array, and the layer's place in it."""
         layer = self._layer[self._role]
         return [
-            (text, array, self.made[text][array.name][array.layers.index(layer)])
+            (text, array, self.arrays[text][array.name][array.layers.index(layer)])
             for text, planned in enumerate(self.planned)
             for array in planned
             if array.role == self._role and array.what in whats and layer in array.layers

@@ -103,8 +103,8 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         raise DataError(f"the stream of {model.name} cannot be read: {model.layout.reason}")
     row = next(iter(rows(model, [text], None, Reading(generate=generate))))
     count, width = len(row.source), model.layout.hidden["self"][1]
-    held = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
-    refuse_above(memory, 2 * held, f"the stream of {count:,} tokens")
+    needed = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
+    refuse_above(memory, 2 * needed, f"the stream of {count:,} tokens")
     head = model.kind == "decoder" and model.layout.vocabulary > 0
     ids = torch.tensor([row.source.ids], device=model.device)
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}

@@ -41,8 +41,8 @@ def size_of(config: Mapping[str, Any], side: str | None = None) -> Size | None:
             heads = ("decoder_attention_heads", *heads)
         else:
             layers, heads = ("encoder_layers", *layers), ("encoder_attention_heads", *heads)
-    told = [
+    numbers = [
         next((config[name] for name in names if isinstance(config.get(name), int)), None)
         for names in (layers, heads)
     ]
-    return Size(*told) if all(told) else None  # type: ignore[arg-type]
+    return Size(*numbers) if all(numbers) else None  # type: ignore[arg-type]

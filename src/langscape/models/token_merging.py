@@ -45,8 +45,8 @@ def _joined_at(capture: Capture, starts: Callable[[Tokens], np.ndarray], grain: 
         return _merged(array, starts(tokens), place, mean=not summed)
 
     whole = grain == "words"
-    made = _regrained(capture, lambda tokens: _merged_tokens(tokens, starts(tokens), whole), merged)
-    return made.but(metadata={**capture.metadata, "merged": grain})
+    result = _regrained(capture, lambda tokens: _merged_tokens(tokens, starts(tokens), whole), merged)
+    return result.but(metadata={**capture.metadata, "merged": grain})
 
 
 def drop_special(capture: Capture) -> Capture:

@@ -35,24 +35,24 @@ def check_tokenizer_files(folder: Path) -> None:
     for name in _OBJECTS:
         path = folder / name
         if path.exists() or path.is_symlink():
-            told = strict_json.read_object(inside(folder, path), largest=_LARGEST, deepest=24)
-            _CHECKS.get(name, lambda told, where: None)(told, str(path))
+            parsed = strict_json.read_object(inside(folder, path), largest=_LARGEST, deepest=24)
+            _CHECKS.get(name, lambda parsed, where: None)(parsed, str(path))
     for pattern in _OTHERS:
         for path in sorted(folder.glob(pattern)):
             strict_json.read_bytes(inside(folder, path), _LARGEST)
 
 
-def _check_tokenizer(told: dict[str, Any], where: str) -> None:
-    model = strict_json.field(told, "model", "object", where)
+def _check_tokenizer(parsed: dict[str, Any], where: str) -> None:
+    model = strict_json.field(parsed, "model", "object", where)
     vocab = model.get("vocab")
     if isinstance(vocab, dict):
         _check_ids(vocab.values(), '"vocab"', where)
     elif not isinstance(vocab, list):
         raise FileError(f'{where}: "vocab" is {strict_json.shown(vocab)}; expected words and their ids')
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding"):
-        if not isinstance(told.get(name), dict | None):
-            raise FileError(f'{where}: "{name}" is {strict_json.shown(told[name])}; expected an object')
-    added = told.get("added_tokens") or []
+        if not isinstance(parsed.get(name), dict | None):
+            raise FileError(f'{where}: "{name}" is {strict_json.shown(parsed[name])}; expected an object')
+    added = parsed.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(one, dict) for one in added):
         raise FileError(f'{where}: "added_tokens" is {strict_json.shown(added)}; expected a list of objects')
     for one in added:
@@ -60,23 +60,23 @@ def _check_tokenizer(told: dict[str, Any], where: str) -> None:
         strict_json.field(one, "id", "whole number", where, least=0, most=_HIGHEST)
 
 
-def _check_settings(told: dict[str, Any], where: str) -> None:
-    if told.get("fast_tokenizer_files") is not None or told.get("init_inputs"):
+def _check_settings(parsed: dict[str, Any], where: str) -> None:
+    if parsed.get("fast_tokenizer_files") is not None or parsed.get("init_inputs"):
         raise FileError(f"{where} names other files to read, which are not; save the tokenizer anew")
     for name in ("tokenizer_class", "padding_side", "truncation_side"):
-        if not isinstance(told.get(name), str | None):
-            raise FileError(f'{where}: "{name}" is {strict_json.shown(told[name])}; expected text')
-    longest = told.get("model_max_length")
+        if not isinstance(parsed.get(name), str | None):
+            raise FileError(f'{where}: "{name}" is {strict_json.shown(parsed[name])}; expected text')
+    longest = parsed.get("model_max_length")
     if longest is not None and not (strict_json.is_kind(longest, "number") and longest > 0):
         raise FileError(f'{where}: "model_max_length" is {strict_json.shown(longest)}; expected a number')
-    added = told.get("added_tokens_decoder") or {}
+    added = parsed.get("added_tokens_decoder") or {}
     if not isinstance(added, dict) or not all(isinstance(one, dict) for one in added.values()):
         raise FileError(f'{where}: "added_tokens_decoder" is no object of tokens by id; save it anew')
     _check_ids(_numbers(added, where), '"added_tokens_decoder"', where)
 
 
-def _check_vocabulary(told: dict[str, Any], where: str) -> None:
-    _check_ids(told.values(), "the vocabulary", where)
+def _check_vocabulary(parsed: dict[str, Any], where: str) -> None:
+    _check_ids(parsed.values(), "the vocabulary", where)
 
 
 def _numbers(added: dict[str, Any], where: str) -> Iterator[int]:

@@ -153,8 +153,8 @@ def _of_text(model: Model, text: str) -> TokenizedText:
         tokens = _of_ids(model, model.tokenizer(text, verbose=False)["input_ids"])
         tokens = replace(tokens, digest=digest)
     if all(tokens.special):
-        said = "is empty" if not text.strip() else "holds nothing the tokenizer knows"
-        raise DataError(f"the text {said}; give at least one word")
+        reason = "is empty" if not text.strip() else "holds nothing the tokenizer knows"
+        raise DataError(f"the text {reason}; give at least one word")
     return tokens
 
 
@@ -172,7 +172,7 @@ def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Token
                 "its files may be damaged"
             ) from None
     marks = _marks(model)
-    made = []
+    rows = []
     for one in encoded.encodings:
         ids = tuple(one.ids)
         if ids and max(ids) >= model.vocabulary:
@@ -187,8 +187,8 @@ def _encoded(model: Model, text: str, digest: str, **windows: Any) -> list[Token
         if len({word for word in words if word is not None}) < 2:  # it may not cut at spaces
             words = _words_by_spaces(text, offsets, special)
         words = words_as_read(text, offsets, words)
-        made.append(TokenizedText(ids, _shown(model, ids), texts, special, words, offsets, digest))
-    return made
+        rows.append(TokenizedText(ids, _shown(model, ids), texts, special, words, offsets, digest))
+    return rows
 
 
 def _of_ids(model: Model, given: Any) -> TokenizedText:

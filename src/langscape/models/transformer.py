@@ -124,15 +124,15 @@ def capture(
     listed = [text] if one else text
     targets = [target] if one and target is not None else target
     ready = list(texts_ready(model, listed, targets, reading))
-    held = check_fits(model, plan, [row.sizes for row in ready], memory)
+    needed = check_fits(model, plan, [row.sizes for row in ready], memory)
     tokens = sum(len(row.source) for row in ready)
     tell = progress or (lambda step: None)
-    tell(Step(0, len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
-    made: list[Capture] = []
+    tell(Step(0, len(ready), f"capturing {tokens:,} tokens, {size(needed)}"))
+    captures: list[Capture] = []
     for captured in _in_order(model, plan, iter(ready), special, batch):
-        made.append(captured)
-        tell(Step(len(made), len(ready), f"capturing {tokens:,} tokens, {size(held)}"))
-    return made[0] if one and long != "window" else made
+        captures.append(captured)
+        tell(Step(len(captures), len(ready), f"capturing {tokens:,} tokens, {size(needed)}"))
+    return captures[0] if one and long != "window" else captures
 
 
 def capture_each(
@@ -194,24 +194,24 @@ def _in_order(
         if memory is not None:
             chunk, ready = _that_fit(model, plan, chunk, ready, memory)
         order = sorted(range(len(chunk)), key=lambda i: chunk[i].sizes)
-        made: dict[int, Capture] = {}
+        captures: dict[int, Capture] = {}
         for group in _groups(model, plan, chunk, order, batch):
             for i, captured in zip(group, run_batch(model, plan, [chunk[i] for i in group]), strict=True):
-                made[i] = drop_special(captured) if special == "drop" else captured
+                captures[i] = drop_special(captured) if special == "drop" else captured
         for i in range(len(chunk)):
-            yield made.pop(i)
+            yield captures.pop(i)
 
 
 def _that_fit(
     model: Model, plan: Plan, chunk: list[Row], ready: Iterator[Row], memory: float
 ) -> tuple[list[Row], Iterator[Row]]:
     """As many of the rows as fit into memory together; the rest goes back."""
-    held = 0
+    needed = 0
     for i, row in enumerate(chunk):
         mine = check_fits(model, plan, [row.sizes], memory)
         busy = working(model.layout, plan, *row.sizes)
-        held += mine
-        if held + busy > memory:
+        needed += mine
+        if needed + busy > memory:
             return chunk[:i], chain(chunk[i:], ready)
     return chunk, ready
 

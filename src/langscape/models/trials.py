@@ -115,20 +115,20 @@ def _captured(model: Model, given: Any, *want: str) -> Capture:
 
 def _weights(model: Model, given: Any) -> tuple[bool, str]:
     seen = _captured(model, given, "attention")
-    said = []
+    remarks = []
     worst = 0.0
     for name in (one for one in seen.arrays if one.endswith("attention")):
         A = seen[name].astype(np.float64)
         total = A.sum(-1) + seen.arrays.get(f"{name}_sink", 0)
         worst = max(worst, float(np.abs(total - 1).max()))
         layers, heads = A.shape[:2]
-        said.append(f"{name} of {layers} × {heads} heads")
+        remarks.append(f"{name} of {layers} × {heads} heads")
         if (A < 0).any():
             return False, f"{name} is below 0: these are no weights"
     close = worst < (1e-3 if model.network.dtype == torch.float32 else 2e-2)
     how = "rows sum to 1" if close else f"rows miss 1 by up to {worst:.2g}"
     notes = [note for note in seen.notes if "sink" in note or "softmax;" in note]
-    return close, "; ".join([", ".join(said), f"{how} (to {worst:.0e})", *notes])
+    return close, "; ".join([", ".join(remarks), f"{how} (to {worst:.0e})", *notes])
 
 
 def _query_key(model: Model, given: Any) -> tuple[bool, str]:
@@ -173,9 +173,9 @@ def _logits(model: Model, given: Any) -> tuple[bool, str]:
 def _stream(model: Model, given: Any) -> tuple[bool, str]:
     from langscape.models.residual import stream
 
-    held = stream(model, given)
-    nodes = held.capture["stream"].shape[0]
-    return True, f"{nodes} nodes of {held.layers} layers, by head and MLP"
+    residual = stream(model, given)
+    nodes = residual.capture["stream"].shape[0]
+    return True, f"{nodes} nodes of {residual.layers} layers, by head and MLP"
 
 
 def _sums(model: Model, given: Any) -> tuple[bool, str]:
@@ -183,9 +183,9 @@ def _sums(model: Model, given: Any) -> tuple[bool, str]:
     from langscape.models.logits import contributions
     from langscape.models.residual import stream
 
-    held = stream(model, given)
-    ids = np.tile(np.arange(4), (len(held.capture.tokens), 1))
-    parts = contributions(held, ids)
+    residual = stream(model, given)
+    ids = np.tile(np.arange(4), (len(residual.capture.tokens), 1))
+    parts = contributions(residual, ids)
     off = float(np.abs(parts.total - parts.score).max())
     scale = max(1.0, float(np.abs(parts.score).max()))
     exact = off / scale < _CLOSE.get(model.network.dtype, 2e-2)
@@ -248,11 +248,11 @@ def _memory(model: Model) -> tuple[bool, str]:
         tokens = model.layout.tokens or 1
     everything = ("hidden", "attention") if model.layout.sites else ("hidden",)
     whole = estimate(model, tokens, everything, target=1)
-    held = sum(one.numel() * one.element_size() for one in model.network.parameters())
-    said = f"{size(held)} of weights; {tokens:,} tokens take {whole}"
+    weights = sum(one.numel() * one.element_size() for one in model.network.parameters())
+    text = f"{size(weights)} of weights; {tokens:,} tokens take {whole}"
     if model.layout.sites:
-        said += f", one head {size(estimate(model, tokens, 'attention', layers=0, heads=0).held)}"
-    return True, said
+        text += f", one head {size(estimate(model, tokens, 'attention', layers=0, heads=0).held)}"
+    return True, text
 
 
 def _lstm(model: LSTMModel, text: str | None) -> Check:

@@ -57,9 +57,9 @@ def read_weights(folder: Path, name: str) -> Weights:
     if index.exists():
         return _shards(folder, index)
     others = sorted(path.name for suffix in _OTHERS for path in folder.glob(f"*.{suffix}"))
-    told = f"; {others[0]} is not read: a pickle can run code, other formats are not ours" if others else ""
+    also = f"; {others[0]} is not read: a pickle can run code, other formats are not ours" if others else ""
     raise FileError(
-        f"{name} holds no model.safetensors{told}. Save it anew with `model.save_pretrained(folder)`"
+        f"{name} holds no model.safetensors{also}. Save it anew with `model.save_pretrained(folder)`"
     )
 
 
@@ -69,8 +69,8 @@ def check_fits(weights: Weights, name: str, precision: str, available: int | Non
     needed = weights.bytes(precision)
     if free is None or needed <= SHARE * free:
         return
-    held = f"{name} holds {_many(weights.count)} weights, which need {size(needed)}"
-    held += " as float32" if precision == "float32" else " as they are stored"
+    message = f"{name} holds {_many(weights.count)} weights, which need {size(needed)}"
+    message += " as float32" if precision == "float32" else " as they are stored"
     stored = weights.bytes("stored")
     largest = f"a model of at most {_many(SHARE * free / 4)} weights"
     if precision == "float32" and stored <= SHARE * free:
@@ -79,7 +79,7 @@ def check_fits(weights: Weights, name: str, precision: str, available: int | Non
         half = f"{_many(SHARE * free / 2)} in half precision"
         kept = f"{size(stored)} as they are stored" if precision == "float32" else ""
         step = f"{f'even {kept} do not fit. Take' if kept else 'take'} {largest}, or {half}, or free memory"
-    raise SettingsError(f"{held}, but {size(free)} are available; {step}")
+    raise SettingsError(f"{message}, but {size(free)} are available; {step}")
 
 
 def inside(folder: Path, path: Path) -> Path:
@@ -103,11 +103,11 @@ def inside(folder: Path, path: Path) -> Path:
 
 
 def _shards(folder: Path, index: Path) -> Weights:
-    told = strict_json.read_object(inside(folder, index), largest=64_000_000, deepest=8)
-    places = strict_json.field(told, "weight_map", "object", str(index))
+    parsed = strict_json.read_object(inside(folder, index), largest=64_000_000, deepest=8)
+    places = strict_json.field(parsed, "weight_map", "object", str(index))
     if not places:
         raise FileError(f"{index} is damaged: it names no shards; fetch the model again")
-    metadata = strict_json.field(told, "metadata", "object", str(index))
+    metadata = strict_json.field(parsed, "metadata", "object", str(index))
     if not isinstance(metadata.get("dtype", ""), str):
         raise FileError(f'{index}: "dtype" is {strict_json.shown(metadata["dtype"])}; expected text')
     shards: dict[str, list[str]] = {}
@@ -139,18 +139,18 @@ def _shards(folder: Path, index: Path) -> Weights:
 
 
 def _check_name(shard: str, index: Path) -> None:
-    said = strict_json.shown(shard)
+    name_text = strict_json.shown(shard)
     if shard.endswith(_PICKLES):
         raise FileError(
-            f"{index} names {said}, a pickle of torch, which can run code and is never read; convert it with "
-            "`model.save_pretrained(folder)`"
+            f"{index} names {name_text}, a pickle of torch, which can run code and is never read; convert it "
+            "with `model.save_pretrained(folder)`"
         )
     parts = PurePosixPath(shard)
     bad = (
         parts.is_absolute() or ".." in parts.parts or "\\" in shard or ":" in shard or not shard.isprintable()
     )
     if bad or len(shard) > 250 or not shard.endswith(".safetensors"):
-        raise FileError(f"{index} names {said}; expected .safetensors files inside its folder")
+        raise FileError(f"{index} names {name_text}; expected .safetensors files inside its folder")
 
 
 def _plain(shard: str) -> str:

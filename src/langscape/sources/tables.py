@@ -147,7 +147,7 @@ def _gathered(
         Items(_plain(labels, path), {"rows": counts, **{name: means[:, i] for i, name in enumerate(names)}}),
         counts,
         samples=None if samples is None else samples.astype(np.float32),
-        made={"table": path.name, "by": by, "columns": names, "standardised": standardise},
+        metadata={"table": path.name, "by": by, "columns": names, "standardised": standardise},
         notes=_notes(connection, source, by, whole, int(counts.sum()), labels),
     )
 

@@ -177,15 +177,15 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _paragraphs(path: Path) -> Iterator[str]:
     """Blocks between blank lines; one that does not end is cut at a line's end."""
-    held: list[str] = []
+    lines: list[str] = []
     size = 0
     for line in _lines(path):
         if not line.strip() or size > _BLOCK:
-            yield "".join(held)
-            held, size = [], 0
-        held.append(line)
+            yield "".join(lines)
+            lines, size = [], 0
+        lines.append(line)
         size += len(line)
-    yield "".join(held)
+    yield "".join(lines)
 
 
 def _parquet_column(path: Path, column: str | None) -> Iterator[str]:

@@ -104,11 +104,11 @@ def _interval(axes: Axes, view: View, row: int, label: str) -> None:
         spine.set_color("#c9ced6")
 
 
-def _groups(view: View) -> np.ndarray:
+def _groups(view: View) -> list[int]:
     """The group of every head; a head that is alone attends like no other and has none."""
     groups = view.arrays["group"]
     _, place, size = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.where(size[place] > 1, groups, -1)
+    return np.where(size[place] > 1, groups, -1).tolist()
 
 
 def _colour(group: int) -> str:

@@ -48,9 +48,9 @@ def quality(found: Flow, meaning: str) -> list[dict[str, str]]:
     shown = f"to {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
     value, null = found.scores["colours"], found.scores.get("colours_null", math.nan)
     followed, meant = colours.text(value), colours.sentence()
-    if said := colours.said(value, null):
-        followed += f" ({said}, {colours.text(null)})"
-        meant += f" With {colours.null} it is {colours.text(null)}: these are {said}."
+    if verdict := colours.in_words(value, null):
+        followed += f" ({verdict}, {colours.text(null)})"
+        meant += f" With {colours.null} it is {colours.text(null)}: these are {verdict}."
     return [
         {"name": sums.name, "label": sums.label, "shown": shown, "meaning": meaning},
         {"name": colours.name, "label": colours.label, "shown": followed, "meaning": meant},

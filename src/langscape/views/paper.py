@@ -34,8 +34,8 @@ class Caption:
         self._title = short(str(properties.get("title") or ""), int(9 * width))
         letters = int(13.5 * width)
         # A figure is never broken from its value, hence the no-break spaces.
-        told = properties.get("flat_quality") or properties.get("quality", ())
-        figures = [f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in told]
+        scores = properties.get("flat_quality") or properties.get("quality", ())
+        figures = [f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in scores]
         self._lines = textwrap.wrap(" · ".join(figures), letters)
         notes = properties.get("notes", ())
         if notes:

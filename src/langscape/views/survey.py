@@ -54,7 +54,7 @@ def survey(
             for name, one in roles.items()
         ],
         "agreement": _number(groups.agreement),
-        "held": [_number(one) for one in groups.held],
+        "recurrence": [_number(one) for one in groups.recurrence],
         "tokens": [list(passages.tokens[number]) for number in numbers],
         "notes": list(notes),
     }
@@ -92,15 +92,15 @@ def branches(tree: Any, order: Any, group: Any) -> np.ndarray:
     at = np.empty(heads)
     at[np.asarray(order)] = np.arange(heads)
     places, heights, groups = at.tolist(), [0.0] * heads, [int(one) for one in group]
-    made = []
+    rows = []
     for one, other, height, _ in np.asarray(tree, np.float64).reshape(-1, 4).tolist():
         first, second = sorted((int(one), int(other)), key=lambda node: places[node])
         same = groups[first] if groups[first] == groups[second] else -1
-        made.append([places[first], places[second], heights[first], heights[second], height, same])
+        rows.append([places[first], places[second], heights[first], heights[second], height, same])
         places.append((places[first] + places[second]) / 2)
         heights.append(height)
         groups.append(same)
-    return np.array(made, np.float32).reshape(-1, len(BRANCH))
+    return np.array(rows, np.float32).reshape(-1, len(BRANCH))
 
 
 def _stacked(rows: Sequence[np.ndarray]) -> np.ndarray:
@@ -113,9 +113,9 @@ def _number(value: float) -> float | None:
 
 
 def _subtitle(texts: int, halves: float, groups: Any) -> str:
-    said = [f"{texts:,} texts"]
+    parts = [f"{texts:,} texts"]
     if math.isfinite(halves):
-        said.append(f"{100 * halves:.0f} % of heads have the same names on both halves")
+        parts.append(f"{100 * halves:.0f} % of heads have the same names on both halves")
     count = int(np.max(groups.group)) + 1
     agreed = f" that halves agree on to {groups.agreement:.2f}" if math.isfinite(groups.agreement) else ""
-    return " · ".join([*said, f"{count} groups{agreed}"])
+    return " · ".join([*parts, f"{count} groups{agreed}"])

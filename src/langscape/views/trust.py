@@ -90,8 +90,8 @@ def _inserted(map: Map) -> Trust:
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
         null = float(map.quality.get(f"inserted_{one.name}_null", math.nan))
-        if said := one.said(float(map.quality[f"inserted_{one.name}"]), null):
-            shown += f" ({said}, {one.text(null)})"
+        if verdict := one.in_words(float(map.quality[f"inserted_{one.name}"]), null):
+            shown += f" ({verdict}, {one.text(null)})"
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -129,10 +129,10 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
         meaning += f" Items have {middle:,.0f} rows in the middle and at least {least:,.0f}."
     null = float(quality.get(f"{name}_null", math.nan))
     if math.isfinite(null):
-        said = score.said(value, null)
-        shown += f" ({said}, {score.text(null)})"
+        verdict = score.in_words(value, null)
+        shown += f" ({verdict}, {score.text(null)})"
         brief += f" ({score.verdict(value, null)})"
-        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {said}."
+        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {verdict}."
     return {
         "name": name,
         "label": score.label,

@@ -24,7 +24,7 @@ function view(): View {
         { name: 'previous-token', rule: 'Looks back.', texts: 9 },
         { name: 'broad', rule: 'Spreads.', texts: 9 },
       ],
-      held: [1, null],
+      recurrence: [1, null],
       tokens: [
         ['[CLS]', 'lamp', '##light', ',', 'too'],
         ['The', '␣lamp', 's'],
@@ -69,8 +69,8 @@ it('reads heads with the roles they are given and those they have sometimes', ()
   ])
   expect(survey.rolesOf(2).map(({ state }) => state)).toEqual(['given', 'given'])
   expect(survey.groups).toEqual([
-    { number: 0, heads: 2, held: 1 },
-    { number: 1, heads: 1, held: null },
+    { number: 0, heads: 2, recurrence: 1 },
+    { number: 1, heads: 1, recurrence: null },
   ])
   expect(survey.branches[1].group).toBe(-1)
 })

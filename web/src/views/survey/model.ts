@@ -73,7 +73,7 @@ export interface Survey {
   roles: { name: string; rule: string; texts: number }[]
   /** Roles that somebody is given, with how many. */
   given: [string, number][]
-  groups: { number: number; heads: number; held: number | null }[]
+  groups: { number: number; heads: number; recurrence: number | null }[]
   order: Int32Array
   branches: Branch[]
   notes: string[]
@@ -108,7 +108,7 @@ export function readSurvey(view: View): Survey {
   }))
   const counted = new Map<string, number>()
   for (const name of names.flat()) counted.set(name, (counted.get(name) ?? 0) + 1)
-  const held = properties['held'] as (number | null)[]
+  const recurrence = properties['recurrence'] as (number | null)[]
   const flat = numbers('branches')
   return {
     title: String(properties['title'] ?? ''),
@@ -117,7 +117,7 @@ export function readSurvey(view: View): Survey {
     scores: properties['scores'] as SurveyScore[],
     roles,
     given: [...counted].sort((a, b) => b[1] - a[1]),
-    groups: held.map((share, number) => ({ number, heads: heads.filter(({ group }) => group === number).length, held: share })),
+    groups: recurrence.map((share, number) => ({ number, heads: heads.filter(({ group }) => group === number).length, recurrence: share })),
     order: numbers('order') as Int32Array,
     branches: Array.from({ length: flat.length / 6 }, (_, at) => {
       const [left, right, leftHeight, rightHeight, height, group] = flat.subarray(6 * at, 6 * at + 6)
