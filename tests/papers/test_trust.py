@@ -9,6 +9,7 @@ from papers.trust.query_key import table
 
 from langscape import affinity, embed
 from langscape.data import Gaussians, Items
+from langscape.engine.context_ellipses import context_shapes
 from langscape.metrics.scores import SCORES
 
 SMALL = trials(120)
@@ -58,10 +59,14 @@ def outward(share: float, n: int = 120, dim: int = 30) -> Gaussians:
 
 
 def test_the_direction_that_all_share_turns_no_ellipse():
-    made = embed(affinity.gaussians(outward(3.0), perplexity=15), shape="contexts")
+    given = outward(3.0)
+    made = embed(affinity.gaussians(given, perplexity=15), shape="contexts")
     assert made.settings["common"] > 0.5
-    cosines, _ = turned(made)
+    cosines, _ = turned(made, context_shapes(made.xy, given))
     assert len(cosines) < 60
+    left_in, _ = turned(made, context_shapes(made.xy, given, shared=None))
+    assert len(left_in) > 2 * len(cosines)
+    assert (left_in > 0.9).mean() > 0.8
     assert "along which all vary alike" in _meaning(made)
     plain = embed(affinity.gaussians(outward(0.0), perplexity=15), shape="contexts")
     assert plain.settings["common"] == 0

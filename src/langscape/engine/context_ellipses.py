@@ -50,15 +50,16 @@ class Shapes:
     common: float = 0.0
 
 
-def context_shapes(xy: np.ndarray, given: Gaussians) -> Shapes:
+def context_shapes(xy: np.ndarray, given: Gaussians, *, shared: int | None = SHARED) -> Shapes:
     """What is drawn around each place: κ² · total variance · V diag(r, 1/r) Vᵀ.
 
     The area is the total variance (`steady_spread`) times a factor κ² common to all. V and r come from the
     item's contexts, projected by the orthonormal map that best carries the directions of its nearest items to
     where they lie. Where nearly every item varies along the direction in which it lies from the middle
-    of all, that says nothing of the item, and is taken out before, with two more that all share. The
-    orientation score is the share by which one half of the contexts varies more along the axis that the other
-    half gave, through the other half of the neighbours; below 0.15, a circle is drawn.
+    of all, that says nothing of the item, and is taken out before, with `shared` more that all share; None
+    leaves everything in. The orientation score is the share by which one half of the contexts varies more
+    along the axis that the other half gave, through the other half of the neighbours; below 0.15, a circle is
+    drawn.
     """
     Y = np.asarray(xy, np.float64)
     n = len(Y)
@@ -74,12 +75,12 @@ def context_shapes(xy: np.ndarray, given: Gaussians) -> Shapes:
         outward = _outward(X)
         common = _share_along(given, outward)
         # those of other items are what the variance along any direction of the means is
-        if common < COMMON * _share_along(given, np.roll(outward, n // 2, axis=0)):
+        if shared is None or common < COMMON * _share_along(given, np.roll(outward, n // 2, axis=0)):
             common, outward = 0.0, np.zeros_like(outward)
         else:
-            shared = _shared_directions(given)
-            X = X - (X @ shared.T) @ shared
-            outward = _unit(outward - (outward @ shared.T) @ shared)
+            others = _shared_directions(given, shared)
+            X = X - (X @ others.T) @ others
+            outward = _unit(outward - (outward @ others.T) @ others)
         with one_blas_thread():
             for part in blocks(n):
                 rows = np.arange(part.start, part.stop)
@@ -162,15 +163,15 @@ def _unit(X: np.ndarray) -> np.ndarray:
     return X / np.where(far > 0, far, 1.0)
 
 
-def _shared_directions(given: Gaussians) -> np.ndarray:
-    """(SHARED, dim) the directions along which the contexts of all items vary most; none without rows."""
+def _shared_directions(given: Gaussians, count: int) -> np.ndarray:
+    """(count, dim) the directions along which the contexts of all items vary most; none without rows."""
     dim = given.means.shape[1]
-    if given.samples is None or dim <= SHARED + 2:
+    if given.samples is None or dim <= count + 2:
         return np.zeros((0, dim))
     item = np.repeat(np.arange(len(given)), given.counts)
     away = given.samples.astype(np.float64) - given.means.astype(np.float64)[item]
     with one_blas_thread():
-        return np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :SHARED].T
+        return np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :count].T
 
 
 def _share_along(given: Gaussians, directions: np.ndarray) -> float:
