@@ -12,6 +12,7 @@ import pytest
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 import langscape
+from langscape.analyses._query_key import query_key_collect
 from langscape.declarations.declaration import analyses, declaration_of
 from langscape.errors import SettingsError, TooLargeError
 from langscape.faces import speaking
@@ -43,17 +44,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "query_key_scale": lambda **more: langscape.query_key_scale(network(), [TEXT], **more),
     "robustness": lambda **more: langscape.robustness(network(), TEXT, **KL, repeats=2, **more),
     "compare_kl": lambda **more: langscape.compare_kl(network(), [TEXT], **KL, runs=2, **more),
+    "compare": lambda **more: langscape.compare(
+        network(), TEXT, layer=0, other_layer=1, perplexity=2, **QUICK, **more
+    ),
 }
-CONTINUED = (
-    "atlas",
-    "head",
-    "hidden",
-    "max_attention",
-    "flow",
-    "query_key_beside",
-    "robustness",
-    "compare_kl",
-)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -64,7 +58,7 @@ def test_an_analysis_takes_a_model_and_its_tokenizer(name: str) -> None:
     assert "tokenizer" in inspect.signature(getattr(langscape, name)).parameters
 
 
-@pytest.mark.parametrize("name", CONTINUED)
+@pytest.mark.parametrize("name", CALLS)
 def test_an_analysis_reads_what_the_model_writes(name: str) -> None:
     found = CALLS[name](tokenizer=tokenizer(), generate=4)
     plain = CALLS[name](tokenizer=tokenizer())
@@ -75,6 +69,20 @@ def test_an_analysis_reads_what_the_model_writes(name: str) -> None:
         assert found.items.columns["generated"].sum() == len(found) - len(plain)
     elif name == "flow":
         assert len(found.tokens) == len(plain.tokens) + 4
+    elif name == "compare":
+        assert len(found.left) > len(plain.left)
+
+
+def test_queries_and_keys_mark_what_the_model_wrote() -> None:
+    given: dict[str, Any] = {"text": [TEXT], "tokenizer": tokenizer()}
+    plain = query_key_collect(network(), **given)
+    seen = query_key_collect(network(), **given, generate=4)
+    before, after = (one.tokens.take(np.flatnonzero(~one.tokens.special)) for one in (plain, seen))
+    assert not plain.tokens.generated.any()
+    assert after.texts[: len(before)] == before.texts
+    assert after.generated.tolist() == [False] * len(before) + [True] * (len(after) - len(before))
+    assert after.generated.any()
+    assert not seen.tokens.generated[seen.tokens.special].any()
 
 
 def test_generated_tokens_are_marked_and_greedy() -> None:
@@ -87,7 +95,7 @@ def test_generated_tokens_are_marked_and_greedy() -> None:
 
 
 def test_every_analysis_of_one_text_declares_generate_alike() -> None:
-    for name in CONTINUED:
+    for name in CALLS:
         setting = declaration_of(getattr(langscape, name)).signature.setting("generate")
         assert setting is not None
         assert setting.annotation is analyses()["head"].signature.setting("generate").annotation  # type: ignore[union-attr]

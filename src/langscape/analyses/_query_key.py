@@ -16,7 +16,7 @@ from langscape.data import Tokens as TokenTable
 from langscape.declarations import Input, Setting, analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
 from langscape.declarations.running import each, opened, stored_file
-from langscape.declarations.settings import Head, Layer, Layers, Model, Seed, Side, Special
+from langscape.declarations.settings import Generate, Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
 from langscape.io.codec import read_noun
 
@@ -204,10 +204,11 @@ def query_key_collect(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Capture:
     """The queries and keys of a model over the sentences of texts, with parts of speech by a tagger."""
-    from langscape.models import collect_query_key
+    from langscape.models import collect_query_key, continued
     from langscape.models.taggers import find_tagger, parts_of_speech
     from langscape.sources import sentences
 
@@ -216,7 +217,8 @@ def query_key_collect(
     network = opened(model)
     if network.kind == "vision":
         raise SettingsError(f"{network.name} reads images; give collect_query_key their pixels from Python")
-    listed = sentences(joined(text))
+    read = joined(text)
+    listed = sentences(continued(network, read, generate) if generate else read)
     if not listed:
         raise SettingsError("the text is empty; queries and keys need some sentences")
     tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
@@ -224,6 +226,8 @@ def query_key_collect(
     if side in ("decoder", "cross"):
         given["targets"] = listed
     seen = collect_query_key(network, listed, layers, heads, **given)
+    if generate:
+        seen = seen.but(tokens=_mark_generated(seen.tokens, read))
     if tag is None:
         return seen
 
@@ -234,6 +238,18 @@ def query_key_collect(
 
     decoder_tokens = None if seen.decoder_tokens is None else tagged(seen.decoder_tokens)
     return seen.but(tokens=tagged(seen.tokens), decoder_tokens=decoder_tokens)
+
+
+def _mark_generated(tokens: TokenTable, read: str) -> TokenTable:
+    """The tokens with those marked that begin behind the text that was read, counted by its letters."""
+    texts = zip(tokens.texts, tokens.special, strict=True)
+    letters = np.array([0 if special else _letters(text) for text, special in texts])
+    begins = np.cumsum(letters) - letters
+    return tokens.but(generated=(begins >= _letters(read)) & ~tokens.special)
+
+
+def _letters(text: str) -> int:
+    return len("".join(text.split()))
 
 
 @analysis(version=4, name="query_key.map", hidden=True, uses=(query_key_collect,))
@@ -259,11 +275,13 @@ def query_key_map(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Map:
     """The map of one head's queries and keys; every picture of queries and keys is made of these."""
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+        "generate": generate,
     }  # fmt: skip
     how = {
         "by": by, "c": c, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
@@ -289,13 +307,21 @@ def query_key_choice(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Any:
     """The `Scales` of every head by one metric; see `affinity.choose_scale`."""
     from langscape.affinity import choose_scale
 
     seen = query_key_collect(
-        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+        model,
+        text,
+        tokens=tokens,
+        tagger=tagger,
+        pipeline=pipeline,
+        side=side,
+        generate=generate,
+        progress=progress,
     )
     how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
     return choose_scale(seen, metric, percentile, least_keys, **how, progress=progress)
@@ -312,11 +338,19 @@ def query_key_classes(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> ClassTables:
     """Attention between classes of tokens for every head."""
     seen = query_key_collect(
-        model, text, tokens=tokens, tagger=tagger, pipeline=pipeline, side=side, progress=progress
+        model,
+        text,
+        tokens=tokens,
+        tagger=tagger,
+        pipeline=pipeline,
+        side=side,
+        generate=generate,
+        progress=progress,
     )
     return ClassTables(column, class_tables(seen, column, special=special))
 

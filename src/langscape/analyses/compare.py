@@ -19,6 +19,7 @@ from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import (
     ChosenWords,
     Cut,
+    Generate,
     Model,
     Perplexity,
     Restarts,
@@ -227,7 +228,7 @@ def _sides(settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[tuple
 
 
 _READING = ("text", "other_text", "model", "other_model", "layer", "other_layer", "special", "restarts",
-            "steps", "cut")  # fmt: skip
+            "steps", "cut", "generate")  # fmt: skip
 _WORDS = ("vectors", "other_vectors", "words")
 
 
@@ -332,6 +333,7 @@ def compare(
     restarts: Restarts = 8,
     steps: Steps = 1000,
     cut: Cut = True,
+    generate: Generate = 0,
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -353,6 +355,7 @@ def compare(
         )
         return compare_maps(left, right)
     how = {"special": special, "restarts": restarts, "steps": steps, "cut": cut, "seed": seed}
+    how["generate"] = generate
     sides = []
     for of, read, where, which in (
         (model, text, layer, head),

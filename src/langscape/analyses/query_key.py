@@ -46,7 +46,7 @@ from langscape.analyses._query_key_tables import (
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Head, Layer, Model, Seed, Side, Special
+from langscape.declarations.settings import Generate, Head, Layer, Model, Seed, Side, Special
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -168,6 +168,7 @@ def query_key(
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
     side: Side = None,
+    generate: Generate = 0,
     progress: Progress | None = None,
 ) -> QueryKey:
     """Put the queries and keys of a head on one map: a query lies near the keys it attends to.
@@ -184,6 +185,7 @@ def query_key(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+        "generate": generate,
     }  # fmt: skip
     seen = head_capture(layer, head, reading, progress)
     scales = None

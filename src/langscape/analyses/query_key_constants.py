@@ -41,7 +41,17 @@ from langscape.analyses._query_key_tables import (
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Cluster, Head, Layer, Model, Seed, Side, Special, Workers
+from langscape.declarations.settings import (
+    Cluster,
+    Generate,
+    Head,
+    Layer,
+    Model,
+    Seed,
+    Side,
+    Special,
+    Workers,
+)
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -168,6 +178,7 @@ def query_key_constants(
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
     side: Side = None,
+    generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -185,6 +196,7 @@ def query_key_constants(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+        "generate": generate,
     }  # fmt: skip
     seen = head_capture(layer, head, reading, progress)
     counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}

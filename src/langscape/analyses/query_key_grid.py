@@ -46,7 +46,7 @@ from langscape.analyses._query_key_tables import (
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Cluster, Model, Seed, Side, Special, Workers
+from langscape.declarations.settings import Cluster, Generate, Model, Seed, Side, Special, Workers
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -158,6 +158,7 @@ def query_key_grid(
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
     side: Side = None,
+    generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -175,6 +176,7 @@ def query_key_grid(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+        "generate": generate,
     }  # fmt: skip
     seen = query_key_collect(**reading, progress=progress)
     scales = None

@@ -24,7 +24,7 @@ from langscape.analyses._query_key_tables import ClassTables, scale_lines
 from langscape.data import Progress, Shown, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import each
-from langscape.declarations.settings import Cluster, Model, Seed, Side, Special, Workers
+from langscape.declarations.settings import Cluster, Generate, Model, Seed, Side, Special, Workers
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -127,6 +127,7 @@ def query_key_scale(
     pipeline: Pipeline = None,
     tokens: Tokens = None,
     side: Side = None,
+    generate: Generate = 0,
     workers: Workers = 0,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -140,6 +141,7 @@ def query_key_scale(
     """
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
+        "generate": generate,
     }  # fmt: skip
     counting = {
         "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special, "seed": seed,

@@ -16,6 +16,7 @@ from langscape.models.token_merging import drop_special, merge_characters, merge
 
 if TYPE_CHECKING:
     from langscape.models.gaussians import gaussians_of, word_gaussians
+    from langscape.models.inputs import continued
     from langscape.models.logits import Contributions, Words, contributions, lens, promoted
     from langscape.models.lstm import LSTMModel
     from langscape.models.lstm_wrap import wrap_lstm
@@ -45,6 +46,7 @@ _HEAVY = {
     "check": "trials",
     "check_model": "open",
     "collect_query_key": "query_key",
+    "continued": "inputs",
     "estimate": "memory",
     "gaussians_of": "gaussians",
     "model_revision": "open",
@@ -69,6 +71,7 @@ __all__ = [
     "check",
     "check_model",
     "collect_query_key",
+    "continued",
     "contributions",
     "drop_special",
     "estimate",

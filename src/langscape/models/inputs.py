@@ -104,6 +104,14 @@ def rows(
                 yield Row(extended(model, tokens, more))
 
 
+def continued(model: Model, text: str, count: int) -> str:
+    """A text with the tokens behind it that a decoder writes, the likeliest each time."""
+    row = next(iter(rows(model, [text], None, Reading(generate=count))))
+    tokens = row.source
+    parts = zip(tokens.texts, tokens.special, strict=True)
+    return text + "".join(part for part, special in [*parts][len(tokens) - tokens.generated :] if not special)
+
+
 def _split(model: Model, text: Any, reading: Reading, room: int) -> list[TokenizedText]:
     return split(model, text, reading.long, reading.overlap, room, reading.first_tokens)
 
