@@ -97,7 +97,7 @@ def test_no_head_is_worse_off_where_nothing_is_sure():
     capture = collected(sentences=12, length=12)
     scales = choose_scale(capture, "scaled", 20, 3, clear=1e6)
     assert (scales.c == 1).all()
-    np.testing.assert_array_equal(scales.held[:, 1], scales.held[:, 0])
+    np.testing.assert_array_equal(scales.held_out[:, 1], scales.held_out[:, 0])
     np.testing.assert_array_equal(scales.correlation[:, 2], scales.correlation[:, 0])
 
 
@@ -112,11 +112,11 @@ def test_the_norm_ratio_needs_no_search():
 def test_what_is_held_out_was_not_seen_by_the_choice():
     capture = collected(sentences=12, length=12)
     scales = choose_scale(capture, "weighted", 20, 3, seed=4)
-    assert scales.held.shape == (2, 3)
-    assert np.isfinite(scales.held).all()
-    assert not np.allclose(scales.held[:, 0], scales.correlation[:, 0])
+    assert scales.held_out.shape == (2, 3)
+    assert np.isfinite(scales.held_out).all()
+    assert not np.allclose(scales.held_out[:, 0], scales.correlation[:, 0])
     again = choose_scale(capture, "weighted", 20, 3, seed=4)
-    np.testing.assert_array_equal(scales.held, again.held)
+    np.testing.assert_array_equal(scales.held_out, again.held_out)
 
 
 def test_a_head_whose_pairs_are_all_too_far_has_no_value_there():

@@ -58,6 +58,7 @@ def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
         "global",
         "ndcg",
         "trustworthiness",
+        "continuity",
     ]
     with (folder / "m.csv").open() as file:
         rows = list(csv.DictReader(file))

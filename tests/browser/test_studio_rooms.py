@@ -118,7 +118,7 @@ def test_a_chosen_token_is_lit_in_every_room_and_in_the_address(open_studio, atl
     expect(page.get_by_label("Selection", exact=True)).to_contain_text("bread")
     go(page, "Words")
     expect(page.get_by_label("Selection", exact=True)).to_contain_text("bread")
-    expect(page.get_by_label("Selection", exact=True)).to_contain_text("Nearest on the map")
+    expect(page.get_by_label("Selection", exact=True)).to_contain_text("Kept: near in the data and here")
     page.wait_for_url(re.compile(rf"sel=\*{token}:bread"))
     page.reload()
     expect(page.get_by_label("Selection", exact=True)).to_contain_text("bread")

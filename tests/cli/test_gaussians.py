@@ -51,7 +51,7 @@ def test_words_of_a_corpus_become_ellipses_that_can_be_read(story, tmp_path):
         done = run(
             "ellipses", out, *options, "--out", tmp_path / "map.parquet", "--out", tmp_path / "map.svg"
         )
-        assert "area and variance: rank correlation" in done.stderr
+        assert "Held-out area: rank correlation" in done.stderr
         m = read_map(tmp_path / "map.parquet")
         assert m.shapes.shape == (8, 2, 2)
     run("view", tmp_path / "map.parquet", "--no-open", "--out", tmp_path / "again.svg")

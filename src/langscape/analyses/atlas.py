@@ -217,7 +217,6 @@ def embed_restarts(
     runs = restarted(problems, restarts, schedules, seed, progress)
     best: list[Map] = []
     figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": [], "stability_null": []}
-    chance: dict[int, float] = {}  # by size: points dealt anew wander alike whatever the head
     for tries in zip(*runs, strict=True):
         kls = np.array([one.kl for one in tries])
         winner = tries[int(np.nanargmin(kls))]
@@ -229,9 +228,7 @@ def embed_restarts(
         figures["kl"].append(winner.kl)
         figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
         figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
-        if restarts > 1 and len(winner) not in chance:
-            chance[len(winner)] = stability_by_chance(tries)
-        figures["stability_null"].append(chance.get(len(winner), np.nan))
+        figures["stability_null"].append(stability_by_chance(tries) if restarts > 1 else np.nan)
     return best, {name: np.array(values) for name, values in figures.items()}
 
 
