@@ -96,8 +96,8 @@ def test_a_part_of_a_stored_noun_is_all_that_is_read(capture, tmp_path):
         return array[:1] if name.startswith("Capture.arrays") else array[:]
 
     found = read_noun(path, part)
-    assert asked == [*(f"Tokens.{one}" for one in ("special", "sentence", "ids", "generated")), "Capture.arrays.q",
-                     "Capture.arrays.k"]  # fmt: skip
+    columns = [f"Tokens.{one}" for one in ("special", "sentence", "ids", "generated")]
+    assert asked == [*columns, "Capture.arrays.q", "Capture.arrays.k"]
     np.testing.assert_array_equal(found["q"], capture["q"][:1])
 
 

@@ -107,7 +107,7 @@ class Map(Noun, Shown):
         return self.items.labels  # type: ignore[return-value]
 
     def but(self, **changes: Any) -> Map:
-        """A copy with some fields replaced. The true neighbours are those of all items, and go with others."""
+        """A copy with some fields replaced; true neighbours are of all items, and go where those change."""
         if "items" in changes and "neighbours" not in changes and len(changes["items"]) != len(self):
             changes |= {"neighbours": None, "distances": None}
         return replace(self, **changes)
