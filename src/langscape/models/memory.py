@@ -71,7 +71,7 @@ def estimate(
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
     >>> print(estimate(open_model("default"), tokens=512, want=("attention",)))
-    75 MB held, 120 MB at the peak
+    75 MB held, 124 MB at the peak
     """
     if tokens < 1 or target < 1 or batch < 1:
         raise SettingsError(f"tokens {tokens}, target {target} and batch {batch} must be at least 1")
