@@ -670,6 +670,12 @@ export interface components {
              */
             cut?: boolean;
             /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -2183,6 +2189,12 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * QueryKeyGridInputs
@@ -2346,6 +2358,12 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * QueryKeyInputs
@@ -2464,6 +2482,12 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /** QueryKeySettings */
         QueryKeySettings: {
@@ -2610,6 +2634,12 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
         };
         /**
          * RobustnessInputs
