@@ -12,7 +12,8 @@ from collections import Counter
 import numpy as np
 
 from langscape.analyses._head_trust import HeadProblem, null_scores, scored, shuffled_affinities
-from langscape.analyses.atlas import embed_restarts, head_schedules, make_atlas
+from langscape.analyses._restarts import embed_restarts, head_schedules
+from langscape.analyses.atlas import make_atlas
 from langscape.metrics import shuffled_weights
 from langscape.metrics.scores import SCORES
 from langscape.models import capture, open_model

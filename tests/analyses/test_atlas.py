@@ -9,7 +9,8 @@ from tests.commands import at_home_in, run
 from langscape import affinity
 from langscape.analyses._captures import captured as captured_text
 from langscape.analyses._captures import induction_probe
-from langscape.analyses.atlas import embed_restarts, make_atlas
+from langscape.analyses._restarts import embed_restarts
+from langscape.analyses.atlas import make_atlas
 from langscape.data import Capture, Tokens
 from langscape.engine import Schedule, embed_many
 from langscape.errors import LangscapeError, SettingsError

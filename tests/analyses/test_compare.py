@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from langscape import affinity
-from langscape.analyses.atlas import embed_restarts, head_schedules
+from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.analyses.compare import Comparison, compare, compare_maps
 from langscape.analyses.head import all_restarts
 from langscape.data import Affinities, Items, Map

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from papers.trust.heads_corpus import closed_rightly
 from tests.commands import at_home_in, run
 from tests.models.folders import bert_folder
 
@@ -188,24 +189,7 @@ def test_known_heads_of_the_packaged_models_are_found_again(store):
     assert found.halves > 0.85
     # on lines of code that are no part of the texts, heads named by prose do what their name says
     named = [row for row, names in enumerate(found.scores.columns["names"]) if "bracket-matching" in names]
-    right = closed_rightly("default")
+    right = closed_rightly(langscape.open_model("default"))
     assert len(named) >= 2
     assert right[named].min() >= 0.5
     assert np.median(right) < 0.1
-
-
-def closed_rightly(name):
-    """For each head the share of closing brackets in code whose strongest key is the one they close."""
-    from langscape.metrics.roles import matching_marks
-    from langscape.models import capture, open_model
-
-    model, right, whole = open_model(name), 0, 0
-    for at in range(3):
-        for call in ("compute", "gather"):
-            line = f"result = {call}(first[{at}], (second + third) * {{4: {at}}})"
-            seen = capture(model, line, ("attention",))
-            text = ~seen.tokens.special & (np.arange(len(seen.tokens)) > 0)
-            for closed, opened in matching_marks(seen.tokens.texts):
-                right += (seen["attention"][:, :, closed] * text).argmax(axis=-1) == opened
-                whole += 1
-    return (right / whole).ravel()

@@ -7,8 +7,8 @@ import pytest
 from tests.models.folders import TEXT, bert_folder
 
 from langscape import affinity
+from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.analyses._token_maps import map_hidden, map_texts, text_vectors
-from langscape.analyses.atlas import embed_restarts, head_schedules
 from langscape.analyses.head import map_head
 from langscape.data import Items
 from langscape.engine import embed_many

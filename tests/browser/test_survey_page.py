@@ -4,23 +4,12 @@ import csv
 
 import pytest
 from playwright.sync_api import expect
-from tests.metrics.planted import HEADS, corpus
-
-from langscape.analyses._head_parts import HeadPart
-from langscape.analyses.heads import survey_heads
-from langscape.metrics.head_tally import tally_texts, top_passages
+from tests.metrics.planted import HEADS, survey
 
 
 @pytest.fixture(scope="module")
 def found():
-    texts = corpus(16)
-    heads = tuple((0, head) for head in range(len(HEADS)))
-    parts = []
-    for at in range(4):
-        some = texts[4 * at : 4 * at + 4]
-        tally = tally_texts(some)
-        parts.append(HeadPart(heads, tally, top_passages(some, tally.mean_by_distance()), 0, 0))
-    return survey_heads(parts, model="planted")
+    return survey()
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from langscape.metrics.head_tally import HeadText, tally_texts
+from langscape.analyses._head_parts import HeadPart
+from langscape.analyses.heads import HeadSurvey, survey_heads
+from langscape.metrics.head_tally import HeadText, tally_texts, top_passages
 from langscape.metrics.roles import matching_marks
 
 N = 32
@@ -93,3 +95,15 @@ def corpus(count=32, causal=False, seed=0, heads=HEADS):
 
 def folded(texts, folds=8):
     return [tally_texts(texts[fold::folds]) for fold in range(folds)]
+
+
+def survey(short: int = 0) -> HeadSurvey:
+    """The planted heads over sixteen texts that come in four parts; `short` texts of each were too short."""
+    texts = corpus(16)
+    heads = tuple((0, head) for head in range(len(HEADS)))
+    parts = []
+    for at in range(4):
+        some = texts[4 * at : 4 * at + 4]
+        tally = tally_texts(some)
+        parts.append(HeadPart(heads, tally, top_passages(some, tally.mean_by_distance()), short, 0))
+    return survey_heads(parts, model="planted")

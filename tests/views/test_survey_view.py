@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.metrics.planted import HEADS, corpus
+from tests.metrics.planted import HEADS, survey
 
-from langscape.analyses._head_parts import HeadPart
-from langscape.analyses.heads import survey_heads
-from langscape.metrics.head_tally import tally_texts, top_passages
 from langscape.views import figure_survey, write
 from langscape.views.survey import branches
 from langscape.views.table import table
@@ -14,14 +11,7 @@ from langscape.views.table import table
 
 @pytest.fixture(scope="module")
 def found():
-    texts = corpus(16)
-    heads = tuple((0, head) for head in range(len(HEADS)))
-    parts = []
-    for at in range(4):
-        some = texts[4 * at : 4 * at + 4]
-        tally = tally_texts(some)
-        parts.append(HeadPart(heads, tally, top_passages(some, tally.mean_by_distance()), 1, 0))
-    return survey_heads(parts, model="planted")
+    return survey(1)
 
 
 def test_the_view_carries_names_intervals_groups_and_passages(found):

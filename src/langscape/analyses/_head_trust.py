@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from langscape.analyses._restarts import head_schedules, restarted
 from langscape.data import Affinities, Capture, Items, Map, Side
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
     partners a token has. A few heads from the most peaked to the most even are shuffled and mapped; for the
     others it is read off between them, by their number of partners.
     """
-    from langscape.analyses.atlas import head_schedules, restarted
     from langscape.metrics.kept import kept, partners, shuffled_weights
 
     counts = np.array([partners(one.weights) for one in problems])

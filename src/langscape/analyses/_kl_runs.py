@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, HiddenLayers, captured, text_capture
+from langscape.analyses._restarts import head_schedules
 from langscape.data import Affinities, Capture, Progress, Step
 from langscape.declarations import Setting, analysis
 from langscape.declarations.running import opened
@@ -139,7 +140,6 @@ def layer_problems(
 
 def run_schedules(name: str, n: int, steps: int) -> list[Any]:
     """The schedules that runs take in turn: those of `head_schedules`, or the document's single one."""
-    from langscape.analyses.atlas import head_schedules
     from langscape.engine import Schedule
 
     if name == "ours":

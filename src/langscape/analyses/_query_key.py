@@ -313,16 +313,8 @@ def query_key_choice(
     """The `Scales` of every head by one metric; see `affinity.choose_scale`."""
     from langscape.affinity import choose_scale
 
-    seen = query_key_collect(
-        model,
-        text,
-        tokens=tokens,
-        tagger=tagger,
-        pipeline=pipeline,
-        side=side,
-        generate=generate,
-        progress=progress,
-    )
+    reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
+    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
     how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
     return choose_scale(seen, metric, percentile, least_keys, **how, progress=progress)
 
@@ -342,16 +334,8 @@ def query_key_classes(
     progress: Progress | None = None,
 ) -> ClassTables:
     """Attention between classes of tokens for every head."""
-    seen = query_key_collect(
-        model,
-        text,
-        tokens=tokens,
-        tagger=tagger,
-        pipeline=pipeline,
-        side=side,
-        generate=generate,
-        progress=progress,
-    )
+    reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
+    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
     return ClassTables(column, class_tables(seen, column, special=special))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from langscape.analyses.atlas import embed_restarts, head_schedules
+from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.data import Affinities, Capture, Items, Map, Progress, Side, Step
 from langscape.errors import DataError, SettingsError, not_there
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
+from langscape.analyses._head_table import HeadTable
 from langscape.analyses._head_trust import (
     HeadProblem,
     head_partners,
@@ -20,7 +21,8 @@ from langscape.analyses._head_trust import (
     scored,
     verdict_of,
 )
-from langscape.data import Affinities, Attention, Capture, Items, Map, Progress, Shown, Step, Tokens, View
+from langscape.analyses._restarts import Embedded, embed_restarts, head_schedules
+from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
@@ -59,13 +61,10 @@ _MEANINGS = {
 
 _HEAD_PERPLEXITY = 10.0
 
-Embedded = tuple[list[Map], dict[str, np.ndarray]]
-"""Maps of heads, and for each of them kl, kl_sd and stability."""
-
 
 @noun
 @dataclass(frozen=True, eq=False, repr=False)
-class Atlas(Shown):
+class Atlas(HeadTable):
     """Every head of a model over one text.
 
     capture   with its attention
@@ -107,27 +106,9 @@ class Atlas(Shown):
         """What a reader should know of the text, the heads and their maps."""
         return tuple(dict.fromkeys(self.view(attention=False).properties["notes"]))
 
-    def save(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
-        from langscape.views import write
-        from langscape.views.table import write_columns
-
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.scores.columns, path)
-        return write(self.view(title), path)
-
     def save_all(self, folder: str | Path, *, title: str | None = None) -> list[Path]:
         """Write page and table into a folder."""
         return [self.save(Path(folder) / name, title=title) for name in ("index.html", "scores.csv")]
-
-    def ranked(self, by: str = "interest") -> np.ndarray:
-        """Rows of `scores`, the highest first; rows without the score come last."""
-        column = self.scores.columns.get(by)
-        if column is None or column.dtype.kind not in "fiu":
-            known = ", ".join(n for n, v in self.scores.columns.items() if v.dtype.kind in "fiu")
-            raise SettingsError(f"heads cannot be ranked by {by!r}; use one of {known}")
-        return np.argsort(-np.nan_to_num(column.astype(np.float64), nan=-np.inf), kind="stable")
 
 
 def make_atlas(
@@ -175,86 +156,6 @@ def make_atlas(
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
     return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
-
-
-def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
-    """The three schedules that restarts of a head of n tokens take in turn.
-
-    No single one is good for all heads. Heads that read the text in order are long chains, and unfold only
-    with much exaggeration; flat ones fall into a point under it and never leave, so the last has little.
-    All take small steps, or points shake around the hub of a peaked head, and come to rest at the end.
-    """
-    from langscape.engine import Schedule
-
-    def schedule(factor: float, early: int, rates: tuple[int, int], momentum: float) -> Schedule:
-        first, after = (max(n / part, 1.0) for part in rates)
-        return Schedule(
-            steps=steps,
-            early_exaggeration=factor,
-            early_steps=early * steps // 10,
-            switch=steps // 4,
-            learning_rate=(first, after),
-            momentum=(momentum, 0.9),
-            settle=3 * steps // 10,
-        )
-
-    return [schedule(3.0, 2, (24, 12), 0.8), schedule(6.0, 2, (48, 8), 0.5), schedule(1.5, 3, (24, 12), 0.8)]
-
-
-def embed_restarts(
-    problems: Sequence[Affinities],
-    restarts: int,
-    schedules: Sequence[Schedule],
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Embedded:
-    """The maps of lowest KL, and for each problem kl, kl_sd and stability, with its null, over its restarts.
-
-    The restarts take the schedules in turn; with a single one they are those of `embed_many`.
-    """
-    from langscape.metrics import stability, stability_by_chance
-
-    runs = restarted(problems, restarts, schedules, seed, progress)
-    best: list[Map] = []
-    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": [], "stability_null": []}
-    for tries in zip(*runs, strict=True):
-        kls = np.array([one.kl for one in tries])
-        winner = tries[int(np.nanargmin(kls))]
-        settings = {
-            **winner.settings, "initial": "pca", "seed": seed, "restarts": restarts,
-            "kept": seed + int(np.nanargmin(kls)),
-        }  # fmt: skip
-        best.append(winner.but(kls=kls, settings=settings))
-        figures["kl"].append(winner.kl)
-        figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
-        figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
-        figures["stability_null"].append(stability_by_chance(tries) if restarts > 1 else np.nan)
-    return best, {name: np.array(values) for name, values in figures.items()}
-
-
-def restarted(
-    problems: Sequence[Affinities],
-    restarts: int,
-    schedules: Sequence[Schedule],
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> list[list[Map]]:
-    """Every run of every problem, restart by restart; the first begins at PCA, the others at random."""
-    from langscape.engine import embed_many
-
-    if not isinstance(restarts, int) or restarts < 1:
-        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
-    tell = progress or (lambda step: None)
-    runs: list[list[Map]] = []
-    for r in range(restarts):
-
-        def count(step: Step, r: int = r) -> None:
-            tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
-
-        start = "pca" if r == 0 else "random"
-        schedule = schedules[r % len(schedules)]
-        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=count))
-    return runs
 
 
 def _keys(seen: Attention) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._head_trust import HeadProblem, head_partners, head_problem, null_scores, scored
-from langscape.analyses.atlas import head_schedules, restarted
+from langscape.analyses._restarts import head_schedules, restarted
 from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.settings import (

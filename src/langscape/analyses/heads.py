@@ -22,11 +22,12 @@ from langscape.analyses._head_parts import (
     head_probe,
     head_texts,
 )
-from langscape.data import Items, Progress, Shown, View
+from langscape.analyses._head_table import HeadTable
+from langscape.data import Items, Progress, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import each, stored_file
 from langscape.declarations.settings import Cluster, Layers, Model, Seed, Workers
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError
 from langscape.io.codec import noun
 from langscape.metrics.by_distance import BUCKETS
 from langscape.metrics.head_tally import TOP, HeadTally, Passages, joined_passages
@@ -55,7 +56,7 @@ _POOL = 3 * TOP
 
 @noun
 @dataclass(frozen=True, eq=False, repr=False)
-class HeadSurvey(Shown):
+class HeadSurvey(HeadTable):
     """Every head of a model over many texts.
 
     texts     how many were read
@@ -90,13 +91,6 @@ class HeadSurvey(Shown):
         columns = self.scores.columns
         return [(int(a), int(b)) for a, b in zip(columns["layer"], columns["head"], strict=True)]
 
-    def ranked(self, by: str = "interest") -> np.ndarray:
-        """Rows of `scores`, the highest first; rows without the score come last."""
-        column = self.scores.columns.get(by)
-        if column is None or column.dtype.kind not in "fiu":
-            raise SettingsError(f"heads cannot be ranked by {by!r}; use one of {', '.join(self.figures)}")
-        return np.argsort(-np.nan_to_num(column.astype(np.float64), nan=-np.inf), kind="stable")
-
     def passage_columns(self) -> dict[str, np.ndarray]:
         """The passages as a table: a row for each, those of a head together, the strongest first."""
         found, keys = self.passages, self.keys
@@ -127,16 +121,6 @@ class HeadSurvey(Shown):
             {name: role.rule for name, role in ROLES.items()}, texts=self.texts, halves=self.halves,
             title=title or f"Heads of {self.model}", notes=self.notes,
         )  # fmt: skip
-
-    def save(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
-        from langscape.views import write
-        from langscape.views.table import write_columns
-
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.scores.columns, path)
-        return write(self.view(title), path)
 
     def save_all(self, folder: str | Path, *, title: str | None = None) -> list[Path]:
         """Write the page, the table of scores and that of passages into a folder."""

@@ -26,6 +26,7 @@ from langscape.analyses._query_key import (
     settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
+from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import Input, analysis, picture
 from langscape.declarations.settings import Cut, FirstTokens, Generate, Head, Layer, Model, Seed, Special
@@ -99,7 +100,6 @@ def two_ways(
     that are among its five nearest on the other.
     """
     from langscape import affinity
-    from langscape.analyses.atlas import embed_restarts, head_schedules
     from langscape.metrics import agreement
 
     special = settings.get("special", "drop")

@@ -1,0 +1,48 @@
+"""What an atlas and a survey of heads share: a row of scores per head, ranked and written."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import numpy as np
+
+from langscape.data import Items, Shown, View
+from langscape.errors import SettingsError
+
+
+class HeadTable(Shown, ABC):
+    """A result with `scores`, a row per head, and a picture of all heads."""
+
+    scores: Items
+
+    @abstractmethod
+    def view(self, title: str | None = None) -> View:
+        """The heads as a picture."""
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() == ".csv":
+            return write_columns(self.scores.columns, path)
+        return write(self.view(title), path)
+
+    def ranked(self, by: str = "interest") -> np.ndarray:
+        """Rows of `scores`, the highest first; rows without the score come last."""
+        column = self.scores.columns.get(by)
+        if column is None or column.dtype.kind not in "fiu":
+            raise SettingsError(f"heads cannot be ranked by {by!r}; use one of {', '.join(self._scored())}")
+        return np.argsort(-np.nan_to_num(column.astype(np.float64), nan=-np.inf), kind="stable")
+
+    def _scored(self) -> list[str]:
+        """The columns that are scores of a head, without where it is and the ends of intervals."""
+        return [
+            name
+            for name, values in self.scores.columns.items()
+            if values.dtype.kind in "fiu"
+            and name not in ("layer", "head")
+            and not name.endswith(("_low", "_high"))
+        ]
