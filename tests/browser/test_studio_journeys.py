@@ -5,7 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-TEXT = "The boat sat by the bank of the river. The bank lent the owner of the boat money for a new boat."
+TEXT = (
+    "The boat sat by the bank of the river. The bank lent the owner of the boat money for a new boat. "
+    "No bank is open. The far bank is green."
+)
 NAME = re.compile("The boat sat by")
 
 pytestmark = pytest.mark.slow
@@ -68,6 +71,20 @@ def test_text_model_and_head_follow_into_every_room(carried):
     expect(page.get_by_role("button", name="Hidden states")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="From the atlas").click()
     expect(page.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+
+
+def test_one_token_of_four_alike_is_the_same_one_in_every_room(carried):
+    page = carried
+    page.locator("[data-side=from]").filter(has_text="bank").nth(2).click()
+    page.wait_for_url(re.compile(r"sel=(\*|%2A)?26(:|%3A)bank"))
+    go(page, "Queries & keys")
+    expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+    about = page.get_by_role("heading", name=re.compile("Query “bank”"))
+    expect(about).to_contain_text("token 26, place 2 of sentence 2", timeout=60_000)
+    page.locator("aside .words button").filter(has_text="open").click()  # two tokens further, in the same sentence
+    page.wait_for_url(re.compile(r"sel=(\*|%2A)?28(:|%3A)open"))
+    go(page, "Head")
+    expect(page.locator("[data-side=from][aria-pressed=true]")).to_have_attribute("data-token", "28")
 
 
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
