@@ -81,10 +81,37 @@ def test_one_token_of_four_alike_is_the_same_one_in_every_room(carried):
     expect(facts(page)).to_contain_text(NAME, timeout=60_000)
     about = page.get_by_role("heading", name=re.compile("Query “bank”"))
     expect(about).to_contain_text("token 26, place 2 of sentence 2", timeout=60_000)
-    page.locator("aside .words button").filter(has_text="open").click()  # two tokens further, in the same sentence
+    page.locator("aside .words button").filter(
+        has_text="open"
+    ).click()  # two tokens further, in the same sentence
     page.wait_for_url(re.compile(r"sel=(\*|%2A)?28(:|%3A)open"))
     go(page, "Head")
     expect(page.locator("[data-side=from][aria-pressed=true]")).to_have_attribute("data-token", "28")
+
+
+def test_the_first_screen_shows_a_head_beside_its_text_and_how_to_read_it(open_studio):
+    page = open_studio().page
+    story = page.get_by_role("region", name="A head to begin with")
+    expect(story).to_contain_text(
+        "One dot is one token; near means that they attend to each other", timeout=120_000
+    )
+    expect(story.locator("[data-line]").first).to_be_attached()  # on the map
+    expect(story.locator("path").first).to_be_attached()  # in the text
+    role = story.locator(".role").inner_text()
+    best = story.get_by_label("Best heads of every role")
+    expect(best.locator("div").filter(has_text=role).get_by_role("button")).not_to_have_count(0)
+    assert (
+        page.locator("[data-head]")
+        .filter(has_text=re.compile("like (previous|next|local|broad|first)"))
+        .count()
+    )
+    expect(page.get_by_label("Marks")).to_be_visible()  # what the colours mean
+    page.locator("[data-head]").first.hover()
+    expect(page.locator(".preview canvas")).to_be_visible()
+    named = story.get_by_role("heading").inner_text().split()[1]
+    story.get_by_role("button", name=f"Open head {named}").click()
+    layer, head = named.split(".")
+    expect(page.get_by_role("heading", name=f"Layer {layer}, head {head}").first).to_be_visible()
 
 
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
