@@ -114,6 +114,27 @@ def test_the_first_screen_shows_a_head_beside_its_text_and_how_to_read_it(open_s
     expect(page.get_by_role("heading", name=f"Layer {layer}, head {head}").first).to_be_visible()
 
 
+def test_a_text_is_told_about_while_it_is_written(open_studio):
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.get_by_role("button", name="Your text").click()
+    box, facts = page.get_by_label("Text", exact=True), page.get_by_role("status", name="What will be read")
+    box.fill("Cats sleep.")
+    expect(facts).to_contain_text("every head looks local")
+    box.fill("The ☃☃ antidisestablishmentarianism lamp. " * 200)
+    expect(facts).to_contain_text("the first 510 of 2,400 will be read")
+    expect(facts).to_contain_text("unknown to the model, which reads the same mark for each: “☃☃”")
+    expect(facts).to_contain_text("200 words are split into four pieces or more")
+    expect(facts).to_contain_text(re.compile(r"About \d+ s with \d restarts"))
+    facts.get_by_role("button", name="part 2 of 5").click()
+    expect(facts).to_contain_text("This is part 2 of 5")
+    expect(facts).not_to_contain_text("will be read, as many")
+    facts.get_by_role("button", name="The whole text").click()
+    expect(facts).to_contain_text("the first 510 of 2,400 will be read")
+    facts.get_by_role("button", name="layers 0 and 1 only").click()
+    expect(page.get_by_label("Layers")).to_have_value("0, 1")
+
+
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
     page = carried
     go(page, "Queries & keys")
