@@ -135,6 +135,22 @@ def test_a_text_is_told_about_while_it_is_written(open_studio):
     expect(page.get_by_label("Layers")).to_have_value("0, 1")
 
 
+OLD_WORDS = (
+    "Interest", "Broad", "Strongest near", "Let go", "Mass", "Stretch small values", "near: attends to",
+    "Alarms", "Parked", "Near means",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("room", ["atlas", "head", "queries", "distributions", "flow"])
+def test_rooms_speak_the_fields_language(open_studio, room):
+    page = open_studio(room).page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    if room != "atlas":
+        page.get_by_role("button", name=re.compile("^(Your|Another|More)")).first.click()
+    said = page.locator("main").inner_text()
+    assert [word for word in OLD_WORDS if re.search(rf"\b{re.escape(word)}\b", said)] == []
+
+
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
     page = carried
     go(page, "Queries & keys")
