@@ -162,6 +162,18 @@ export function links(lines: Lines, queries: number, row: number, most = 10): Li
   return found.sort((a, b) => b.weight - a.weight || a.row - b.row).slice(0, most)
 }
 
+/** The query whose strongest key is clearest: another word, with the largest weight. */
+export function clearQuery(all: QueryKeys, { each, keys, weights }: Pick<Lines, 'each' | 'keys' | 'weights'>): number | null {
+  const isWord = (row: number) => /^\W*\p{L}{3,}$/u.test(all.labels[row])
+  let best = { row: null as number | null, weight: 0 }
+  keys.forEach((key, i) => {
+    const row = Math.floor(i / each)
+    if (key < 0 || weights[i] <= best.weight || all.position[key] === all.position[row] || !isWord(row) || !isWord(key)) return
+    best = { row, weight: weights[i] }
+  })
+  return best.row
+}
+
 /** Rows of the tokens of one sentence, on one side, in order. */
 export function sentenceRows(all: QueryKeys, row: number): number[] {
   const isQuery = row < all.queries
