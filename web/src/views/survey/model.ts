@@ -1,4 +1,6 @@
 import type { View } from '../../lib/view'
+import { readMapOfHeads, type MapOfHeads } from '../atlas/headMap'
+import { categoryColumn, numberColumn, type Column } from '../scatter/model'
 
 /** A role that a head has on some texts, and the share of these; null where texts by themselves cannot tell. */
 export interface Sometimes {
@@ -76,6 +78,9 @@ export interface Survey {
   groups: { number: number; heads: number; recurrence: number | null }[]
   order: Int32Array
   branches: Branch[]
+  headMap: MapOfHeads | null
+  /** What heads can be coloured by on their map. */
+  columns: { label: string; column: Column }[]
   notes: string[]
   interval(score: number, row: number): Interval
   rolesOf(row: number): HeadRole[]
@@ -110,11 +115,12 @@ export function readSurvey(view: View): Survey {
   for (const name of names.flat()) counted.set(name, (counted.get(name) ?? 0) + 1)
   const recurrence = properties['recurrence'] as (number | null)[]
   const flat = numbers('branches')
+  const scores = properties['scores'] as SurveyScore[]
   return {
     title: String(properties['title'] ?? ''),
     subtitle: String(properties['subtitle'] ?? ''),
     heads,
-    scores: properties['scores'] as SurveyScore[],
+    scores,
     roles,
     given: [...counted].sort((a, b) => b[1] - a[1]),
     groups: recurrence.map((share, number) => ({ number, heads: heads.filter(({ group }) => group === number).length, recurrence: share })),
@@ -123,6 +129,28 @@ export function readSurvey(view: View): Survey {
       const [left, right, leftHeight, rightHeight, height, group] = flat.subarray(6 * at, 6 * at + 6)
       return { left, right, leftHeight, rightHeight, height, group }
     }),
+    headMap: readMapOfHeads(view),
+    columns: [
+      {
+        label: 'group',
+        column: categoryColumn(
+          'group',
+          groupOf,
+          recurrence.map((_, number) => String(number)),
+        ),
+      },
+      ...scores.map(({ name, label, format, meaning }, score) => ({
+        label,
+        column: {
+          ...numberColumn(
+            name,
+            Float32Array.from(heads, ({ row }) => cell('mean', score, row)),
+          ),
+          format,
+          meaning,
+        },
+      })),
+    ],
     notes: (properties['notes'] as string[]) ?? [],
     interval: (score, row) => ({ mean: cell('mean', score, row), low: cell('low', score, row), high: cell('high', score, row) }),
     rolesOf: (row) =>
