@@ -370,7 +370,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=3, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=4, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
