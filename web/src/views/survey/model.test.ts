@@ -116,3 +116,13 @@ it('carries the map of heads with what it keeps, coloured by group first', () =>
   delete bare.arrays['head_xy']
   expect(readSurvey(bare).headMap).toBeNull()
 })
+
+it('writes a character that the tokenizer cut once, and the number of a marked piece', () => {
+  const cut = view()
+  ;(cut.properties['tokens'] as string[][])[0] = ['[CLS]', '日‹1/2›', '日‹2/2›', '本‹1/1›', '␣too']
+  const [first] = readSurvey(cut).passages(0)
+  expect(first.tokens.map(({ text }) => text).join('|')).toBe('[CLS]|日||本|too')
+  cut.arrays['passage_key'].data.fill(2)
+  const [marked] = readSurvey(cut).passages(0)
+  expect(marked.tokens.map(({ text }) => text).join('|')).toBe('[CLS]|日|‹2/2›|本|too')
+})

@@ -216,11 +216,20 @@ function passagesOf(view: View, row: number): Passage[] {
     const first = Math.max(0, Math.min(query, key) - AROUND)
     const last = Math.min(text.length, Math.max(query, key) + AROUND + 1)
     const isSpaced = text.some((token) => token.startsWith('␣'))
+    let whole = ''
     found.push({
       tokens: text.slice(first, last).map((token, i) => {
         const place = first + i
+        const piece = PIECE.exec(written(token))
+        const shared = piece && piece[2] !== '1' ? overlap(whole, piece[1]) : 0
+        if (piece) whole = piece[1]
         const mark = place === query ? (query === key ? 'both' : 'query') : place === key ? 'key' : ''
-        return { text: written(token), space: i > 0 && isApart(token, isSpaced), weight: weights.get(place) ?? 0, mark }
+        return {
+          text: piece ? piece[1].slice(shared) || (mark && written(token).slice(piece[1].length)) : written(token),
+          space: i > 0 && isApart(token, isSpaced),
+          weight: weights.get(place) ?? 0,
+          mark,
+        }
       }),
       weight: at('passage_weight', slot),
       beyond: at('passage_beyond', slot),
@@ -229,6 +238,15 @@ function passagesOf(view: View, row: number): Passage[] {
     })
   }
   return found
+}
+
+/** A part of a character that the tokenizer cut: the character, and the number of the part. */
+const PIECE = /^(.*)‹(\d+)\/\d+›$/su
+
+/** How many letters the right text begins with that the left one ends with. */
+function overlap(left: string, right: string): number {
+  for (let n = Math.min(left.length, right.length); n > 0; n--) if (left.endsWith(right.slice(0, n))) return n
+  return 0
 }
 
 /** A token as it stands in running text. */
