@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 
 _MOST_PIECES = 16
 """Tokens that the pieces of one run of characters may have; what is not whole by then stays bytes."""
@@ -49,7 +50,7 @@ def readable_tokens(
     special: Sequence[bool],
     places: Sequence[int] | None = None,
 ) -> tuple[str, ...]:
-    """What tokens of a text read as, one after another: `token_text` of each, and pieces of characters joined.
+    """What tokens in a row read as: `token_text` of each, and pieces of characters joined.
 
     A token that is a part of a character reads as that character with the number of the piece, "日‹1/2›" and
     "日‹2/2›"; places are where tokens stand, if some are left out.
@@ -69,7 +70,7 @@ def readable_tokens(
 def _pieces(
     labels: Sequence[str], special: Sequence[bool], places: Sequence[int] | None, first: int
 ) -> list[str]:
-    """The tokens from here on that are whole characters only together, as they read; none if they never are."""
+    """What tokens from here on read as that are characters only together; none if they never are."""
     ends = [0]
     raw = b""
     for at in range(first, min(first + _MOST_PIECES, len(labels))):
@@ -93,7 +94,7 @@ def _numbered(text: str, ends: Sequence[int]) -> list[str]:
     for letter in text:
         edges.append(edges[-1] + len(letter.encode()))
     out = []
-    for number, (start, stop) in enumerate(zip(ends, ends[1:], strict=False), 1):
+    for number, (start, stop) in enumerate(pairwise(ends), 1):
         touched = [
             letter
             for letter, low, high in zip(text, edges, edges[1:], strict=False)
@@ -121,7 +122,8 @@ def joined_text(
 
     >>> joined_text(["The", "␣lamp", "light"], {1: ("[", "]")}), joined_text(["lamp", "##light", ",", "too"])
     ('The [lamp]light', 'lamplight, too')
-    >>> joined_text(["日‹1/2›", "日‹2/2›", "␣ok"]), joined_text(["日‹1/2›", "日‹2/2›", "␣ok"], {1: ("[", "]")})
+    >>> cut = ["日‹1/2›", "日‹2/2›", "␣ok"]
+    >>> joined_text(cut), joined_text(cut, {1: ("[", "]")})
     ('日 ok', '日[‹2/2›] ok')
     """
     spaced = any(token.startswith("␣") for token in tokens)
