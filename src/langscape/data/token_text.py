@@ -13,7 +13,8 @@ _MOST_PIECES = 16
 
 _NAMED = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_PIECE = re.compile(r"(.*)‹(\d+)/\d+›", re.S)
+_LEFT_TO_RIGHT = "\u200e"
+_PIECE = re.compile(rf"(.*?){_LEFT_TO_RIGHT}?‹(\d+)/\d+›", re.S)
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "", "\u00a0": "␣"})
 
 
@@ -100,7 +101,9 @@ def _numbered(text: str, ends: Sequence[int]) -> list[str]:
             for letter, low, high in zip(text, edges, edges[1:], strict=False)
             if low < stop and high > start
         ]
-        out.append(f"{_signed(''.join(touched))}‹{number}/{len(ends) - 1}›")
+        # without the mark the number would run into letters that are read from the right
+        mark = _LEFT_TO_RIGHT if unicodedata.bidirectional(touched[-1]) in ("R", "AL") else ""
+        out.append(f"{_signed(''.join(touched))}{mark}‹{number}/{len(ends) - 1}›")
     return out
 
 

@@ -241,7 +241,7 @@ function passagesOf(view: View, row: number): Passage[] {
 }
 
 /** A part of a character that the tokenizer cut: the character, and the number of the part. */
-const PIECE = /^(.*)‹(\d+)\/\d+›$/su
+const PIECE = /^(.*?)\u200e?‹(\d+)\/\d+›$/su
 
 /** How many letters the right text begins with that the left one ends with. */
 function overlap(left: string, right: string): number {
