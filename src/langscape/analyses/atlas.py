@@ -21,6 +21,7 @@ from langscape.analyses._head_trust import (
     scored,
     verdict_of,
 )
+from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.analyses._restarts import Embedded, embed_restarts, head_schedules
 from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -56,10 +57,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
-    "verdict": "How far the map can be read, from what it keeps against a map of shuffled attention.",
+    "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
 }
-
-_HEAD_PERPLEXITY = 10.0
 
 
 @noun
@@ -155,7 +154,7 @@ def make_atlas(
     blank["verdict"] = np.array([verdicts.get(key, "no map") for key in keys], object)
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
-    return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
+    return Atlas(capture, found, items, map_heads(distances, items, seed), side, tuple(notes))
 
 
 def _keys(seen: Attention) -> list[tuple[int, int]]:
@@ -229,18 +228,6 @@ def _likeness(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     distances = head_distances(A)
     return distances, head_groups(distances)
-
-
-def _head_map(distances: np.ndarray, heads: Items, seed: int) -> Map | None:
-    from langscape.affinity import precomputed
-    from langscape.engine import embed
-
-    n = len(heads)
-    if n < 4:
-        return None
-    perplexity = min(_HEAD_PERPLEXITY, (n - 1) / 3)
-    P = precomputed(distances, "distances", perplexity=perplexity, items=heads)
-    return embed(P, restarts=4, seed=seed, quality=False)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -342,7 +329,7 @@ def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str
             f"{columns['layer'][row]}.{columns['head'][row]}" for row in _strongest(atlas, tag)[:4]
         )
         out.append(f"{tag}: {count} {'head' if count == 1 else 'heads'}, strongest {named}")
-    return out
+    return [*out, *head_map_line(atlas.head_map)]
 
 
 def _strongest(atlas: Atlas, tag: str) -> list[int]:
@@ -383,7 +370,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=3, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=4, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
@@ -428,7 +415,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=7,
+    version=8,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),

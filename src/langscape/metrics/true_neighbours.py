@@ -106,10 +106,20 @@ def kept_false_missing(xy: Any, true: Any, k: int | None = None) -> KeptFalseMis
     k = neighbours(n) if k is None else k
     if T.ndim != 2 or len(T) != n or T.shape[1] < k:
         raise DataError(f"neighbours have shape {T.shape} for {n} places; ({n}, {k}) or more are needed")
-    near = _exact(Y, "euclidean", k) if n <= _EXACT else _near_on_plane(Y, k)
+    near = nearest_places(Y, k)
     T = T[:, :k]
     same = near[:, :, None] == T[:, None, :]
     return KeptFalseMissing(near, ~same.any(axis=2), T, ~same.any(axis=1) & (T >= 0))
+
+
+def nearest_places(xy: Any, k: int) -> np.ndarray:
+    """(n, k) rows of the nearest on the map, nearest first.
+
+    >>> nearest_places([[0.0], [1.0], [3.0]], 1).ravel().tolist()
+    [1, 0, 1]
+    """
+    Y = np.asarray(xy, np.float64)
+    return _exact(Y, "euclidean", k) if len(Y) <= _EXACT else _near_on_plane(Y, k)
 
 
 def _near_on_plane(Y: np.ndarray, k: int) -> np.ndarray:

@@ -2,6 +2,7 @@ import { VERDICTS } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
 import type { View } from '../../lib/view'
 import type { Head } from '../attention/head'
+import { readMapOfHeads, type MapOfHeads } from './headMap'
 import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
 
 /** The score that heads are ordered by at first. */
@@ -51,7 +52,7 @@ export interface Atlas {
   special: Uint8Array
   /** What tokens can be coloured by; position first. */
   tokenColumns: Column[]
-  headXy: Float32Array | null
+  headMap: MapOfHeads | null
   steps: number
   hasAttention: boolean
   notes: string[]
@@ -114,7 +115,7 @@ export function readAtlas(view: View): Atlas {
       numberColumn('position', Float32Array.from(positions)),
       ...properties.token_columns.map((column) => readColumn(view, column)).filter(({ name }) => name !== 'position'),
     ],
-    headXy: (view.arrays['head_xy']?.data as Float32Array | undefined) ?? null,
+    headMap: readMapOfHeads(view),
     steps: properties.steps,
     hasAttention: properties.later.length > 0,
     notes: properties.notes,
