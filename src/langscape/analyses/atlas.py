@@ -428,7 +428,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=7,
+    version=8,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),

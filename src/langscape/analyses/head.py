@@ -253,7 +253,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=3,
+    version=4,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),

@@ -130,7 +130,7 @@ def save(found: QueryKey, path: Path, *, title: str | None = None, color: Color 
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map,),

@@ -10,6 +10,9 @@ import numpy as np
 from langscape.errors import DataError
 from langscape.metrics.scores import neighbours
 
+STORED = 20
+"""Partners kept of each token, beyond the ten that are counted."""
+
 
 @dataclass(frozen=True, eq=False)
 class Partners:
@@ -41,6 +44,22 @@ def strongest_partners(weights: Any, k: int | None = None) -> Partners:
     np.fill_diagonal(A, 0)
     k = min(neighbours(n) if k is None else k, max(n - 1, 1))
     return Partners(*_strongest(A, k), *_strongest(A.T, k))
+
+
+def strongest_both_ways(affinities: Any, most: int = STORED) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, k) of the strongest partners in a head's joint P, as `kept` counts them, and their weights.
+
+    A weight is the mean of what two tokens give each other, the weights of each on the map scaled to 1. −1 and
+    0 stand where there are fewer partners.
+
+    >>> rows, weights = strongest_both_ways([[0, 0.2, 0], [0.2, 0, 0.3], [0, 0.3, 0]])
+    >>> rows.tolist(), weights[1].round(2).tolist() == np.float32([0.9, 0.6]).tolist()
+    ([[1, -1], [2, 0], [1, -1]], True)
+    """
+    P = np.array(affinities, np.float32)
+    np.fill_diagonal(P, 0)
+    rows, found = _strongest(P, min(most, max(len(P) - 1, 1)))
+    return rows, found * np.float32(len(P))
 
 
 def _strongest(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -80,6 +80,7 @@ def thinned(map: Map) -> Map:
         vectors=None,
         neighbours=map.neighbours_among(rows),
         distances=None if map.distances is None else map.distances[rows],
+        weights=None if map.weights is None else map.weights[rows],
         shapes=None if map.shapes is None else map.shapes[rows],
         notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
     )

@@ -123,11 +123,11 @@ def _per_panel(
 
 
 def _lines(strongest: StrongestKeys) -> dict[str, np.ndarray]:
-    """By head, the strongest keys of queries (rows of all points, −1 for none), their weights; aggregates."""
+    """By head, the strongest partners of all points (rows, −1 for none), their weights; aggregates."""
     arrays = {}
     for at, (layer, head) in enumerate(strongest.heads):
         name = f"{layer}_{head}"
-        arrays[f"keys_{name}"] = strongest.keys[at]
+        arrays[f"partners_{name}"] = strongest.partners[at]
         arrays[f"weights_{name}"] = _stepped(strongest.weights[at])
         arrays[f"aggregate_{name}"] = strongest.aggregates[at]
     return arrays
