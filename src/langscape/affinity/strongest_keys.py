@@ -30,8 +30,8 @@ class StrongestKeys:
     queries     how many of the items are queries
     heads       (layer, head) of each of the following
     norms       (head, item) the length of every query and key
-    partners    (head, item, `STRONGEST`) of a query its strongest keys, of a key the queries that give it most;
-                −1 for none
+    partners    (head, item, `STRONGEST`) of a query its strongest keys, of a key the queries that give it
+                most; −1 for none
     weights     (head, item, `STRONGEST`) the model's own weights of these
     aggregates  (head, position, position) mean weight over all sentences, special tokens among them
     """
@@ -55,7 +55,9 @@ class StrongestKeys:
 def strongest_keys(
     capture: Capture, heads: Sequence[tuple[int, int]], *, special: Literal["keep", "drop"] = "keep"
 ) -> StrongestKeys:
-    """The strongest keys of every query and queries of every key, for each (layer, head), out of `collect_query_key`'s capture.
+    """The strongest keys of every query and queries of every key, by (layer, head).
+
+    The capture is `collect_query_key`'s.
 
     With "drop", special tokens are neither queries nor keys; weights are those that the model gave with them
     in sight.

@@ -98,7 +98,7 @@ def scored(map: Map, problem: HeadProblem, null: float) -> Map:
         notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
     quality = {**map.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
     per_point = {**map.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
-    rows, weights = strongest_both_ways(problem.affinities.P)
+    rows, weights = strongest_both_ways(problem.affinities.P, problem.weights)
     told = {"quality": quality, "per_point": per_point, "notes": notes}
     return map.but(**told, neighbours=rows, weights=weights)
 

@@ -160,7 +160,7 @@ def own_places(map: Map) -> Table:
 def true_columns(
     rows: np.ndarray | None, far: np.ndarray | None, k: int | None = None
 ) -> dict[str, np.ndarray]:
-    """The true neighbours of words as columns of a table, the k nearest: their rows on the map, and how far."""
+    """The k nearest of words in the data as columns of a table: their rows on the map, and how far."""
     if rows is None or far is None:
         return {}
     near = {f"{TRUE}{at}": rows[:, at] for at in range(rows.shape[1])[:k]}

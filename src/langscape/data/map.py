@@ -122,11 +122,13 @@ class Map(Noun, Shown):
         title: str | None = None,
         color: str | None = None,
         quantiles: int | None = None,
+        point: str | None = None,
     ) -> Path:
         """Write the map, whole or not at all; the ending says as what.
 
         .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a
-        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
+        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column), `quantiles` and
+        `point`, the label of an item whose true, false and missing neighbours are shown.
         """
         if Path(path).suffix.lower() == ".parquet":
             from langscape.io.map_file import save_map
@@ -134,4 +136,4 @@ class Map(Noun, Shown):
             return save_map(self, path, vectors=vectors)
         from langscape.views.mapfiles import write_map
 
-        return write_map(self, path, title=title, color=color, quantiles=quantiles)
+        return write_map(self, path, title=title, color=color, quantiles=quantiles, point=point)

@@ -20,8 +20,8 @@ class Candidates:
 
     own     (n,) the group that each item is in
     sought  (n,) the group in which its neighbours are
-    place   (n,) where tokens stand in a causal text; None for others. Queries, whose own group has the smaller
-            number, then see keys up to their own place, and keys are seen from theirs on
+    place   (n,) where tokens stand in a causal text; None for others. Queries, whose own group has the
+            smaller number, then see keys up to their own place, and keys are seen from theirs on
     """
 
     own: np.ndarray
@@ -63,7 +63,7 @@ def candidates_of(map: Map) -> Candidates | None:
 
 
 def counted(map: Map) -> int:
-    """How many of the neighbours that a map carries are counted: five of queries and keys, else the scores' k."""
+    """How many neighbours that a map carries are counted: five of queries and keys, else the scores' k."""
     carried = 0 if map.neighbours is None else map.neighbours.shape[1]
     return min(STRONGEST if _has_queries(map.items) else int(map.quality.get("k", 0)) or carried, carried)
 

@@ -38,8 +38,8 @@ class Placed:
     nearest and similarity name the most similar items, most similar first. recall is the share of true
     neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
     the registry for inserted points, by name; it is empty where they were not asked for. nulls are their
-    means at places drawn by chance. true and far are the nearest items of the map in the data and how far they
-    are, by its own metric, and true_recall what share of them was found.
+    means at places drawn by chance. true and far are the nearest items of the map in the data and how far
+    they are, by its own metric, and true_recall what share of them was found.
     """
 
     xy: np.ndarray

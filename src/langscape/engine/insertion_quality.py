@@ -20,7 +20,7 @@ _BY_CHANCE = 500
 
 
 class NearestItems(NamedTuple):
-    """Of new items, (m, k) the nearest of the map's in the data, how far they are, and what share was found."""
+    """Of new items, (m, k) the map's nearest in the data, how far they are, and what share was found."""
 
     rows: np.ndarray
     distances: np.ndarray

@@ -46,20 +46,22 @@ def strongest_partners(weights: Any, k: int | None = None) -> Partners:
     return Partners(*_strongest(A, k), *_strongest(A.T, k))
 
 
-def strongest_both_ways(affinities: Any, most: int = STORED) -> tuple[np.ndarray, np.ndarray]:
+def strongest_both_ways(affinities: Any, weights: Any, most: int = STORED) -> tuple[np.ndarray, np.ndarray]:
     """Rows (n, k) of the strongest partners in a head's joint P, as `kept` counts them, and their weights.
 
-    A weight is the mean of what two tokens give each other, the weights of each on the map scaled to 1. −1 and
-    0 stand where there are fewer partners.
+    weights (n, n) are those of the tokens on the map; that of a pair is the mean of what two tokens give each
+    other. −1 and 0 stand where there are fewer partners.
 
-    >>> rows, weights = strongest_both_ways([[0, 0.2, 0], [0.2, 0, 0.3], [0, 0.3, 0]])
-    >>> rows.tolist(), weights[1].round(2).tolist() == np.float32([0.9, 0.6]).tolist()
-    ([[1, -1], [2, 0], [1, -1]], True)
+    >>> A = np.array([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75], [0.0, 1.0, 0.0]])
+    >>> rows, found = strongest_both_ways(A + A.T, A)
+    >>> rows.tolist(), found.tolist()
+    ([[1, -1], [2, 0], [1, -1]], [[0.375, 0.0], [0.875, 0.375], [0.875, 0.0]])
     """
-    P = np.array(affinities, np.float32)
+    P, A = np.array(affinities, np.float32), np.asarray(weights, np.float32)
     np.fill_diagonal(P, 0)
     rows, found = _strongest(P, min(most, max(len(P) - 1, 1)))
-    return rows, found * np.float32(len(P))
+    mean = np.take_along_axis((A + A.T) / 2, np.maximum(rows, 0), axis=1)
+    return rows, np.where(found > 0, mean, 0).astype(np.float32)
 
 
 def _strongest(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ STORED, MANY = 20, 20_000
 """Neighbours kept of each item, beyond the ten that are counted; of more than so many items, only those."""
 
 RECALL = 0.99
-"""The share of true neighbours to be found where there are so many items that only nearby cells are searched."""
+"""The share of true neighbours to be found where items are so many that only nearby cells are searched."""
 
 _EXACT = 3000
 _BLOCK = 256
@@ -45,8 +45,8 @@ class TrueNeighbours(NamedTuple):
 def true_neighbours(vectors: Any, metric: Metric = "euclidean") -> TrueNeighbours:
     """Rows (n, k) of the nearest in the data, nearest first, and how far they are; −1 and NaN for none.
 
-    Up to 3,000 items they are those that `local` counts, ties broken by index; up to 25,000, found in float32;
-    above, by a search of nearby cells, whose recall is measured.
+    Up to 3,000 items they are those that `local` counts, ties broken by index; up to 25,000, found in
+    float32; above, by a search of nearby cells, whose recall is measured.
 
     >>> true_neighbours([[0.0], [1.0], [3.0]]).rows.tolist()
     [[1, 2], [0, 2], [1, 0]]
@@ -151,18 +151,18 @@ def kept_false_missing(
         near = _exact(Y, "euclidean", k) if n <= _EXACT else _near_on_plane(Y, k)
     same = (near[:, :, None] == T[:, None, :]) & (T >= 0)[:, None, :]
     known = (T >= 0).any(axis=1, keepdims=True)
-    return KeptFalseMissing(
-        near, ~same.any(axis=2) & (near >= 0) & known, T, ~same.any(axis=1) & (T >= 0)
-    )
+    return KeptFalseMissing(near, ~same.any(axis=2) & (near >= 0) & known, T, ~same.any(axis=1) & (T >= 0))
 
 
 def neighbours_on(map: Map) -> KeptFalseMissing:
-    """What became of the neighbours that a map carries, of all its items; `data.neighbourhood` is that of one.
+    """What became of the neighbours that a map carries, of all its items; `neighbourhood` is that of one.
 
     As many are counted as the map's scores count: of queries and keys five, of others what `local` takes.
     """
     if map.neighbours is None or not map.neighbours.shape[1]:
-        raise DataError("this map carries no true neighbours; make it again from its vectors or its attention")
+        raise DataError(
+            "this map carries no true neighbours; make it again from its vectors or its attention"
+        )
     return kept_false_missing(map.xy, map.neighbours, counted(map), candidates_of(map))
 
 

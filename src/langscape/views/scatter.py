@@ -46,8 +46,8 @@ def scatter(
     quantiles, a number, stretches both axes so that this many quantiles are equally far apart: readable,
     distances are lost. partners are what `metrics.strongest_partners` finds for a head's tokens; who clicks
     one then sees whom it attends to, and not only what lies near. point is an item, by its label (of a token
-    also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that lie
-    far (dashed), and to those that lie near and are none (crossed out).
+    also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
+    lie far (dashed), and to those that lie near and are none (crossed out).
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -156,11 +156,16 @@ def true_arrays(map: Map) -> dict[str, np.ndarray]:
     known = {name: values for name, values in far.items() if values is not None}
     if map.neighbours is None or not map.neighbours.shape[1] or not known:
         return {}
+    return {"true_rows": map.neighbours, **known, **true_groups(map)}
+
+
+def true_groups(map: Map) -> dict[str, np.ndarray]:
+    """Among whom the neighbours of each item are looked for, where that is not all the others."""
     among = candidates_of(map)
-    groups = {} if among is None else {"true_own": among.own, "true_sought": among.sought}
-    if among is not None and among.place is not None:
-        groups["true_place"] = among.place
-    return {"true_rows": map.neighbours, **known, **groups}
+    if among is None:
+        return {}
+    place = {} if among.place is None else {"true_place": among.place}
+    return {"true_own": among.own, "true_sought": among.sought, **place}
 
 
 def row_of(map: Map, point: str) -> int:
