@@ -15,7 +15,7 @@ def torn_map() -> Map:
     vectors = np.arange(24.0)[:, None]
     xy = np.column_stack([np.arange(24.0), np.zeros(24)])
     xy[0] = [30, 0]
-    rows, far = true_neighbours(vectors)
+    rows, far, _ = true_neighbours(vectors)
     return Map(xy, Items(LABELS), quality={"k": 3.0}, neighbours=rows, distances=far)
 
 

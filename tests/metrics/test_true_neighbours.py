@@ -25,8 +25,9 @@ def made() -> Map:
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_true_neighbours_are_those_of_all_distances(metric):
     X = rng.normal(size=(50, 4))
-    rows, far = true_neighbours(X, metric)
+    rows, far, recall = true_neighbours(X, metric)
     assert rows.shape == far.shape == (50, STORED)
+    assert recall == 1
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     D = 1 - unit @ unit.T if metric == "cosine" else np.linalg.norm(X[:, None] - X[None], axis=-1)
     np.fill_diagonal(D, np.inf)

@@ -113,15 +113,14 @@ def text_vectors(
 
 
 def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
-    from langscape.metrics import quality, true_neighbours
+    from langscape.metrics import quality
+    from langscape.metrics.true_neighbours import with_true_neighbours
 
     (map,), figures = embed_best([problem], len(problem), restarts, steps, seed, progress)
     scores: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if problem.vectors is not None:
         scores, per_point = quality(problem.vectors, map.xy, metric=problem.metric)  # type: ignore[arg-type]
-        true = true_neighbours(problem.vectors, problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
         scores = {**scores, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
-    return map.but(quality=scores, per_point=per_point, neighbours=true[0], distances=true[1])
+    return with_true_neighbours(map.but(quality=scores, per_point=per_point))

@@ -57,6 +57,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
+    "most_like": "The role that the head comes nearest to, where it has none.",
     "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
 }
 
@@ -87,6 +88,7 @@ class Atlas(HeadTable):
 
     def view(self, title: str | None = None, *, attention: bool = True) -> View:
         """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
+        from langscape.metrics.roles import ROLES
         from langscape.views import atlas
 
         return atlas(
@@ -95,6 +97,7 @@ class Atlas(HeadTable):
             self.scores,
             self.head_map,
             meanings=_MEANINGS,
+            roles={tag: (role.score, role.rule) for tag, role in ROLES.items()},
             side=self.side,
             attention=attention,
             title=title,
@@ -194,7 +197,7 @@ def _problems(
 
 
 def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
-    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads
+    from langscape.metrics import even_scores, find_sinks, head_scores, most_like, name_heads
     from langscape.metrics.markov import stationary_of_each
     from langscape.metrics.scores import HeadWeights, applying
 
@@ -207,6 +210,7 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
         scores["induction"] = head_scores(probe.weights, **again)["induction"]
         even["induction"] = even_scores(probe.weights, **again)["induction"]
     tags = name_heads(scores, even).ravel()
+    nearest = np.where(tags == "", most_like(scores, even).ravel(), "")
     chains = stationary_of_each(A.reshape(-1, *A.shape[2:]))
     weights = HeadWeights(A, known, scores, chains)
     values = {score.name: score.computed["atlas"](weights) for score in applying("atlas", computed=True)}  # type: ignore[misc]
@@ -214,6 +218,7 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
         "layer": np.array([layer for layer, _ in keys]),
         "head": np.array([head for _, head in keys]),
         "tags": np.array(list(tags), object),
+        "most_like": np.array(list(nearest), object),
         **{name: one.ravel() for name, one in values.items() if not np.isnan(one).all()},
     }
 

@@ -248,13 +248,10 @@ def made_map(
     best = landings[kept]
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if quality and one.vectors is not None:
         from langscape.metrics import quality as measure
-        from langscape.metrics import true_neighbours
 
         figures, per_point = measure(one.vectors, best.xy, metric=one.metric)  # type: ignore[arg-type]
-        true = true_neighbours(one.vectors, one.metric)  # type: ignore[arg-type]
     settings: dict[str, Any] = {
         **one.settings,
         "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
@@ -271,7 +268,7 @@ def made_map(
             *notes,
             "all items lie on one place: they are alike, are neighbours of all alike, or started there",
         )
-    return Map(
+    result = Map(
         best.xy,
         one.items,
         kl=float(kls[kept]),
@@ -283,9 +280,12 @@ def made_map(
         vectors=one.vectors,
         metric=one.metric,
         notes=(*one.notes, *notes),
-        neighbours=true[0],
-        distances=true[1],
     )
+    if not quality:
+        return result
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    return with_true_neighbours(result)
 
 
 def _cancelled(
