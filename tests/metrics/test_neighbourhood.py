@@ -1,9 +1,11 @@
-"""What became of neighbours on maps of heads, of queries and keys, and with inserted items; lines in figures."""
+"""What became of neighbours on maps of heads, of queries and keys, with inserted items; lines in figures."""
 
 import re
 
 import numpy as np
 import pytest
+from tests.affinity.test_query_key import collected
+from tests.commands import run
 
 from langscape import affinity, embed, insert, read_map
 from langscape.analyses._head_trust import HeadProblem, scored
@@ -15,8 +17,6 @@ from langscape.errors import DataError, SettingsError
 from langscape.kernels import neighbours as search
 from langscape.metrics import neighbours_on, true_neighbours
 from langscape.views import query_key, scatter, write
-from tests.affinity.test_query_key import collected
-from tests.commands import run
 
 rng = np.random.default_rng(0)
 QUICK = Schedule(steps=60, early_steps=20)
@@ -32,10 +32,10 @@ def head_map(n: int = 40) -> Map:
     return scored(map, HeadProblem(given, A, np.ones(n)), 0.2)
 
 
-def query_key_map(causal: bool) -> tuple[Map, affinity.HeadVectors]:
+def query_key_map(causal: bool) -> Map:
     capture = collected(sentences=4, length=14, heads=1, causal=causal)
     one = affinity.head_vectors(capture, 0, 0)
-    return judged(Map(rng.normal(size=(len(one.Q) + len(one.K), 2)), one.items()), one), one
+    return judged(Map(rng.normal(size=(len(one.Q) + len(one.K), 2)), one.items()), one)
 
 
 def vector_map() -> Map:
@@ -50,8 +50,8 @@ MAPS = {
     "vectors": vector_map,
     "inserted": grown_map,
     "head": head_map,
-    "queries and keys": lambda: query_key_map(False)[0],
-    "causal queries and keys": lambda: query_key_map(True)[0],
+    "queries and keys": lambda: query_key_map(False),
+    "causal queries and keys": lambda: query_key_map(True),
 }
 
 
@@ -74,7 +74,7 @@ def test_of_a_head_it_is_what_the_score_keeps():
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_of_a_query_it_is_what_the_score_strongest_counts(causal):
-    map, one = query_key_map(causal)
+    map = query_key_map(causal)
     found = neighbours_on(map).kept / 5
     told = map.per_point["strongest"]
     judged_rows = np.flatnonzero(np.isfinite(told))
@@ -111,13 +111,12 @@ def test_an_approximate_search_is_said_with_the_recall_that_was_measured(monkeyp
     found = true_neighbours(X)
     exact = np.argsort(((X[:50, None] - X[None]) ** 2).sum(axis=-1), axis=1, kind="stable")[:, 1:]
     k = found.rows.shape[1]
-    hit = np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(found.rows[:50], exact[:, :k], strict=True)])
+    both = zip(found.rows[:50], exact[:, :k], strict=True)
+    hit = np.mean([len(np.intersect1d(rows, true)) / k for rows, true in both])
     assert 0.985 <= found.recall < 1
     assert hit == pytest.approx(found.recall, abs=0.02)
-    assert found.notes == (
-        f"true neighbours were found by approximate search: {100 * found.recall:.1f} % of them, measured on a "
-        "sample",
-    )
+    (note,) = found.notes
+    assert f"approximate search: {100 * found.recall:.1f} % of them, measured on a sample" in note
     assert true_neighbours(X[:500]).notes == ()
 
 
@@ -128,7 +127,8 @@ def test_a_figure_draws_the_lines_of_a_chosen_point(kind, tmp_path):
     drawn = write(scatter(map, point=map.labels[5]), tmp_path / "map.svg").read_text()
     for fate in ("kept", "missing", "false"):
         assert len(re.findall(rf'id="{fate} ', drawn)) == len(getattr(found, fate))
-    assert found.missing and found.false
+    assert found.missing
+    assert found.false
 
 
 def test_a_token_is_named_with_its_position_where_others_are_called_alike():
