@@ -3,10 +3,10 @@
     pip install distortions altair-transform scanpy anywidget
     python -m papers.trust.distortions --out torn.png
 
-Six clusters are laid out as they are, except that half of one is moved to the other side of the map. A link is
-an item and one of its ten true neighbours; a torn link joins the halves. langscape calls a link missing if its
-end is none of the ten nearest on the map; `distortions` calls it broken if its length on the map is an outlier
-among links of like length in the data. Printed is which share of torn and of whole links each finds.
+Six clusters are laid out as they are, except that half of one is moved to the other side of the map. A link
+is an item and one of its ten true neighbours; a torn link joins the halves. langscape calls a link missing if
+its end is none of the ten nearest on the map; `distortions` calls it broken if its length on the map is an
+outlier among links of like length in the data. Printed is which share of torn and of other links each finds.
 """
 
 from __future__ import annotations
@@ -89,9 +89,8 @@ def main() -> None:
     torn = moved[:, None] != moved[map.neighbours[:, :K]]
     found = {"langscape, missing": neighbours_on(map).missing, "distortions, broken": broken_links(map)}
     for name, wrong in found.items():
-        print(
-            f"{name}: {wrong[torn].mean():.0%} of {torn.sum()} torn links, {wrong[~torn].mean():.1%} of others"
-        )
+        shares = f"{wrong[torn].mean():.0%} of torn links, {wrong[~torn].mean():.1%} of others"
+        print(f"{name}: {shares} ({torn.sum()} torn)")
     if asked.out is not None:
         draw(map, found, asked.out)
 
