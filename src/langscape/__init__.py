@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Affinities": "langscape.data",
     "Capture": "langscape.data",
+    "Edit": "langscape.data",
     "Gaussians": "langscape.data",
     "Items": "langscape.data",
     "Map": "langscape.data",

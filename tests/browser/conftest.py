@@ -196,7 +196,7 @@ SMALL = {
 def studio(tmp_path_factory):
     """One studio for all browser tests; its examples are made small, so that they are there soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examples, "EXAMPLES", SMALL)
+        patch.setattr(examples, "examples", lambda: SMALL)
         one = Studio(tmp_path_factory.mktemp("studio") / "store")
     yield one
     one.stop()

@@ -77,7 +77,7 @@ def test_a_query_has_lines_to_its_strongest_keys_and_esc_lets_go(one, capture):
     expect(one.locator("aside")).to_contain_text(f"{kept} kept near, {false} false, {missing} missing")
     drawn = {int(line.get_attribute("data-line")) for line in one.locator("[data-line]:not(.false)").all()}
     assert drawn == set((vectors.pairs.key[best] + n).tolist())
-    expect(one.locator("aside")).to_contain_text("sentence 0, position 8")
+    expect(one.locator("aside")).to_contain_text("token 8, place 8 of sentence 0")
     one.keyboard.press("Escape")
     expect(one.locator("[data-line]:not(.false)")).to_have_count(0)
 

@@ -259,7 +259,7 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
 
 def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkeypatch):
     wanted = {"vectors": "sample-words"}
-    monkeypatch.setattr(examples, "EXAMPLES", {"words": ({**SHORT, "limit": 40}, wanted)})
+    monkeypatch.setattr(examples, "examples", lambda: {"words": ({**SHORT, "limit": 40}, wanted)})
     store = Store(tmp_path / "store")
     examples.prepare(store, lambda step: None)
     jobs = Jobs(store, lambda record: None, workers=1)

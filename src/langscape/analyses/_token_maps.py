@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._map_trust import hidden_kept
 from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.data import Affinities, Capture, Items, Map, Progress, Side, Step
 from langscape.errors import DataError, SettingsError, not_there
+
+if TYPE_CHECKING:
+    from langscape.engine import Schedule
 
 Special = Literal["keep", "drop"]
 Pool = Literal["auto", "first", "mean"]
@@ -35,7 +39,8 @@ def map_hidden(
     if layer is None:
         layer = capture.layers_of(capture.name_of("hidden", side))[-1]
     near = hidden(capture, layer, perplexity, special, metric=metric, side=side)
-    return _mapped(near, restarts, steps, seed, progress)
+    schedules = head_schedules(len(near), steps)
+    return hidden_kept(_mapped(near, restarts, schedules, seed, progress), near, schedules, seed)
 
 
 def map_texts(
@@ -56,14 +61,15 @@ def map_texts(
     mean over the text's tokens, and the map says so. Items carry their columns, group for one, to the map.
     """
     from langscape.affinity import points
-    from langscape.engine import embed
+    from langscape.engine import Schedule, embed
 
     items = texts if isinstance(texts, Items) else Items(list(texts))
     X, layer, notes = text_vectors(model, items.labels, layer, pool=pool, progress=progress)
     near = points(X, perplexity, metric, items=items, seed=seed)
     metadata = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
     near = replace(near, settings={**near.settings, **metadata}, notes=tuple(notes[1:]))
-    return embed(near, restarts=restarts, seed=seed, progress=progress)
+    found = embed(near, restarts=restarts, seed=seed, progress=progress)
+    return hidden_kept(found, near, [Schedule()], seed)
 
 
 def text_vectors(
@@ -109,11 +115,12 @@ def text_vectors(
     return X, wanted, notes
 
 
-def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
+def _mapped(
+    problem: Affinities, restarts: int, schedules: Sequence[Schedule], seed: int, progress: Progress | None
+) -> Map:
     from langscape.metrics import quality
     from langscape.metrics.true_neighbours import with_true_neighbours
 
-    schedules = head_schedules(len(problem), steps)
     (map,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
     scores: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}

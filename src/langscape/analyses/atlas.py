@@ -21,6 +21,7 @@ from langscape.analyses._head_trust import (
     scored,
     verdict_of,
 )
+from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.analyses._restarts import Embedded, embed_restarts, head_schedules
 from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -56,10 +57,9 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
-    "verdict": "How far the map can be read, from what it keeps against a map of shuffled attention.",
+    "most_like": "The role that the head comes nearest to, where it has none.",
+    "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
 }
-
-_HEAD_PERPLEXITY = 10.0
 
 
 @noun
@@ -88,6 +88,7 @@ class Atlas(HeadTable):
 
     def view(self, title: str | None = None, *, attention: bool = True) -> View:
         """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
+        from langscape.metrics.roles import ROLES
         from langscape.views import atlas
 
         return atlas(
@@ -96,6 +97,7 @@ class Atlas(HeadTable):
             self.scores,
             self.head_map,
             meanings=_MEANINGS,
+            roles={tag: (role.score, role.rule) for tag, role in ROLES.items()},
             side=self.side,
             attention=attention,
             title=title,
@@ -155,7 +157,7 @@ def make_atlas(
     blank["verdict"] = np.array([verdicts.get(key, "no map") for key in keys], object)
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
-    return Atlas(capture, found, items, _head_map(distances, items, seed), side, tuple(notes))
+    return Atlas(capture, found, items, map_heads(distances, items, seed), side, tuple(notes))
 
 
 def _keys(seen: Attention) -> list[tuple[int, int]]:
@@ -193,7 +195,7 @@ def _problems(
 
 
 def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
-    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads, stationary
+    from langscape.metrics import even_scores, find_sinks, head_scores, most_like, name_heads, stationary
     from langscape.metrics.scores import HeadWeights, applying
 
     A = seen.weights
@@ -205,6 +207,7 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
         scores["induction"] = head_scores(probe.weights, **again)["induction"]
         even["induction"] = even_scores(probe.weights, **again)["induction"]
     tags = name_heads(scores, even).ravel()
+    nearest = np.where(tags == "", most_like(scores, even).ravel(), "")
     chains = [stationary(one) for one in A.reshape(-1, *A.shape[2:])]
     weights = HeadWeights(A, known, scores, chains)
     values = {score.name: score.computed["atlas"](weights) for score in applying("atlas", computed=True)}  # type: ignore[misc]
@@ -212,6 +215,7 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
         "layer": np.array([layer for layer, _ in keys]),
         "head": np.array([head for _, head in keys]),
         "tags": np.array(list(tags), object),
+        "most_like": np.array(list(nearest), object),
         **{name: one.ravel() for name, one in values.items() if not np.isnan(one).all()},
     }
 
@@ -229,18 +233,6 @@ def _likeness(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     distances = head_distances(A)
     return distances, head_groups(distances)
-
-
-def _head_map(distances: np.ndarray, heads: Items, seed: int) -> Map | None:
-    from langscape.affinity import precomputed
-    from langscape.engine import embed
-
-    n = len(heads)
-    if n < 4:
-        return None
-    perplexity = min(_HEAD_PERPLEXITY, (n - 1) / 3)
-    P = precomputed(distances, "distances", perplexity=perplexity, items=heads)
-    return embed(P, restarts=4, seed=seed, quality=False)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -342,7 +334,7 @@ def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str
             f"{columns['layer'][row]}.{columns['head'][row]}" for row in _strongest(atlas, tag)[:4]
         )
         out.append(f"{tag}: {count} {'head' if count == 1 else 'heads'}, strongest {named}")
-    return out
+    return [*out, *head_map_line(atlas.head_map)]
 
 
 def _strongest(atlas: Atlas, tag: str) -> list[int]:
@@ -383,7 +375,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=3, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=4, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,

@@ -148,7 +148,7 @@ def kept_false_missing(
         near, counted = _near_among(Y, k, among)
         T = np.where(np.arange(k) < counted[:, None], T, -1)
     else:
-        near = _exact(Y, "euclidean", k) if n <= _EXACT else _near_on_plane(Y, k)
+        near = nearest_places(Y, k)
     same = (near[:, :, None] == T[:, None, :]) & (T >= 0)[:, None, :]
     known = (T >= 0).any(axis=1, keepdims=True)
     return KeptFalseMissing(near, ~same.any(axis=2) & (near >= 0) & known, T, ~same.any(axis=1) & (T >= 0))
@@ -182,6 +182,16 @@ def _near_among(Y: np.ndarray, k: int, among: Candidates) -> tuple[np.ndarray, n
             keeps = np.arange(best.shape[1]) < most[some, None]
             near[some, : best.shape[1]] = np.where(keeps, items[best], -1)
     return near, most
+
+
+def nearest_places(xy: Any, k: int) -> np.ndarray:
+    """(n, k) rows of the nearest on the map, nearest first.
+
+    >>> nearest_places([[0.0], [1.0], [3.0]], 1).ravel().tolist()
+    [1, 0, 1]
+    """
+    Y = np.asarray(xy, np.float64)
+    return _exact(Y, "euclidean", k) if len(Y) <= _EXACT else _near_on_plane(Y, k)
 
 
 def _near_on_plane(Y: np.ndarray, k: int) -> np.ndarray:

@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count Tokens
+         * @description How a packaged model would cut a text into tokens, and what of it would be read.
+         */
+        post: operations["count_tokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/insert": {
         parameters: {
             query?: never;
@@ -1880,6 +1900,11 @@ export interface components {
              * @description Texts that its flow is offered.
              */
             prompts: string[];
+            /**
+             * Counts
+             * @description Whether the tokens of a text can be counted for it beforehand.
+             */
+            counts: boolean;
         };
         /**
          * NamedInput
@@ -2903,6 +2928,59 @@ export interface components {
             seed?: number;
         };
         /**
+         * TokenCount
+         * @description What a model would read of a text.
+         */
+        TokenCount: {
+            /**
+             * Tokens
+             * @description Of the text itself.
+             */
+            tokens: number;
+            /**
+             * Special
+             * @description Tokens that are put around it.
+             */
+            special: number;
+            /**
+             * Most
+             * @description Tokens of the text that the model reads at once; null where there is no limit.
+             */
+            most: number | null;
+            /**
+             * Unknown
+             * @description Some words that its vocabulary does not have.
+             */
+            unknown: string[];
+            /** Unknown Tokens */
+            unknown_tokens: number;
+            /**
+             * Split
+             * @description Some words that are cut into four pieces or more.
+             */
+            split: string[];
+            /** Split Words */
+            split_words: number;
+            /**
+             * Parts
+             * @description Of a text that is too long: where each part that fits begins and ends, in characters.
+             */
+            parts: number[][];
+        };
+        /**
+         * TokenRequest
+         * @description A text whose tokens are to be counted.
+         */
+        TokenRequest: {
+            /**
+             * Model
+             * @description The name of a packaged model.
+             */
+            model: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * View
          * @description A picture as data: properties, and where its arrays are.
          */
@@ -3796,6 +3874,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    count_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Bad input */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Missing */
+            424: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Refused, or failed */

@@ -2,6 +2,7 @@ import { VERDICTS } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
 import type { View } from '../../lib/view'
 import type { Head } from '../attention/head'
+import { readMapOfHeads, type MapOfHeads } from './headMap'
 import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
 import type { Truth } from '../scatter/truth'
 
@@ -14,6 +15,9 @@ const PARTNERS = 10
 /** The verdict on heads that have nothing to map. */
 export const EVEN = 'evenly spread'
 
+/** The verdict on heads that leave too few tokens for a map. */
+const NO_MAP = 'no map'
+
 /** A head by its place in the model, both from 0, and its row in every array of the atlas. */
 export interface HeadName {
   row: number
@@ -22,6 +26,8 @@ export interface HeadName {
   /** "3.5" for layer 3, head 5. */
   name: string
   tags: string[]
+  /** Of a head without a role, the one it comes nearest to. */
+  like: string
   /** How far its map can be read; empty where nothing is known of it. */
   verdict: string
 }
@@ -55,11 +61,13 @@ export interface Atlas {
   special: Uint8Array
   /** What tokens can be coloured by; position first. */
   tokenColumns: Column[]
-  headXy: Float32Array | null
+  headMap: MapOfHeads | null
   steps: number
   hasAttention: boolean
   notes: string[]
   settings: [string, string][]
+  /** What tells each role: a score, and the rule in a sentence. */
+  roles: Record<string, { score: string; rule: string }>
 }
 
 interface Properties {
@@ -70,6 +78,7 @@ interface Properties {
   heads: [number, number][]
   columns: (DescribedColumn & { label: string; meaning: string })[]
   tags: string | null
+  roles?: Atlas['roles']
   token_columns: DescribedColumn[]
   steps: number
   later: string[]
@@ -87,12 +96,14 @@ export function readAtlas(view: View): Atlas {
   }))
   const judged = scores.find(({ name, column }) => name === 'verdict' && column.type === 'category')?.column
   const tagged = scores.find(({ name }) => name === properties.tags)?.column
+  const nearest = scores.find(({ name }) => name === 'most_like')?.column
   const heads = properties.heads.map(([layer, head], row) => ({
     row,
     layer,
     head,
     name: `${layer}.${head}`,
     tags: tagsOf(tagged, row),
+    like: nearest ? cellText(nearest, row, formatNumber) : '',
     verdict: judged ? cellText(judged, row, formatNumber) : '',
   }))
   const counts = counted(heads.flatMap(({ tags }) => tags))
@@ -118,8 +129,9 @@ export function readAtlas(view: View): Atlas {
       numberColumn('position', Float32Array.from(positions)),
       ...properties.token_columns.map((column) => readColumn(view, column)).filter(({ name }) => name !== 'position'),
     ],
-    headXy: (view.arrays['head_xy']?.data as Float32Array | undefined) ?? null,
+    headMap: readMapOfHeads(view),
     steps: properties.steps,
+    roles: properties.roles ?? {},
     hasAttention: properties.later.length > 0,
     notes: properties.notes,
     settings: Object.entries(properties.settings).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -145,6 +157,7 @@ export function described(atlas: Atlas, head: HeadName): string {
   const parts = [
     `Layer ${head.layer}, head ${head.head}`,
     ...head.tags,
+    head.like && `most like ${head.like}`,
     head.verdict === EVEN ? 'evenly spread: nothing to map' : head.verdict && `map ${head.verdict}`,
     share >= 1 ? `parks ${share} %` : '',
   ]
@@ -242,6 +255,45 @@ function groupNames(atlas: Atlas, group: string, head: HeadName): string[] {
 export function rank(values: Float32Array, row: number): number | null {
   if (Number.isNaN(values[row])) return null
   return 1 + values.reduce((count, value) => count + (value > values[row] ? 1 : 0), 0)
+}
+
+/** The head to begin with: it has a role if any has, the best verdict among those, and then stands first in the ranking. */
+export function storyHead(atlas: Atlas): HeadName | null {
+  const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
+  if (ranking?.type !== 'number') return null
+  const value = ({ row }: HeadName) => (ranking.values[row] >= 0 ? ranking.values[row] : -1)
+  const able = atlas.heads.filter(({ verdict }) => verdict !== EVEN && verdict !== NO_MAP)
+  const named = able.filter(({ tags }) => tags.length)
+  return (
+    (named.length ? named : able).sort(
+      (a, b) => verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
+    )[0] ?? null
+  )
+}
+
+/** The token to begin with: a word of the text whose strongest weight goes to another word. */
+export function storyToken(atlas: Atlas, { weights }: Head): number | null {
+  const wide = atlas.tokens.length
+  const words = atlas.tokens.map((token, at) => (!atlas.special[at] && /^\W*\p{L}{3,}$/u.test(token) ? at : -1)).filter((at) => at >= 0)
+  let best = { token: null as number | null, weight: 0 }
+  for (const query of words)
+    for (const key of words) {
+      const weight = query === key ? 0 : weights[query * wide + key]
+      if (weight > best.weight) best = { token: query, weight }
+    }
+  return best.token
+}
+
+/** Of every role the heads that have most of what tells it, the most frequent role first. */
+export function bestOfRoles(atlas: Atlas, most: number): { role: string; rule: string; heads: HeadName[] }[] {
+  return atlas.tags.flatMap(([role]) => {
+    const { score, rule } = atlas.roles[role] ?? {}
+    const column = atlas.scores.find(({ name }) => name === score)?.column
+    if (rule === undefined || column?.type !== 'number') return []
+    const value = ({ row }: HeadName) => (column.values[row] >= 0 ? column.values[row] : -1)
+    const heads = atlas.heads.filter(({ tags }) => tags.includes(role)).sort((a, b) => value(b) - value(a) || a.row - b.row)
+    return [{ role, rule, heads: heads.slice(0, most) }]
+  })
 }
 
 /** One head's map, or the map of heads, as the scatter's stage draws it. */

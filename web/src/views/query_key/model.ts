@@ -44,6 +44,8 @@ export interface QueryKeys {
   colour: string
   sentence: Int32Array
   position: Int32Array
+  /** Its number in the whole text, which every room knows it by; −1 of a special token between sentences. */
+  number: Int32Array
   sentences: string[]
   special: string
   beside: { xy: Float32Array; rows: Int32Array; quality: Figure[] } | null
@@ -98,6 +100,7 @@ export function readQueryKeys(view: View): QueryKeys {
     colour: properties.color,
     sentence: numbers('sentence'),
     position: numbers('position'),
+    number: numbers('token number'),
     sentences: properties.sentences,
     special: properties.special,
     beside: properties.beside

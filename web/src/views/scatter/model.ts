@@ -194,7 +194,7 @@ export function cellText(column: Column, row: number, format: (value: number) =>
   return Number.isNaN(value) ? '' : said(column, value, format)
 }
 
-function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {
+export function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {
   const codes = data as Int32Array
   const counts = new Array<number>(categories.length).fill(0)
   for (const code of codes) if (code >= 0) counts[code]++
