@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.atlas import atlas as atlas
     from langscape.analyses.compare import compare as compare
     from langscape.analyses.compare_kl import compare_kl as compare_kl
+    from langscape.analyses.effects import effects as effects
     from langscape.analyses.ellipses import ellipses as ellipses
     from langscape.analyses.flow import flow as flow
     from langscape.analyses.gaussians import gaussians as gaussians
