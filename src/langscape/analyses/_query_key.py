@@ -493,7 +493,11 @@ def map_head(
 
 
 def judged(map: Map, one: HeadVectors) -> Map:
-    """The map with the scores that say how far it tells attention."""
+    """The map with the scores that say how far it tells attention.
+
+    The strongest keys of every query, and queries of every key, travel with it as its true neighbours.
+    """
+    from langscape.affinity.strongest_keys import strongest_pairs
     from langscape.data.plane import flat
     from langscape.metrics import map_distances
     from langscape.metrics.scores import QueryKeyPlaces, applying
@@ -528,4 +532,12 @@ def judged(map: Map, one: HeadVectors) -> Map:
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
     scores = {**whole, **beside, **spreads}
     others = {name: value for name, value in map.quality.items() if name not in scores}
-    return map.but(quality={**scores, **others}, per_point={**map.per_point, **per_point})
+    rows, weights = strongest_pairs(one)
+    return map.but(
+        quality={**scores, **others},
+        per_point={**map.per_point, **per_point},
+        settings={**map.settings, **({"causal": True} if one.causal else {})},
+        neighbours=rows,
+        distances=None,
+        weights=weights.astype(np.float32),
+    )

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
-from langscape.data.token_text import token_text
+from langscape.data.token_text import readable_tokens
 from langscape.errors import DataError
 
 
@@ -106,13 +106,13 @@ class Tokens(Noun, Sequence[str]):
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """Each token as pictures and tables write it: decoded, with ␣ for a leading space.
+        """Each token as pictures and tables write it: decoded, with ␣ for a leading space, and ‹1/2› behind
+        a character that the tokenizer cut in two.
 
         >>> Tokens(["The", "Ġlamp"], ["The", " lamp"]).readable
         ('The', '␣lamp')
         """
-        both = zip(self.labels, self.texts, self.special.tolist(), strict=True)
-        return tuple(token_text(*one) for one in both)
+        return readable_tokens(self.labels, self.texts, self.special.tolist())
 
     @property
     def positions(self) -> np.ndarray:

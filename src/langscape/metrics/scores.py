@@ -17,6 +17,8 @@ Place = Literal[
     "map",
     "inserted",
     "head map",
+    "hidden map",
+    "map of heads",
     "atlas",
     "corpus",
     "query-key map",
@@ -30,6 +32,8 @@ Place = Literal[
 map            a map of vectors; the function takes `TwoSpaces` and gives a value per judged row
 inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
 head map       a map of tokens by the attention of a head
+hidden map     a map of tokens, or of texts, by their hidden states
+map of heads   a map of heads, near where they attend alike
 atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
 corpus         a row per head, over many texts: a mean with its interval
 query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
@@ -723,14 +727,15 @@ register(
     Score(
         "kept",
         "Kept",
-        "Of a token’s {k} strongest partners in the weights, the share that is also among its {k} nearest on "
-        "the map.",
-        {"head map": None, "atlas": None},
+        "Of a point’s {k} strongest partners (by attention, by hidden states, or among heads that attend "
+        "alike), the share that is also among its {k} nearest on the map.",
+        {"head map": None, "hidden map": None, "map of heads": None, "atlas": None},
         k=K,
         format="percent",
-        chance="k / (tokens − 1)",
-        null="a map of the same head with every row’s weights shuffled",
-        nothing="shuffled attention",
+        chance="k / (points − 1)",
+        null="a map of the same data, shuffled (weights within each row, states within each dimension, "
+        "distances between heads),",
+        nothing="shuffled data",
         reads="the score to read a head’s map by: KL does not tell a good map of a head from a bad one",
     )
 )

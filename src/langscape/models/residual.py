@@ -6,7 +6,7 @@ what layers give after an attention call, two vectors must lead from one hidden 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +16,12 @@ import torch
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
 from langscape.models.attention_hook import Call, listening
+from langscape.models.edits import applied, checked, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
 from langscape.models.memory import refuse_above
 from langscape.models.model import Model
-from langscape.models.module_hooks import Event, overhearing
+from langscape.models.module_hooks import Event, dense_weight, overhearing
 from langscape.models.norm import Norm, frozen_norm
 
 LIMIT = 2e9
@@ -49,6 +50,7 @@ class Stream:
     words     (vocabulary, dim) what `final` is multiplied with: the output projection, or for a model
               without one its word embeddings
     head      whether `words` are a language head, so that scores are logits
+    mlp_modules   the modules whose output is what each layer's MLP adds
     """
 
     capture: Capture
@@ -60,6 +62,7 @@ class Stream:
     values: tuple[torch.Tensor, ...] = field(repr=False)
     projections: tuple[torch.Tensor, ...] = field(repr=False)
     neurons: tuple[tuple[torch.Tensor, torch.Tensor, Norm | None] | None, ...] = field(repr=False)
+    mlp_modules: tuple[torch.nn.Module, ...] = field(default=(), repr=False)
 
     @property
     def layers(self) -> int:
@@ -83,11 +86,14 @@ class Stream:
         return ahead
 
 
-def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT) -> Stream:
+def stream(
+    model: Model, text: Any, *, generate: int = 0, edits: Iterable[Any] = (), memory: float = LIMIT
+) -> Stream:
     """The residual stream of a model over one text or one row of token ids, and what it writes behind it.
 
     Works for decoders and encoders that `capture` can listen to. A model whose hidden states are not
-    the sum of attention and MLP, with at most a norm after each, is refused.
+    the sum of attention and MLP, with at most a norm after each, is refused. With `edits` of heads, edges and
+    MLPs the parts are those of the edited run; the stream itself is then no sum, and cannot be replaced.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
@@ -101,6 +107,9 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         )
     if not model.layout.heard:
         raise DataError(f"the stream of {model.name} cannot be read: {model.layout.reason}")
+    changes = checked(model, edits)
+    if any(one.part == "residual" for one in changes):
+        raise SettingsError("a stream that is replaced is no sum of its parts; edit heads, edges or MLPs")
     row = next(iter(rows(model, [text], None, Reading(generate=generate))))
     count, width = len(row.source), model.layout.hidden["self"][1]
     needed = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
@@ -114,11 +123,16 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
         events.append(replace(call, **tensors))
 
-    with model.running(), overhearing(model.network, events), listening(model.network, heard):
+    with (
+        model.running(),
+        applied(model, changes, inputs),
+        overhearing(model.network, events),
+        listening(model.network, heard),
+    ):
         output = forward(model.network, inputs, hidden=True, logits=head)
-    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states])
+    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states], edited=bool(changes))
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
-    notes = [*model.notes]
+    notes = [*edit_notes(changes), *model.notes]
     words, bias, logits = _words(model, events, head)
     if logits is not None:
         arrays["logits"] = logits.float().cpu().numpy()
@@ -136,6 +150,8 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         "text_digest": source.digest,
         "parts": found.parts,
     }
+    if changes:
+        metadata["edits"] = [str(one) for one in changes]
     axes = {name: AXES.get(name, ("token", "vocabulary")) for name in arrays}
     captured = Capture(source.tokens(), arrays, axes, metadata, tuple(notes))
     return Stream(
@@ -148,6 +164,7 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         tuple(found.values),
         tuple(found.projections),
         tuple(found.neurons),
+        tuple(found.mlp_modules),
     )
 
 
@@ -159,19 +176,27 @@ def word_table(model: Model) -> torch.Tensor:
     head = model.kind == "decoder" and model.layout.vocabulary > 0
     table: Any = model.network.get_output_embeddings() if head else model.network.get_input_embeddings()
     if head or table.weight.shape[1] == model.layout.hidden["self"][1]:
-        return table.weight.detach().cpu().float()
+        return (dense_weight(table) if head else table.weight.detach().cpu()).float()
     return stream(model, [0]).words
 
 
 class _Found:
     """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up."""
 
-    def __init__(self, model: Model, events: Sequence[Event | Call], states: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        events: Sequence[Event | Call],
+        states: Sequence[torch.Tensor],
+        edited: bool = False,
+    ) -> None:
         self.model = model
+        self.edited = edited
         self.width = states[0].shape[-1]
         self.heads: list[torch.Tensor] = []
         self.biases: list[torch.Tensor] = []
         self.mlps: list[torch.Tensor] = []
+        self.mlp_modules: list[torch.nn.Module] = []
         self.nodes: list[torch.Tensor] = [states[0].float()]
         self.norms: list[Norm | None] = [None]
         self.weights: list[torch.Tensor] = []
@@ -228,7 +253,7 @@ class _Found:
             given = found.input.reshape(-1, found.input.shape[-1])
             if (
                 given.shape == mixed.shape
-                and close(given, mixed, 1e-4)
+                and (self.edited or close(given, mixed, 1e-4))
                 and found.output.shape[-1] == self.width
             ):
                 return call, found
@@ -296,6 +321,9 @@ class _Found:
         assert projection.weight is not None
         weight = projection.weight.float().unflatten(1, (values.shape[0], -1)).transpose(0, 1)
         mixed = call.weights[0].float() @ values
+        if self.edited:  # what heads give is then no mixture of values
+            given = projection.input.reshape(-1, projection.input.shape[-1]).float()
+            mixed = given.unflatten(1, (values.shape[0], -1)).transpose(0, 1)
         heads = torch.einsum("htv,hdv->htd", mixed, weight)
         bias = (
             torch.zeros_like(heads[0])
@@ -312,6 +340,7 @@ class _Found:
 
     def _take_mlp(self, piece: Sequence[Any], mlp: Event) -> None:
         self.mlps.append(mlp.output)
+        self.mlp_modules.append(mlp.module)
         inner, norm = mlp, None
         if mlp.norm:
             linear = [e for e in piece[1:] if isinstance(e, Event) and e.weight is not None]
@@ -351,7 +380,7 @@ def _words(
         return table.weight.cpu() @ widen.T, None, None
     given: Any = model.network.get_output_embeddings()
     last = next(e for e in reversed(events) if isinstance(e, Event) and e.module is given)
-    return given.weight, getattr(given, "bias", None), last.output
+    return dense_weight(given, last.input.dtype), getattr(given, "bias", None), last.output
 
 
 def close(one: torch.Tensor, other: torch.Tensor, tolerance: float = 1e-5) -> bool:

@@ -12,7 +12,7 @@ from langscape.data import Attention, Capture, Items, Map, Side, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
-from langscape.views.heads import heads_of, model_of
+from langscape.views.heads import head_map_arrays, head_map_properties, heads_of, model_of
 from langscape.views.token_names import raw_names
 from langscape.views.trust import too_few
 
@@ -65,8 +65,7 @@ def atlas(
     arrays |= {"xy": xy, "positions": positions, "special": heads.keys.special.astype(np.uint8)}
     score_columns = _scores(maps, order, scores, meanings or {}, arrays)
     if head_map is not None:
-        rows = _rows(head_map.items, order, "head_map", whole=True)
-        arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
+        arrays |= head_map_arrays(head_map, _rows(head_map.items, order, "head_map", whole=True))
     steps, stored = _attention(heads, order) if attention else (_STEPS[0], {})
     arrays |= stored
     notes = [*too_few(len(items)), *capture.notes]
@@ -92,6 +91,7 @@ def atlas(
         "later": sorted(stored),
         "settings": dict(maps[order[0]].settings),
         "notes": notes,
+        **head_map_properties(head_map),
     }
     return View("atlas", properties, arrays)
 

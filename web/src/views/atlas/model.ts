@@ -2,10 +2,15 @@ import { VERDICTS } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
 import type { View } from '../../lib/view'
 import type { Head } from '../attention/head'
+import { readMapOfHeads, type MapOfHeads } from './headMap'
 import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
+import type { Truth } from '../scatter/truth'
 
 /** The score that heads are ordered by at first. */
 export const RANKING = 'interest'
+
+/** Partners of a token that its score counts at most. */
+const PARTNERS = 10
 
 /** The verdict on heads that have nothing to map. */
 export const EVEN = 'evenly spread'
@@ -56,7 +61,7 @@ export interface Atlas {
   special: Uint8Array
   /** What tokens can be coloured by; position first. */
   tokenColumns: Column[]
-  headXy: Float32Array | null
+  headMap: MapOfHeads | null
   steps: number
   hasAttention: boolean
   notes: string[]
@@ -124,7 +129,7 @@ export function readAtlas(view: View): Atlas {
       numberColumn('position', Float32Array.from(positions)),
       ...properties.token_columns.map((column) => readColumn(view, column)).filter(({ name }) => name !== 'position'),
     ],
-    headXy: (view.arrays['head_xy']?.data as Float32Array | undefined) ?? null,
+    headMap: readMapOfHeads(view),
     steps: properties.steps,
     roles: properties.roles ?? {},
     hasAttention: properties.later.length > 0,
@@ -303,6 +308,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     raw: {},
     partners: null,
     truth: null,
+    focus: null,
     columns,
     colour,
     rings: null,
@@ -314,6 +320,23 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     notes: [],
     settings: [],
   }
+}
+
+/** The strongest partners of the tokens of a head's map, by the mean of both ways, as its score counts them. */
+export function headTruth(weights: Float32Array, wide: number, tokens: number[]): Truth {
+  const count = tokens.length
+  const stored = Math.max(1, Math.min(PARTNERS, (count - 1) >> 1))
+  const rows = new Int32Array(count * stored).fill(-1)
+  const values = new Float32Array(count * stored)
+  tokens.forEach((from, row) => {
+    const pairs = tokens.map((to, other) => ({ other, weight: (weights[from * wide + to] + weights[to * wide + from]) / 2 }))
+    const best = pairs.filter(({ other, weight }) => other !== row && weight > 0).sort((a, b) => b.weight - a.weight || a.other - b.other)
+    best.slice(0, stored).forEach(({ other, weight }, i) => {
+      rows[row * stored + i] = other
+      values[row * stored + i] = weight
+    })
+  })
+  return { k: stored, stored, rows, values, byWeight: true, among: null }
 }
 
 /** The chosen rows of a column, for maps that leave some items out. */

@@ -105,11 +105,11 @@ function lines(stage: Stage, paper: Paper): string[] {
         ]
       : []),
     ...stage.arcs().flatMap((arc) => {
-      const { way, from, bend, to, width, alpha } = arc
-      const { dashed, leads, crossed } = strandLook(way)
+      const { fate, way, from, bend, to, width, alpha } = arc
+      const { dashed, leads, crossed } = strandLook(arc)
       const stroke = `fill="none" stroke="${leads ? paper.accent : paper.ink}" stroke-width="${width.toFixed(2)}"`
       const dash = dashed ? ` stroke-dasharray="${DASH.join(' ')}"` : ''
-      const line = `<path class="${way}" d="M${at(from)}Q${at(bend)} ${at(to)}" ${stroke} stroke-opacity="${(crossed ? alpha / 2 : alpha).toFixed(2)}"${dash}/>`
+      const line = `<path class="${way ? `${fate} ${way}` : fate}" d="M${at(from)}Q${at(bend)} ${at(to)}" ${stroke} stroke-opacity="${(crossed ? alpha / 2 : alpha).toFixed(2)}"${dash}/>`
       const cross = crossOf(arc).map(([begin, end]) => `M${at(begin)}L${at(end)}`)
       return crossed ? [line, `<path class="cross" d="${cross.join('')}" ${stroke} stroke-opacity="${alpha.toFixed(2)}"/>`] : [line]
     }),
