@@ -144,7 +144,10 @@ def restarted(
     for r in range(restarts):
 
         def count(step: Step, r: int = r) -> None:
-            tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
+            # a reader counts heads, or the restarts of one; steps of a descent are ours alone
+            share = (r + step.done / max(step.total, 1)) / restarts
+            units, doing = (len(problems), "heads mapped") if len(problems) > 1 else (restarts, "restarts")
+            tell(Step(int(share * units), units, doing, step.figures))
 
         start = "pca" if r == 0 else "random"
         schedule = schedules[r % len(schedules)]

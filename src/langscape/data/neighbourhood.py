@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langscape.data.items import Items
 from langscape.data.map import Map
 from langscape.errors import DataError
 
@@ -45,12 +44,13 @@ def candidates_of(map: Map) -> Candidates | None:
     Of queries and keys, a query's neighbours are keys of its sentence and a key's are queries. On a map with
     inserted items, those of all are among the items that carry it.
 
+    >>> from langscape.data import Items
     >>> inserted = Items(["tea", "oslo", "new"], {"inserted": [False, False, True]})
     >>> candidates_of(Map(np.eye(3)[:, :2], inserted)).sought.tolist()
     [0, 0, 0]
     """
     columns = map.items.columns
-    if {"sentence", "position"} <= columns.keys() and _has_queries(map.items):
+    if _is_of_queries(map) and {"sentence", "position"} <= columns.keys():
         sentence = np.unique(columns["sentence"], return_inverse=True)[1]
         is_key = np.asarray(columns["type"] == "key").astype(np.int32)
         place = np.asarray(columns["position"], np.int32) if map.settings.get("causal") else None
@@ -65,11 +65,12 @@ def candidates_of(map: Map) -> Candidates | None:
 def counted(map: Map) -> int:
     """How many neighbours that a map carries are counted: five of queries and keys, else the scores' k."""
     carried = 0 if map.neighbours is None else map.neighbours.shape[1]
-    return min(STRONGEST if _has_queries(map.items) else int(map.quality.get("k", 0)) or carried, carried)
+    return min(STRONGEST if _is_of_queries(map) else int(map.quality.get("k", 0)) or carried, carried)
 
 
-def _has_queries(items: Items) -> bool:
-    return set(items.columns.get("type", ())) == {"query", "key"}
+def _is_of_queries(map: Map) -> bool:
+    """Whether the neighbours that a map carries are keys of queries, and queries of keys, by weight."""
+    return map.weights is not None and set(map.items.columns.get("type", ())) == {"query", "key"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,7 @@ class Neighbourhood:
 def neighbourhood(map: Map, row: int) -> Neighbourhood:
     """The true neighbours of an item that the map keeps near, those that it does not, and the false ones.
 
+    >>> from langscape.data import Items
     >>> places = Map([[0.0, 0], [1, 0], [9, 0]], Items.numbered(3), neighbours=[[2], [0], [1]])
     >>> print(neighbourhood(places, 0))
     0 kept, 1 false, 1 missing

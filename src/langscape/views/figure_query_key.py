@@ -24,7 +24,7 @@ from langscape.views.figure_neighbours import (
     line_ends,
     neighbour_handles,
 )
-from langscape.views.figure_scatter import limits, place_labels, spread
+from langscape.views.figure_scatter import limits, place_labels, place_over_points, spread
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
@@ -66,7 +66,8 @@ def _one(view: View) -> Figure:
     first = [] if focus is None else line_ends(focus, fates)
     labels = {row: short(properties["labels"][row], 24) for row in _wanted(plane, first, 60 if two else 110)}
     crowd = plane if n <= 5000 else plane[list(labels)]
-    drawn = len(place_labels(axes, plane, labels, x_scatter=crowd[:, 0], y_scatter=crowd[:, 1]))
+    placed = place_labels(axes, plane, labels, set(first[:1]), x_scatter=crowd[:, 0], y_scatter=crowd[:, 1])
+    drawn = len(placed | place_over_points(axes, plane, labels, set(first) - placed, set(first[:1])))
     if two:
         axes.set_title("query–key map", size=10, color=SOFT, loc="left", **PLAIN)
         other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))

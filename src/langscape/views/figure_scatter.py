@@ -279,13 +279,19 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
         )
     around = {"x_scatter": points[:, 0], "y_scatter": points[:, 1], "max_distance": 0.05}
     placed = place_labels(axes, plane, labels, bold, **around)
-    missed = {row: labels[row] for row in labels if row in ringed - placed}
-    if missed:
-        # A ringed point is what the picture is about: its label may cover points, but no other label.
-        x_lines, y_lines = _outlines(axes)
-        around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
-        placed |= place_labels(axes, plane, missed, bold, **around)
-    return len(placed)
+    return len(placed | place_over_points(axes, plane, labels, ringed - placed, bold))
+
+
+def place_over_points(
+    axes: Axes, plane: np.ndarray, labels: dict[int, str], wanted: set[int], bold: Collection[int] = ()
+) -> set[int]:
+    """Writes labels of what the picture is about: they may cover points, but no other label."""
+    missed = {row: labels[row] for row in labels if row in wanted}
+    if not missed:
+        return set()
+    x_lines, y_lines = _outlines(axes)
+    around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
+    return place_labels(axes, plane, missed, bold, **around)
 
 
 def place_labels(

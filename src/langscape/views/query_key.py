@@ -119,10 +119,10 @@ def _lines_of(map: Map, items: Items, point: str | None) -> dict[str, Any]:
         return {}
     n = int((items.columns["type"] == "query").sum())
     weights = np.asarray(map.weights[:n, :STRONGEST], np.float64)
-    # several keys of like weight make a better picture than one that has it all, and words than commas
+    # several keys of like weight make a better picture than one that has it all, and long words than commas
     score = np.minimum(np.sqrt(weights[:, :3].min(axis=1)), 0.63) + 0.01 * np.sqrt(weights).sum(axis=1)
-    words = np.array([any(letter.isalpha() for letter in label) for label in items.labels[:n]])
-    row = int(np.argmax(score * words))
+    words = np.array([sum(letter.isalpha() for letter in label) > 2 for label in items.labels[:n]])
+    row = int(np.argmax(score * (1 + words)))
     found = neighbourhood(map, row)
     return {"example": {"focus": row, "fates": vars(found)}}
 
