@@ -43,6 +43,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             together = (starts[0] for starts in (STUDIO, UMAP) if nodeid.startswith(starts))
             return next(together, nodeid.partition("::")[0])
 
+        def remove_node(self, node: Any) -> str | None:
+            """Give the tests of a process that ended to another, without the one that ended it."""
+            for unit in self.assigned_work[node].values():
+                running = next((name for name, done in unit.items() if not done), None)
+                if running is not None:
+                    unit[running] = True
+                    super().remove_node(node)
+                    return running
+            return super().remove_node(node)
+
     config.option.loadscopereorder = False  # it would go by the number of tests
     return ByFile(config, log)
 
@@ -54,6 +64,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     if hasattr(config, "workerinput"):  # a process of -n; alone, the order of the folders is easier to follow
         items.sort(key=turn)
+
+
+class FailuresAtOnce:
+    """Print a failure when it happens: a run that is ended half-way has told it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line("")
+            terminal.write_line(f"FAILED {report.nodeid} ({report.when})")
+            terminal.write_line("\n".join(report.longreprtext.splitlines()[-25:]))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -1,8 +1,10 @@
 """Whom the tokens of a head's map attend to, as its picture carries it."""
 
 import numpy as np
+import pytest
 
-from langscape.analyses.head import Head, map_head
+from langscape.analyses.atlas import make_atlas
+from langscape.analyses.head import Head, make_head, map_head
 from langscape.data import Capture, Tokens
 from langscape.metrics import strongest_partners
 
@@ -49,3 +51,29 @@ def test_the_scores_of_tokens_are_columns_to_colour_by():
     view = made().scatter(color="shown")
     assert view.properties["color"] == "shown"
     assert {"kept", "shown", "error"} <= {column["name"] for column in view.properties["columns"]}
+
+
+def with_learned_sink(share: float) -> Capture:
+    """Tokens that attend to the one before, after a learned sink took its share."""
+    n = 30
+    weights = (1 - share) * np.eye(n, k=-1)
+    weights[0, 0] = 1 - share
+    arrays = {"attention": weights[None, None], "attention_sink": np.full((1, 1, n), share)}
+    axes = {"attention": ("layer", "head", "query", "key"), "attention_sink": ("layer", "head", "query")}
+    return Capture([f"w{at}" for at in range(n)], arrays, axes)
+
+
+@pytest.mark.parametrize("sinks", ["drop", "keep"])
+def test_what_goes_to_a_learned_sink_counts_as_parked_and_is_said_on_the_map(sinks):
+    made = make_head(with_learned_sink(0.6), 0, 0, sinks=sinks, restarts=1, steps=60)
+    assert made.map is not None
+    assert made.map.settings["parked"] == pytest.approx(0.6)
+    assert any(
+        "parked on the head’s learned sink, which is no token (60 %); the map shows the other 40 %" in note
+        for note in made.notes
+    )
+    np.testing.assert_allclose(made.map.per_point["shown"], 0.4, atol=1e-6)
+    atlas = make_atlas(with_learned_sink(0.6), sinks=sinks, restarts=1, steps=60)
+    assert atlas.scores.columns["parked"][0] == pytest.approx(0.6)
+    plain = make_head(with_learned_sink(0.0), 0, 0, sinks=sinks, restarts=1, steps=60)
+    assert not any("learned" in note for note in plain.notes)

@@ -109,3 +109,12 @@ def test_what_a_tokenizer_gave_is_read(tensors: str | None) -> None:
     assert [len(seen.tokens) for seen in both] == [5, 6]
     with pytest.raises(DataError, match="without input_ids"):
         capture(model, {"ids": [1, 2]})
+
+
+def test_a_map_of_a_head_with_a_learned_sink_says_what_is_parked_there() -> None:
+    from langscape.analyses.head import make_head
+
+    seen = capture(opened("gpt_oss"), IDS, ("attention",))
+    made = make_head(seen, 0, 1, sinks="keep", restarts=1, steps=30)
+    share = float(seen["attention_sink"][0, 1].mean())
+    assert f"learned sink, which is no token ({100 * share:.0f} %)" in " ".join(made.notes)

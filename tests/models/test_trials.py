@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import langscape
 from langscape.cli.app import app
 from langscape.errors import MissingError, SettingsError
-from langscape.models import Check, attention_hook, capture, check, open_model, wrap_model
+from langscape.models import Check, attention_hook, capture, check, open_model, stream, wrap_model
 from langscape.models.attention_hook import editing
 from langscape.models.forward import forward
 from langscape.models.model_name import split_name
@@ -130,9 +130,36 @@ def test_settings_of_opening_are_checked() -> None:
     with pytest.raises(SettingsError, match="cannot be opened with this device_map"):
         open_model("default", device_map="nowhere")
     assert open_model("default", device_map={"": "cpu"}).device.type == "cpu"
-    if importlib.util.find_spec("bitsandbytes") is None:
-        with pytest.raises(MissingError, match="8bit needs the package bitsandbytes"):
-            open_model("default@8bit")
+
+
+def test_fewer_bits_need_the_package_that_packs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingError, match="8bit needs the package bitsandbytes"):
+        open_model("default@8bit")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bits", "near", "sums"), [("8bit", 0.15, 0.1), ("4bit", 0.5, 1e-3)])
+def test_quantised_models_are_captured_and_taken_apart(bits: str, near: float, sums: float) -> None:
+    pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
+    text = "Rain fell on the boats, and the boats were full."
+    model = open_model(f"default@{bits}")
+    packed = sum(p.dtype in (torch.int8, torch.uint8) for p in model.network.parameters())
+    assert packed >= 6 * 6  # q, k, v, output and the two of the MLP, in every layer
+    whole, seen = capture(open_model("default"), text), capture(model, text)
+    np.testing.assert_allclose(seen["attention"].sum(axis=-1), 1, atol=1e-5)
+    assert 1e-4 < np.abs(seen["attention"] - whole["attention"]).max() < near
+    # the parts of heads and MLPs are those of the matrices that the packed numbers stand for
+    found = stream(model, seen.tokens.ids.tolist())
+    plain = stream(open_model("default"), seen.tokens.ids.tolist())
+    parts, whole_parts = (one.capture["heads"][0].ravel() for one in (found, plain))
+    assert np.corrcoef(parts, whole_parts)[0, 1] > 0.97
+    tried = check(model)
+    assert "its weights are quantised (bitsandbytes)" in tried.model
+    assert tried.model.split("; ")[1] in seen.notes
+    trials = {trial.name: trial for trial in tried.trials}
+    assert trials["residual stream"].works
+    assert float(trials["exact sums"].found.split(" to ")[-1].split()[0]) < sums
 
 
 def test_the_command_prints_the_table_and_json() -> None:

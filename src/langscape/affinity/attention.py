@@ -17,6 +17,9 @@ from langscape.metrics.sinks import find_sinks, separators_of
 Special = Literal["keep", "drop"]
 Sinks = Literal["keep", "drop"]
 
+_SAID = 0.005
+"""The share of the weight from which a learned sink is named."""
+
 
 @dataclass(frozen=True, eq=False)
 class HeadTokens:
@@ -26,6 +29,9 @@ class HeadTokens:
     weights  (n, n) weights[query, key], as the model has them
     shown    (n,) the share of each token's weight that is shown
     sinks    (place in the text, share of the head's weight) of every sink left off, the heaviest first
+    learned  the share of the head's weight that goes to its learned sink, which is no token
+    head     its layer and number
+    special, left_off   whether special tokens, and sinks, are kept or dropped
     """
 
     items: Items
@@ -33,11 +39,15 @@ class HeadTokens:
     weights: np.ndarray
     shown: np.ndarray
     sinks: tuple[tuple[int, float], ...]
+    learned: float
+    head: tuple[int, int]
+    special: Special
+    left_off: Sinks
 
     @property
     def parked(self) -> float:
-        """The share of the head's weight that lies on sinks left off the map."""
-        return sum(share for _, share in self.sinks)
+        """The share of the head's weight that lies on sinks left off the map, the learned one among them."""
+        return self.learned + sum(share for _, share in self.sinks)
 
 
 def head_tokens(
@@ -75,7 +85,10 @@ def head_tokens(
     shown = weights.sum(axis=1)
     parked = [(int(at), float(A[rows, at].mean())) for at in np.flatnonzero(found)] if len(rows) else []
     ranked = tuple(sorted(parked, key=lambda one: -one[1]))
-    return HeadTokens(token_items(tokens).take(rows), rows, weights, shown, ranked)
+    learned = float(seen.parked_by_design(layer, head)[rows].mean()) if len(rows) else 0.0
+    return HeadTokens(
+        token_items(tokens).take(rows), rows, weights, shown, ranked, learned, (layer, head), special, sinks
+    )
 
 
 def attention(
@@ -92,9 +105,10 @@ def attention(
     Layer and head are the model's own numbers, from 0. special="drop" leaves out the rows and columns of
     special tokens before normalising; sinks="drop" also the tokens on which this head parks its weight
     (`metrics.find_sinks`). What is left is normalised together: a token that parks nearly all of its weight
-    pulls little, as it attends to little. `side` says whose of an encoder–decoder: the encoder's if none is
-    named. Items are the tokens, with columns position, special and text. A token that neither looks at
-    another nor is looked at has no place; it is left out, and named in the notes.
+    pulls little, as it attends to little. A learned sink is no token and on no map; the notes say what goes
+    there. `side` says whose of an encoder–decoder: the encoder's if none is named. Items are the tokens, with
+    columns position, special and text. A token that neither looks at another nor is looked at has no place;
+    it is left out, and named in the notes.
 
     >>> from langscape.data import Capture
     >>> A = np.array([[0.5, 0.5, 0.0], [0.2, 0.0, 0.8], [0.0, 0.4, 0.6]])
@@ -103,7 +117,12 @@ def attention(
     >>> [round(float(p), 3) for p in P[1]]
     [0.184, 0.0, 0.316]
     """
-    seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    return attention_among(capture, head_tokens(capture, layer, head, special, sinks, side=side), side=side)
+
+
+def attention_among(capture: Capture, seen: HeadTokens, *, side: Side | None = None) -> Affinities:
+    """The joint P of a head whose tokens are chosen already; see `attention`."""
+    layer, head = seen.head
     items = seen.items
     alone = _alone(seen.weights)
     if (~alone).sum() < 2:
@@ -113,7 +132,7 @@ def attention(
         )
     notes = capture.notes
     names = capture.attention(side).keys.readable if seen.sinks or alone.any() else ()
-    if seen.sinks:
+    if seen.sinks or seen.learned >= _SAID:
         notes = (*notes, _parked(names, seen))
     if alone.any():
         listed = [f"“{names[at]}” at {at}" for at in seen.rows[alone]]
@@ -122,13 +141,16 @@ def attention(
     kept = np.flatnonzero(~alone)
     P = joint_from_dense(np.ascontiguousarray(seen.weights[np.ix_(kept, kept)], np.float32))
     settings = {"affinity": "attention", "of": capture.attention(side).name, "layer": layer, "head": head,
-                "special": special, "sinks": sinks, "parked": seen.parked}  # fmt: skip
+                "special": seen.special, "sinks": seen.left_off, "parked": seen.parked}  # fmt: skip
     return Affinities(P, items.take(kept), {**settings, **run_facts(capture)}, notes=notes)
 
 
 def _parked(names: Sequence[str], seen: HeadTokens) -> str:
     """How much weight is left off the map, and where it lies."""
-    named = ", ".join(f"“{names[at]}” at {at}" for at, _ in seen.sinks[:3])
+    places = [f"“{names[at]}” at {at}" for at, _ in seen.sinks[:3]]
+    if seen.learned >= _SAID:
+        places.insert(0, f"the head’s learned sink, which is no token ({100 * seen.learned:.0f} %)")
+    named = ", ".join(places) if len(places) != 2 else " and ".join(places)
     more = f" and {len(seen.sinks) - 3} more" if len(seen.sinks) > 3 else ""
     left = 100 * (1 - seen.parked)
     parked = f"{100 * seen.parked:.0f} % of the weight is parked on {named}{more}"

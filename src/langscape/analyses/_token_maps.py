@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from langscape.analyses._restarts import embed_restarts, head_schedules
+from langscape.analyses._map_trust import hidden_kept
+from langscape.analyses._restarts import embed_best, head_schedules
 from langscape.data import Affinities, Capture, Items, Map, Progress, Side, Step
 from langscape.errors import DataError, SettingsError, not_there
 
@@ -35,7 +36,8 @@ def map_hidden(
     if layer is None:
         layer = capture.layers_of(capture.name_of("hidden", side))[-1]
     near = hidden(capture, layer, perplexity, special, metric=metric, side=side)
-    return _mapped(near, restarts, steps, seed, progress)
+    schedules = head_schedules(len(near), steps)
+    return hidden_kept(_mapped(near, restarts, steps, seed, progress), near, schedules, seed)
 
 
 def map_texts(
@@ -56,14 +58,15 @@ def map_texts(
     mean over the text's tokens, and the map says so. Items carry their columns, group for one, to the map.
     """
     from langscape.affinity import points
-    from langscape.engine import embed
+    from langscape.engine import Schedule, embed
 
     items = texts if isinstance(texts, Items) else Items(list(texts))
     X, layer, notes = text_vectors(model, items.labels, layer, pool=pool, progress=progress)
     near = points(X, perplexity, metric, items=items, seed=seed)
     metadata = {"model": model.name, "revision": model.revision, "layer": layer, "pool": notes[0]}
     near = replace(near, settings={**near.settings, **metadata}, notes=tuple(notes[1:]))
-    return embed(near, restarts=restarts, seed=seed, progress=progress)
+    found = embed(near, restarts=restarts, seed=seed, progress=progress)
+    return hidden_kept(found, near, [Schedule()], seed)
 
 
 def text_vectors(
@@ -110,16 +113,14 @@ def text_vectors(
 
 
 def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
-    from langscape.metrics import quality, true_neighbours
+    from langscape.metrics import quality
+    from langscape.metrics.true_neighbours import with_true_neighbours
 
-    schedules = head_schedules(len(problem), steps)
-    (map,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
+    (map,), figures = embed_best([problem], len(problem), restarts, steps, seed, progress)
     scores: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if problem.vectors is not None:
         scores, per_point = quality(problem.vectors, map.xy, metric=problem.metric)  # type: ignore[arg-type]
-        true = true_neighbours(problem.vectors, problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
         scores = {**scores, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
-    return map.but(quality=scores, per_point=per_point, neighbours=true[0], distances=true[1])
+    return with_true_neighbours(map.but(quality=scores, per_point=per_point))

@@ -23,7 +23,8 @@ from langscape.analyses._head_parts import (
     head_texts,
 )
 from langscape.analyses._head_table import HeadTable
-from langscape.data import Items, Progress, View
+from langscape.analyses._map_trust import head_map_line, map_heads
+from langscape.data import Items, Map, Progress, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import each, stored_file
 from langscape.declarations.settings import Cluster, Layers, Model, Seed, Workers
@@ -68,6 +69,7 @@ class HeadSurvey(HeadTable):
     groups    heads that attend alike, with the tree that they are cut from
     passages  for every head the places where it attends most strongly beyond what distance explains
     expected  (heads, distances) the mean weight by distance
+    head_map  where the heads lie among each other, by their mean distance; None for fewer than four
     """
 
     model: str
@@ -80,6 +82,7 @@ class HeadSurvey(HeadTable):
     passages: Passages
     expected: np.ndarray
     notes: tuple[str, ...] = ()
+    head_map: Map | None = None
 
     def row_columns(self) -> Mapping[str, Any]:
         """The scores, a row per head."""
@@ -119,7 +122,7 @@ class HeadSurvey(HeadTable):
         return survey(
             self.scores, self.figures, self.roles, self.groups, self.passages, self.expected,
             {name: role.rule for name, role in ROLES.items()}, texts=self.texts, halves=self.halves,
-            title=title or f"Heads of {self.model}", notes=self.notes,
+            title=title or f"Heads of {self.model}", notes=self.notes, head_map=self.head_map,
         )  # fmt: skip
 
     def save_all(self, folder: str | Path, *, title: str | None = None) -> list[Path]:
@@ -163,9 +166,11 @@ def survey_heads(
     )
     expected = whole.mean_by_distance()
     assert expected.shape[1] == BUCKETS
+    table = _table(heads, figures, roles, groups)
     return HeadSurvey(
-        model, whole.texts, _table(heads, figures, roles, groups), figures, roles, _halves(tallies, probe),
-        groups, joined_passages([pool], expected), expected, tuple(_notes(whole.texts, short, cut, roles)),
+        model, whole.texts, table, figures, roles, _halves(tallies, probe), groups,
+        joined_passages([pool], expected), expected, tuple(_notes(whole.texts, short, cut, roles)),
+        map_heads(whole.apart / whole.texts, table, seed),
     )  # fmt: skip
 
 
@@ -278,7 +283,7 @@ def lines(
         f"{groups.group.max() + 1} groups of heads that attend alike; halves of the texts agree on them to "
         f"{groups.agreement:.2f}"
     )
-    return out
+    return [*out, *head_map_line(found.head_map)]
 
 
 def _interval(one: Figures, row: int) -> str:
@@ -290,7 +295,7 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),

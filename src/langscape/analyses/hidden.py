@@ -42,11 +42,11 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
-    check_color(how.get("color"), "position", "special", "text")
+    check_color(how.get("color"), "position", "special", "text", "kept")
 
 
 @analysis(
-    version=3,
+    version=5,
     title="Hidden states of a layer",
     room="head",
     pictures=(map_picture,),

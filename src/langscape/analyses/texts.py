@@ -44,11 +44,11 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[str, Any]) -> None:
     if how.get("color") is not None:
         listed = word_list(inputs["texts"])
-        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []))
+        check_color(how.get("color"), *(["group"] if listed is None or listed.groups else []), "kept")
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Texts by a layer",
     room="head",
     pictures=(map_picture,),

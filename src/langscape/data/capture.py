@@ -31,7 +31,8 @@ class Attention:
 
     name is the array's in the capture; layers and heads are the model's own numbers, from 0. Where a capture
     keeps only the strongest keys of each query, `array` holds their weights and `ranked` which they are, both
-    (layer, head, query, rank); all others count as 0.
+    (layer, head, query, rank); all others count as 0. Of models that have learned sinks, `learned_sink`
+    (layer, head, query) is the share of each row that goes there; the weights of the row sum to the rest.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Attention:
     layers: tuple[int, ...]
     heads: tuple[int, ...]
     ranked: np.ndarray | None = None
+    learned_sink: np.ndarray | None = None
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -58,6 +60,13 @@ class Attention:
         if self.ranked is not None:
             return _spread(self.array[place], self.ranked[place], len(self.keys))
         return np.asarray(self.array[place], np.float32)
+
+    def parked_by_design(self, layer: int, head: int) -> np.ndarray:
+        """(query,) what each token of a head gives to its learned sink; 0 in models that have none."""
+        if self.learned_sink is None:
+            return np.zeros(len(self.queries), np.float32)
+        place = self.layers.index(layer), self.heads.index(head)
+        return np.asarray(self.learned_sink[place], np.float32)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -167,6 +176,7 @@ class Capture(Noun, Shown):
             self.layers_of(name),
             self.heads_of(name),
             ranked,
+            self.arrays.get(f"{name}_sink"),
         )
 
     def name_of(self, what: str, side: Side | None = None) -> str:

@@ -6,9 +6,15 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
+
+_MOST_PIECES = 16
+"""Tokens that the pieces of one run of characters may have; what is not whole by then stays bytes."""
 
 _NAMED = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_LEFT_TO_RIGHT = "\u200e"
+_PIECE = re.compile(rf"(.*?){_LEFT_TO_RIGHT}?‹(\d+)/\d+›", re.S)
 _SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "", "\u00a0": "␣"})
 
 
@@ -39,6 +45,76 @@ def token_text(label: str, text: str | None = None, special: bool = False) -> st
     return goes_on + _between(own if _folded(own) == _folded(bare) else decoded, bare)
 
 
+def readable_tokens(
+    labels: Sequence[str],
+    texts: Sequence[str | None],
+    special: Sequence[bool],
+    places: Sequence[int] | None = None,
+) -> tuple[str, ...]:
+    """What tokens in a row read as: `token_text` of each, and pieces of characters joined.
+
+    A token that is a part of a character reads as that character with the number of the piece, "日‹1/2›" and
+    "日‹2/2›"; places are where tokens stand, if some are left out.
+
+    >>> readable_tokens(["æĹ", "¥", "æľ¬"], [None] * 3, [False] * 3)
+    ('日‹1/2›', '日‹2/2›', '本')
+    """
+    out = [token_text(*one) for one in zip(labels, texts, special, strict=True)]
+    at = 0
+    while at < len(out):
+        pieces = _pieces(labels, special, places, at) if "‹" in out[at] else []
+        out[at : at + len(pieces)] = pieces
+        at += max(len(pieces), 1)
+    return tuple(out)
+
+
+def _pieces(
+    labels: Sequence[str], special: Sequence[bool], places: Sequence[int] | None, first: int
+) -> list[str]:
+    """What tokens from here on read as that are characters only together; none if they never are."""
+    ends = [0]
+    raw = b""
+    for at in range(first, min(first + _MOST_PIECES, len(labels))):
+        next_one = places is None or at == first or places[at] == places[at - 1] + 1
+        own = None if special[at] or not next_one else _raw(labels[at])
+        if own is None:
+            return []
+        raw += own
+        ends.append(len(raw))
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            continue
+        return _numbered(text, ends) if len(ends) > 2 else []
+    return []
+
+
+def _numbered(text: str, ends: Sequence[int]) -> list[str]:
+    """What each piece touches of the text, and its number; ends are where pieces end, in bytes."""
+    edges = [0]
+    for letter in text:
+        edges.append(edges[-1] + len(letter.encode()))
+    out = []
+    for number, (start, stop) in enumerate(pairwise(ends), 1):
+        touched = [
+            letter
+            for letter, low, high in zip(text, edges, edges[1:], strict=False)
+            if low < stop and high > start
+        ]
+        # without the mark the number would run into letters that are read from the right
+        mark = _LEFT_TO_RIGHT if unicodedata.bidirectional(touched[-1]) in ("R", "AL") else ""
+        out.append(f"{_signed(''.join(touched))}{mark}‹{number}/{len(ends) - 1}›")
+    return out
+
+
+def _raw(label: str) -> bytes | None:
+    """The bytes that a label of a byte-level tokenizer stands for; None for other labels."""
+    if byte := _BYTE.fullmatch(label):
+        return bytes([int(byte[1], 16)])
+    table = _letters()
+    return None if any(letter not in table for letter in label) else bytes(table[letter] for letter in label)
+
+
 def joined_text(
     tokens: Sequence[str],
     marks: Mapping[int, tuple[str, str]] | None = None,
@@ -49,16 +125,30 @@ def joined_text(
 
     >>> joined_text(["The", "␣lamp", "light"], {1: ("[", "]")}), joined_text(["lamp", "##light", ",", "too"])
     ('The [lamp]light', 'lamplight, too')
+    >>> cut = ["日‹1/2›", "日‹2/2›", "␣ok"]
+    >>> joined_text(cut), joined_text(cut, {1: ("[", "]")})
+    ('日 ok', '日[‹2/2›] ok')
     """
     spaced = any(token.startswith("␣") for token in tokens)
-    out = ""
+    out = before_piece = ""
     for at, token in list(enumerate(tokens))[first:last]:
         bare = token.removeprefix("␣").removeprefix("##") or token
-        glued = not token.startswith("␣") if spaced else token.startswith("##") or not _is_word(token)
+        piece = _PIECE.fullmatch(bare)
+        if piece:
+            whole, number = piece[1], int(piece[2])
+            shared = _overlap(before_piece, whole) if number > 1 else 0
+            number_alone = bare[len(whole) :] if at in (marks or {}) else ""
+            bare, before_piece = whole[shared:] or number_alone, whole
+        glued = not token.startswith("␣") if spaced else token.startswith("##") or not _is_word(bare)
         before, after = (marks or {}).get(at, ("", ""))
         out += ("" if glued or not out else " ") + before + bare.replace("⏎", " ") + after
     cut = last is not None and last < len(tokens)
     return f"{'… ' if first else ''}{out.strip()}{' …' if cut else ''}"
+
+
+def _overlap(left: str, right: str) -> int:
+    """How many letters the right text begins with that the left one ends with."""
+    return next((n for n in range(min(len(left), len(right)), 0, -1) if left.endswith(right[:n])), 0)
 
 
 def _is_word(token: str) -> bool:
@@ -78,6 +168,9 @@ def _signed(text: str) -> str:
     if not core:
         return (text or " ").translate(_SIGNS)
     at = text.index(core)
+    if all(unicodedata.category(letter) == "Cf" for letter in core):  # joiners and marks of direction
+        core = "".join(f"‹U+{ord(letter):04X}›" for letter in core)
+        return text[:at].translate(_SIGNS) + core
     inside = core.replace("\r", "").replace("\n", "⏎").replace("\t", "⇥")
     return text[:at].translate(_SIGNS) + inside + text[at + len(core) :].translate(_SIGNS)
 
@@ -89,10 +182,8 @@ def _folded(text: str) -> str:
 
 def _decoded(label: str) -> str:
     """The text of a label in which every byte is written as a letter; another label as it is."""
-    table = _letters()
-    if any(letter not in table for letter in label):
-        return label
-    return _bytes_text(bytes(table[letter] for letter in label))
+    raw = None if _BYTE.fullmatch(label) else _raw(label)
+    return label if raw is None else _bytes_text(raw)
 
 
 def _bytes_text(raw: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from langscape.data.noun import Noun, frozen
-from langscape.data.token_text import token_text
+from langscape.data.token_text import readable_tokens
 from langscape.errors import DataError
 
 
@@ -106,13 +106,13 @@ class Tokens(Noun, Sequence[str]):
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """Each token as pictures and tables write it: decoded, with ␣ for a leading space.
+        """Each token as pictures and tables write it: decoded, with ␣ for a leading space, and ‹1/2› behind
+        a character that the tokenizer cut in two.
 
         >>> Tokens(["The", "Ġlamp"], ["The", " lamp"]).readable
         ('The', '␣lamp')
         """
-        both = zip(self.labels, self.texts, self.special.tolist(), strict=True)
-        return tuple(token_text(*one) for one in both)
+        return readable_tokens(self.labels, self.texts, self.special.tolist())
 
     @property
     def positions(self) -> np.ndarray:
@@ -120,6 +120,23 @@ class Tokens(Noun, Sequence[str]):
         places = np.arange(len(self))
         begins = np.append(True, np.diff(self.sentence) != 0)[: len(self)]
         return places - np.maximum.accumulate(np.where(begins, places, 0))
+
+    @property
+    def text_positions(self) -> np.ndarray:
+        """(n,) the number of each in the whole text, as one reading of all sentences at once would count.
+
+        A special token that a sentence begins or ends with stands in the whole text only at its two ends;
+        elsewhere it has the number -1.
+
+        >>> two = [Tokens(["[CLS]", word, "[SEP]"], special=[True, False, True]) for word in ("bank", "boat")]
+        >>> Tokens.joined(two).text_positions.tolist()
+        [0, 1, -1, -1, 2, 3]
+        """
+        kept = ~self.special
+        if kept.any():
+            first, last = np.flatnonzero(kept)[[0, -1]]
+            kept[:first], kept[last:] = True, True
+        return np.where(kept, np.cumsum(kept) - 1, -1)
 
     def require_ids(self) -> np.ndarray:
         """The ids, (n,); tokens that have none are refused."""

@@ -1,45 +1,62 @@
-"""How much of a head's attention its map keeps: are a token's strongest partners its nearest?"""
+"""How much of its data a map keeps: are a point's strongest partners its nearest?"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from langscape.errors import DataError
 from langscape.metrics.heads import visible_keys
 from langscape.metrics.point_scores import PointScores
 from langscape.metrics.scores import neighbours
+from langscape.metrics.true_neighbours import nearest_places
 
 
 def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
-    """Of each token's k strongest partners, the share among its k nearest on the map.
+    """Of each point's k strongest partners, the share among its k nearest on the map.
 
-    affinities  (n, n) joint P of the head, symmetric; partners without any weight do not count
+    affinities  (n, n) joint P, symmetric, dense or sparse; partners without any weight do not count
     places      (n, dims) the map
-    k           10, or fewer than half of the tokens
+    k           10, or fewer than half of the points
 
-    By chance it is k / (n − 1). Equal weights and equal distances are taken in the order of the tokens.
+    By chance it is k / (n − 1). Equal weights and equal distances are taken in the order of the points.
 
     >>> P = np.array([[0, 4, 0, 0], [4, 0, 1, 0], [0, 1, 0, 5], [0, 0, 5, 0]]) / 20
     >>> kept(P, [[0, 0], [1, 0], [8, 0], [9, 0]], k=1).per_point.tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    P, xy = np.asarray(affinities), np.asarray(places, np.float64)
+    P, xy = affinities if issparse(affinities) else np.asarray(affinities), np.asarray(places, np.float64)
     n = len(xy)
     if P.shape != (n, n) or n < 2:
-        raise DataError(f"affinities of shape {P.shape} and {n} places; expected (n, n) of at least 2 tokens")
+        raise DataError(f"affinities of shape {P.shape} and {n} places; expected (n, n) of at least 2 points")
     k = neighbours(n) if k is None else k
     if not 1 <= k < n:
-        raise DataError(f"k {k} must be at least 1 and less than the {n} tokens")
-    itself = np.eye(n, dtype=bool)
-    strongest = np.argsort(np.where(itself, 1.0, -P), axis=1, kind="stable")[:, :k]
-    squares = np.where(itself, np.inf, ((xy[:, None] - xy[None]) ** 2).sum(axis=-1))
-    near = np.zeros((n, n), bool)
-    np.put_along_axis(near, np.argsort(squares, axis=1, kind="stable")[:, :k], True, axis=1)
-    weighty = np.take_along_axis(P, strongest, axis=1) > 0
-    found = np.take_along_axis(near, strongest, axis=1) & weighty
+        raise DataError(f"k {k} must be at least 1 and less than the {n} points")
+    strongest, weighty = _strongest_of_sparse(P, k) if issparse(P) else _strongest(P, k)
+    near = nearest_places(xy, k)
+    found = (strongest[:, :, None] == near[:, None, :]).any(axis=2) & weighty
     return PointScores("kept", found.sum(axis=1) / np.maximum(weighty.sum(axis=1), 1), np.arange(n), n, k)
+
+
+def _strongest(P: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) the strongest partners of each point, and whether they have any weight."""
+    rows = np.argsort(np.where(np.eye(len(P), dtype=bool), 1.0, -P), axis=1, kind="stable")[:, :k]
+    return rows, np.take_along_axis(P, rows, axis=1) > 0
+
+
+def _strongest_of_sparse(P: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same of a sparse P, which need not be made whole for it."""
+    P = P.tocsr()
+    found = np.full((P.shape[0], k), -1, np.intp)
+    for row in range(P.shape[0]):
+        part = slice(P.indptr[row], P.indptr[row + 1])
+        columns, values = P.indices[part], np.where(P.indices[part] == row, 0.0, P.data[part])
+        order = np.lexsort((columns, -values))[:k]
+        order = order[values[order] > 0]
+        found[row, : len(order)] = columns[order]
+    return found, found >= 0
 
 
 def shuffled_weights(weights: Any, seed: int = 0) -> np.ndarray:
@@ -54,6 +71,31 @@ def shuffled_weights(weights: Any, seed: int = 0) -> np.ndarray:
     for row in range(n):
         A[row, seen[row]] = rng.permutation(A[row, seen[row]])
     return A
+
+
+def shuffled_states(states: Any, seed: int = 0) -> np.ndarray:
+    """Hidden states (n, dim) without their structure: the values of each dimension dealt anew among rows.
+
+    Each dimension keeps its values; which of them go together is chance.
+
+    >>> dealt = shuffled_states([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
+    >>> sorted(dealt[:, 1].tolist())
+    [5.0, 6.0, 7.0]
+    """
+    return np.random.default_rng(seed).permuted(np.asarray(states), axis=0)
+
+
+def shuffled_distances(distances: Any, seed: int = 0) -> np.ndarray:
+    """Distances (n, n) without their structure: those of all pairs dealt anew among the pairs.
+
+    >>> shuffled_distances([[0.0, 2.0], [2.0, 0.0]]).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    D = np.array(distances, np.float64)
+    pairs = np.triu_indices(len(D), 1)
+    D[pairs] = np.random.default_rng(seed).permutation(D[pairs])
+    D.T[pairs] = D[pairs]
+    return D
 
 
 def evenness(weights: Any) -> float:

@@ -17,6 +17,8 @@ Place = Literal[
     "map",
     "inserted",
     "head map",
+    "hidden map",
+    "map of heads",
     "atlas",
     "corpus",
     "query-key map",
@@ -30,6 +32,8 @@ Place = Literal[
 map            a map of vectors; the function takes `TwoSpaces` and gives a value per judged row
 inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
 head map       a map of tokens by the attention of a head
+hidden map     a map of tokens, or of texts, by their hidden states
+map of heads   a map of heads, near where they attend alike
 atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
 corpus         a row per head, over many texts: a mean with its interval
 query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
@@ -582,7 +586,7 @@ register(
 register(
     Score(
         "strongest",
-        "Strongest near",
+        "Top-5 keys among the 5 nearest",
         "Of a query’s {k} strongest keys in its sentence, the share among its {k} nearest keys of that "
         "sentence on the map.",
         {"query-key map": _strongest},
@@ -597,7 +601,7 @@ register(
 register(
     Score(
         "anywhere",
-        "Strongest anywhere",
+        "Top-10 keys of all sentences among the 10 nearest",
         "Of a query’s {k} strongest keys in all sentences, the share among its {k} nearest keys on the map.",
         {"query-key map": _anywhere},
         k=10,
@@ -723,14 +727,15 @@ register(
     Score(
         "kept",
         "Kept",
-        "Of a token’s {k} strongest partners in the weights, the share that is also among its {k} nearest on "
-        "the map.",
-        {"head map": None, "atlas": None},
+        "Of a point’s {k} strongest partners (by attention, by hidden states, or among heads that attend "
+        "alike), the share that is also among its {k} nearest on the map.",
+        {"head map": None, "hidden map": None, "map of heads": None, "atlas": None},
         k=K,
         format="percent",
-        chance="k / (tokens − 1)",
-        null="a map of the same head with every row’s weights shuffled",
-        nothing="shuffled attention",
+        chance="k / (points − 1)",
+        null="a map of the same data, shuffled (weights within each row, states within each dimension, "
+        "distances between heads),",
+        nothing="shuffled data",
         reads="the score to read a head’s map by: KL does not tell a good map of a head from a bad one",
     )
 )
@@ -815,7 +820,11 @@ _head_score(
     "many.",
     high=None,
 )
-_head_score("broad", "Broad", "How close to even the weights are: 1 looks at everything alike.")
+_head_score(
+    "broad",
+    "Normalised entropy",
+    "Entropy of a query’s weights over that of even weights: 1 attends to every token alike, 0 to one alone.",
+)
 _head_score(
     "sink", "Sink share", "Weight that goes to the first or to separator tokens, averaged over queries."
 )
@@ -842,19 +851,19 @@ _head_score(
 )
 _head_score(
     "parked",
-    "Parked",
-    "Weight on the tokens where this head parks it, whatever is asked, and on special tokens.",
+    "Weight on sinks",
+    "Weight on special tokens and on tokens that nearly every query of this head attends to, whatever it is.",
     format="percent",
 )
 _head_score(
     "evenness",
-    "Evenness",
-    "How evenly the weight that is not parked is spread over the tokens in sight: 1 is all alike.",
+    "Evenness off sinks",
+    "How evenly the weight that is not on sinks is spread over the tokens in sight: 1 is all alike.",
 )
 _head_score(
     "interest",
-    "Interest",
-    "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
+    "Focused attention",
+    "Weight that is neither on sinks nor spread evenly: the heads to look at first have most of it.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
 )

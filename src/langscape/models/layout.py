@@ -126,8 +126,16 @@ def probe(network: PreTrainedModel, kind: str) -> Layout:
         _vocabulary(network),
         same and _in_blocks(network, inputs, plain, heard),
         scores,
-        _unusual(type(network).__name__, sites, heard if same else [], scores),
+        (*_unusual(type(network).__name__, sites, heard if same else [], scores), *_quantised(network)),
     )
+
+
+def _quantised(network: PreTrainedModel) -> tuple[str, ...]:
+    if not getattr(network, "is_quantized", False):
+        return ()
+    method = getattr(network.config.quantization_config, "quant_method", "fewer bits")
+    library = getattr(method, "value", method)
+    return (f"its weights are quantised ({library}), and what is shown is of the quantised model",)
 
 
 def _unlike_weights(weights: torch.Tensor) -> bool:

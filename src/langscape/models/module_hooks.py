@@ -12,6 +12,21 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 
+def dense_weight(linear: torch.nn.Linear, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """The matrix (out, in) that a projection applies, also where it is kept in fewer bits.
+
+    The stored numbers of a quantised projection are codes, packed by its library; what it makes of the unit
+    vectors is the matrix itself.
+    """
+    stored = linear.weight.detach()
+    if type(linear.weight.data) is torch.Tensor and stored.is_floating_point():
+        return stored.cpu()
+    unit = torch.eye(linear.in_features, dtype=dtype, device=stored.device)
+    with torch.no_grad():
+        # forward itself, without the hooks that a capture listens by
+        return (linear.forward(unit) - linear.forward(torch.zeros_like(unit[:1]))).T.contiguous().cpu()
+
+
 @dataclass(frozen=True, eq=False)
 class Event:
     """One call of a layer over one text: input and output are (token, width)."""
@@ -33,10 +48,9 @@ class Event:
     @property
     def weight(self) -> torch.Tensor | None:
         """The matrix of a projection, (out, in); None for the others."""
-        weight: Any = getattr(self.module, "weight", None)
         if isinstance(self.module, torch.nn.Linear):
-            return weight.detach().cpu()
-        return weight.detach().cpu().T if isinstance(self.module, Conv1D) else None
+            return dense_weight(self.module, self.input.dtype)
+        return self.module.weight.detach().cpu().T if isinstance(self.module, Conv1D) else None
 
     @property
     def bias(self) -> torch.Tensor | None:

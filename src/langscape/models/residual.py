@@ -21,7 +21,7 @@ from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
 from langscape.models.memory import refuse_above
 from langscape.models.model import Model
-from langscape.models.module_hooks import Event, overhearing
+from langscape.models.module_hooks import Event, dense_weight, overhearing
 from langscape.models.norm import Norm, frozen_norm
 
 LIMIT = 2e9
@@ -176,7 +176,7 @@ def word_table(model: Model) -> torch.Tensor:
     head = model.kind == "decoder" and model.layout.vocabulary > 0
     table: Any = model.network.get_output_embeddings() if head else model.network.get_input_embeddings()
     if head or table.weight.shape[1] == model.layout.hidden["self"][1]:
-        return table.weight.detach().cpu().float()
+        return (dense_weight(table) if head else table.weight.detach().cpu()).float()
     return stream(model, [0]).words
 
 
@@ -380,7 +380,7 @@ def _words(
         return table.weight.cpu() @ widen.T, None, None
     given: Any = model.network.get_output_embeddings()
     last = next(e for e in reversed(events) if isinstance(e, Event) and e.module is given)
-    return given.weight, getattr(given, "bias", None), last.output
+    return dense_weight(given, last.input.dtype), getattr(given, "bias", None), last.output
 
 
 def close(one: torch.Tensor, other: torch.Tensor, tolerance: float = 1e-5) -> bool:

@@ -85,7 +85,7 @@ def check(model: Any, text: str | None = None, *, tokenizer: Any = None) -> Chec
     ]
     found = tuple(_tried(name, trial) for name, trial in trials)
     dtype = str(opened.network.dtype).removeprefix("torch.")
-    notes = "".join(f"; {note}" for note in opened.notes)
+    notes = "".join(f"; {note}" for note in (*opened.notes, *opened.layout.notes))
     return Check(f"{opened!r}, {dtype}{notes}", found)
 
 

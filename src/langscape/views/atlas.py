@@ -12,7 +12,7 @@ from langscape.data import Attention, Capture, Items, Map, Side, View
 from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
-from langscape.views.heads import heads_of, model_of
+from langscape.views.heads import head_map_arrays, head_map_properties, heads_of, model_of
 from langscape.views.token_names import raw_names
 from langscape.views.trust import too_few
 
@@ -33,6 +33,7 @@ def atlas(
     head_map: Map | None = None,
     *,
     meanings: Mapping[str, str] | None = None,
+    roles: Mapping[str, tuple[str, str]] | None = None,
     side: Side | None = None,
     attention: bool = True,
     title: str | None = None,
@@ -42,8 +43,8 @@ def atlas(
     maps has one map per (layer, head). Where maps leave tokens out, their items carry the column
     "position", which says what token each is; not all need to leave out the same. scores and head_map
     have a row per head, named by the columns "layer" and "head"; text in the column "tags" can be
-    filtered by, numbers can be sorted by. meanings are sentences on scores, by column; side says whose of an
-    encoder–decoder.
+    filtered by, numbers can be sorted by. meanings are sentences on scores, by column; roles say of
+    a tag the score that tells it and a sentence on it; side says whose of an encoder–decoder.
 
     Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
     5 MB; the view says how exact that is. `attention=False` leaves it out, for who brings it head by head.
@@ -64,8 +65,7 @@ def atlas(
     arrays |= {"xy": xy, "positions": positions, "special": heads.keys.special.astype(np.uint8)}
     score_columns = _scores(maps, order, scores, meanings or {}, arrays)
     if head_map is not None:
-        rows = _rows(head_map.items, order, "head_map", whole=True)
-        arrays["head_xy"] = np.asarray(head_map.xy[rows, :2], np.float32)
+        arrays |= head_map_arrays(head_map, _rows(head_map.items, order, "head_map", whole=True))
     steps, stored = _attention(heads, order) if attention else (_STEPS[0], {})
     arrays |= stored
     notes = [*too_few(len(items)), *capture.notes]
@@ -85,11 +85,13 @@ def atlas(
             (name for name in TAGS if name in {c["name"] for c in score_columns if c["type"] == "category"}),
             None,
         ),
+        "roles": {tag: {"score": score, "rule": rule} for tag, (score, rule) in (roles or {}).items()},
         "token_columns": [{**column, "array": f"token_{column['array']}"} for column in token_columns],
         "steps": steps,
         "later": sorted(stored),
         "settings": dict(maps[order[0]].settings),
         "notes": notes,
+        **head_map_properties(head_map),
     }
     return View("atlas", properties, arrays)
 

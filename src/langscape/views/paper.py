@@ -19,7 +19,14 @@ MARGIN = 0.32
 # The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
 FONTS = ["DejaVu Sans"] + [
     name
-    for name in ("Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS")
+    for name in (
+        "Noto Sans CJK JP",
+        "Noto Sans CJK SC",
+        "Noto Sans",
+        "Noto Sans Arabic",
+        "Noto Emoji",
+        "Arial Unicode MS",
+    )
     if name in fontManager.get_font_names()
 ]
 # Labels are text, never formulas: "$" is a letter like any other.

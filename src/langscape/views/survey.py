@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from langscape.data import Items, View
+from langscape.data import Items, Map, View
 from langscape.metrics.scores import described
+from langscape.views.heads import head_map_arrays, head_map_properties
 
 BRANCH = ("left", "right", "left_height", "right_height", "height", "group")
 """What stands along the last axis of the array `branches`; the group is −1 for branches above the cut."""
@@ -28,6 +29,7 @@ def survey(
     halves: float = math.nan,
     title: str | None = None,
     notes: Sequence[str] = (),
+    head_map: Map | None = None,
 ) -> View:
     """Heads over a corpus as a picture; the parts are those of a `HeadSurvey`.
 
@@ -35,6 +37,7 @@ def survey(
     figures   score → `Figures`; roles role → `Judged`; rules role → its rule in a sentence
     groups    `StableGroups`; passages `Passages`, expected (heads, distances) what distance explains
     texts     how many were read; halves the share of heads whose names are the same on both halves
+    head_map  where the heads lie among each other, a row per head as in scores
     """
     columns = scores.columns
     numbers = sorted(passages.tokens)
@@ -57,6 +60,7 @@ def survey(
         "recurrence": [_number(one) for one in groups.recurrence],
         "tokens": [list(passages.tokens[number]) for number in numbers],
         "notes": list(notes),
+        **head_map_properties(head_map),
     }
     arrays = {
         "mean": _stacked([one.mean for one in figures.values()]),
@@ -78,6 +82,7 @@ def survey(
         "passage_beyond": beyond.astype(np.float32),
         "passage_keys": passages.keys.astype(np.int32),
         "passage_weights": passages.weights.astype(np.float32),
+        **head_map_arrays(head_map),
     }
     return View("survey", properties, arrays)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langscape.data import Items
-from langscape.data.token_text import token_text
+from langscape.data.token_text import readable_tokens
 
 
 def item_names(items: Items) -> list[str]:
@@ -18,7 +18,7 @@ def item_names(items: Items) -> list[str]:
         return list(items.labels)
     texts = [None if text is None else str(text) for text in columns["text"].tolist()]
     special = [one is True for one in columns["special"].tolist()]
-    return [token_text(*row) for row in zip(items.labels, texts, special, strict=True)]
+    return list(readable_tokens(items.labels, texts, special, columns["position"].tolist()))
 
 
 def raw_names(readable: Sequence[str], labels: Sequence[str]) -> dict[str, str]:

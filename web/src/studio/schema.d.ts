@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count Tokens
+         * @description How a packaged model would cut a text into tokens, and what of it would be read.
+         */
+        post: operations["count_tokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/insert": {
         parameters: {
             query?: never;
@@ -2029,6 +2049,11 @@ export interface components {
              * @description Texts that its flow is offered.
              */
             prompts: string[];
+            /**
+             * Counts
+             * @description Whether the tokens of a text can be counted for it beforehand.
+             */
+            counts: boolean;
         };
         /**
          * NamedInput
@@ -2159,7 +2184,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2389,7 +2414,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2443,7 +2468,7 @@ export interface components {
              */
             model?: string;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2558,7 +2583,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2650,7 +2675,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2719,7 +2744,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2834,7 +2859,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -3112,6 +3137,59 @@ export interface components {
              * @default 0
              */
             seed?: number;
+        };
+        /**
+         * TokenCount
+         * @description What a model would read of a text.
+         */
+        TokenCount: {
+            /**
+             * Tokens
+             * @description Of the text itself.
+             */
+            tokens: number;
+            /**
+             * Special
+             * @description Tokens that are put around it.
+             */
+            special: number;
+            /**
+             * Most
+             * @description Tokens of the text that the model reads at once; null where there is no limit.
+             */
+            most: number | null;
+            /**
+             * Unknown
+             * @description Some words that its vocabulary does not have.
+             */
+            unknown: string[];
+            /** Unknown Tokens */
+            unknown_tokens: number;
+            /**
+             * Split
+             * @description Some words that are cut into four pieces or more.
+             */
+            split: string[];
+            /** Split Words */
+            split_words: number;
+            /**
+             * Parts
+             * @description Of a text that is too long: where each part that fits begins and ends, in characters.
+             */
+            parts: number[][];
+        };
+        /**
+         * TokenRequest
+         * @description A text whose tokens are to be counted.
+         */
+        TokenRequest: {
+            /**
+             * Model
+             * @description The name of a packaged model.
+             */
+            model: string;
+            /** Text */
+            text: string;
         };
         /**
          * View
@@ -3784,7 +3862,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3879,7 +3957,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3980,7 +4058,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -4079,6 +4157,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    count_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Bad input */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Missing */
+            424: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Refused, or failed */

@@ -25,6 +25,7 @@ function view(): View {
         { name: 'broad', rule: 'Spreads.', texts: 9 },
       ],
       recurrence: [1, null],
+      head_map: [{ name: 'kept', label: 'Kept', brief: '50 %', shown: '50 %', meaning: 'm' }],
       tokens: [
         ['[CLS]', 'lamp', '##light', ',', 'too'],
         ['The', '␣lamp', 's'],
@@ -33,6 +34,8 @@ function view(): View {
     },
     arrays: {
       mean: f([1, 3], 0.2, NaN, 0.9),
+      head_xy: f([3, 2], 0, 0, 1, 0, 5, 5),
+      head_kept: f([3], 1, 0.5, 0),
       low: f([1, 3], 0.1, NaN, 0.8),
       high: f([1, 3], 0.3, NaN, 1),
       state: { shape: [2, 3], data: Uint8Array.from([2, 1, 2, 0, 0, 2]) },
@@ -99,4 +102,27 @@ it('writes passages as running text with query and key marked', () => {
   expect(text(second)).toBe('The lamps')
   expect(survey.passages(1)).toEqual([])
   expect(survey.passages(2)[0].tokens[1].mark).toBe('both')
+})
+
+it('carries the map of heads with what it keeps, coloured by group first', () => {
+  const survey = readSurvey(view())
+  expect(survey.headMap?.figures[0].shown).toBe('50 %')
+  expect([...survey.headMap!.kept!.values]).toEqual([1, 0.5, 0])
+  expect(survey.columns.map(({ column }) => [column.name, column.type])).toEqual([
+    ['group', 'category'],
+    ['interest', 'number'],
+  ])
+  const bare = view()
+  delete bare.arrays['head_xy']
+  expect(readSurvey(bare).headMap).toBeNull()
+})
+
+it('writes a character that the tokenizer cut once, and the number of a marked piece', () => {
+  const cut = view()
+  ;(cut.properties['tokens'] as string[][])[0] = ['[CLS]', '日‹1/2›', '日‹2/2›', '本‹1/1›', '␣too']
+  const [first] = readSurvey(cut).passages(0)
+  expect(first.tokens.map(({ text }) => text).join('|')).toBe('[CLS]|日||本|too')
+  cut.arrays['passage_key'].data.fill(2)
+  const [marked] = readSurvey(cut).passages(0)
+  expect(marked.tokens.map(({ text }) => text).join('|')).toBe('[CLS]|日|‹2/2›|本|too')
 })

@@ -1,4 +1,6 @@
 import type { View } from '../../lib/view'
+import { readMapOfHeads, type MapOfHeads } from '../atlas/headMap'
+import { categoryColumn, numberColumn, type Column } from '../scatter/model'
 
 /** A role that a head has on some texts, and the share of these; null where texts by themselves cannot tell. */
 export interface Sometimes {
@@ -76,6 +78,9 @@ export interface Survey {
   groups: { number: number; heads: number; recurrence: number | null }[]
   order: Int32Array
   branches: Branch[]
+  headMap: MapOfHeads | null
+  /** What heads can be coloured by on their map. */
+  columns: { label: string; column: Column }[]
   notes: string[]
   interval(score: number, row: number): Interval
   rolesOf(row: number): HeadRole[]
@@ -110,11 +115,12 @@ export function readSurvey(view: View): Survey {
   for (const name of names.flat()) counted.set(name, (counted.get(name) ?? 0) + 1)
   const recurrence = properties['recurrence'] as (number | null)[]
   const flat = numbers('branches')
+  const scores = properties['scores'] as SurveyScore[]
   return {
     title: String(properties['title'] ?? ''),
     subtitle: String(properties['subtitle'] ?? ''),
     heads,
-    scores: properties['scores'] as SurveyScore[],
+    scores,
     roles,
     given: [...counted].sort((a, b) => b[1] - a[1]),
     groups: recurrence.map((share, number) => ({ number, heads: heads.filter(({ group }) => group === number).length, recurrence: share })),
@@ -123,6 +129,28 @@ export function readSurvey(view: View): Survey {
       const [left, right, leftHeight, rightHeight, height, group] = flat.subarray(6 * at, 6 * at + 6)
       return { left, right, leftHeight, rightHeight, height, group }
     }),
+    headMap: readMapOfHeads(view),
+    columns: [
+      {
+        label: 'group',
+        column: categoryColumn(
+          'group',
+          groupOf,
+          recurrence.map((_, number) => String(number)),
+        ),
+      },
+      ...scores.map(({ name, label, format, meaning }, score) => ({
+        label,
+        column: {
+          ...numberColumn(
+            name,
+            Float32Array.from(heads, ({ row }) => cell('mean', score, row)),
+          ),
+          format,
+          meaning,
+        },
+      })),
+    ],
     notes: (properties['notes'] as string[]) ?? [],
     interval: (score, row) => ({ mean: cell('mean', score, row), low: cell('low', score, row), high: cell('high', score, row) }),
     rolesOf: (row) =>
@@ -188,11 +216,20 @@ function passagesOf(view: View, row: number): Passage[] {
     const first = Math.max(0, Math.min(query, key) - AROUND)
     const last = Math.min(text.length, Math.max(query, key) + AROUND + 1)
     const isSpaced = text.some((token) => token.startsWith('␣'))
+    let whole = ''
     found.push({
       tokens: text.slice(first, last).map((token, i) => {
         const place = first + i
+        const piece = PIECE.exec(written(token))
+        const shared = piece && piece[2] !== '1' ? overlap(whole, piece[1]) : 0
+        if (piece) whole = piece[1]
         const mark = place === query ? (query === key ? 'both' : 'query') : place === key ? 'key' : ''
-        return { text: written(token), space: i > 0 && isApart(token, isSpaced), weight: weights.get(place) ?? 0, mark }
+        return {
+          text: piece ? piece[1].slice(shared) || (mark && written(token).slice(piece[1].length)) : written(token),
+          space: i > 0 && isApart(token, isSpaced),
+          weight: weights.get(place) ?? 0,
+          mark,
+        }
       }),
       weight: at('passage_weight', slot),
       beyond: at('passage_beyond', slot),
@@ -201,6 +238,15 @@ function passagesOf(view: View, row: number): Passage[] {
     })
   }
   return found
+}
+
+/** A part of a character that the tokenizer cut: the character, and the number of the part. */
+const PIECE = /^(.*?)\u200e?‹(\d+)\/\d+›$/su
+
+/** How many letters the right text begins with that the left one ends with. */
+function overlap(left: string, right: string): number {
+  for (let n = Math.min(left.length, right.length); n > 0; n--) if (left.endsWith(right.slice(0, n))) return n
+  return 0
 }
 
 /** A token as it stands in running text. */
