@@ -150,6 +150,32 @@ def test_an_operation_can_be_zoomed_into(lstm_page):
     expect(zoom).to_have_count(0)
 
 
+def test_the_softmax_shows_the_hidden_vector_and_the_logits_that_it_is_made_of(lstm_page):
+    _, seen = tiny()
+    lstm_page.locator("[data-step='1']").click()
+    lstm_page.locator("[data-operation='softmax']").click()
+    zoom = lstm_page.get_by_role("dialog")
+    expect(zoom.locator("figure")).to_have_count(3)
+    expect(zoom.locator("[data-node='hidden']")).to_have_count(1)
+    best = np.argsort(-seen["logits"][1])[:8]
+    shown = zoom.get_by_label("logits").locator("b").all_inner_texts()
+    logits = [float(text.replace("−", "-")) for text in shown]
+    np.testing.assert_allclose(logits, seen["logits"][1, best], atol=6e-3)
+
+
+def test_gates_have_one_scale_and_numbers_are_there_when_asked_for(lstm_page):
+    _, seen = tiny()
+    lstm_page.locator("[data-step='2']").click()
+    gate = lstm_page.locator("[data-node='forget gate of layer 0']")
+    box = gate.locator(".box").bounding_box()
+    bars = gate.locator(".bars").bounding_box()
+    assert bars["width"] / box["width"] == pytest.approx(seen["forget"][0, 2].max(), abs=0.02)
+    expect(lstm_page.locator("text.number")).to_have_count(0)
+    lstm_page.get_by_label("Numbers").check()
+    shown = lstm_page.locator("text.number").all_inner_texts()
+    assert f"{seen['forget'][0, 2, 0]:.3f}" in shown
+
+
 def test_gates_are_plain_until_they_are_asked_to_have_colours(lstm_page):
     gate = lstm_page.locator("[data-node='forget gate of layer 0']")
     cell = lstm_page.locator("[data-node='candidate of layer 0']")

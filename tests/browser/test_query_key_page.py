@@ -97,7 +97,7 @@ def test_sides_and_colours_are_chosen_and_figures_stand_there(one):
     one.get_by_role("button", name="keys", exact=True).click()
     expect(one.get_by_role("button", name="keys", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(one.locator("aside")).to_contain_text("Attention order")
-    expect(one.locator("aside")).to_contain_text("Strongest near")
+    expect(one.locator("aside")).to_contain_text("Top-5 keys among the 5 nearest")
     expect(one.locator("aside")).to_contain_text("All sentences together")
 
 

@@ -135,6 +135,22 @@ def test_a_text_is_told_about_while_it_is_written(open_studio):
     expect(page.get_by_label("Layers")).to_have_value("0, 1")
 
 
+OLD_WORDS = (
+    "Interest", "Broad", "Strongest near", "Let go", "Mass", "Stretch small values", "near: attends to",
+    "Alarms", "Parked", "Near means",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("room", ["atlas", "head", "queries", "distributions", "flow"])
+def test_rooms_speak_the_fields_language(open_studio, room):
+    page = open_studio(room).page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    if room != "atlas":
+        page.get_by_role("button", name=re.compile("^(Your|Another|More)")).first.click()
+    said = page.locator("main").inner_text()
+    assert [word for word in OLD_WORDS if re.search(rf"\b{re.escape(word)}\b", said)] == []
+
+
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
     page = carried
     go(page, "Queries & keys")
@@ -213,3 +229,69 @@ def test_a_copied_link_opens_what_was_shown(carried):
     expect(facts(second)).to_contain_text(NAME, timeout=60_000)
     expect(second.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
     second.close()
+
+
+def test_a_tour_of_six_steps_is_walked_by_keys_and_skipped(open_studio):
+    page = open_studio(tour=True).page
+    page.get_by_role("button", name="Take the tour").click()
+    tour = page.get_by_role("dialog", name="Tour")
+    for at in range(1, 7):
+        expect(tour).to_contain_text(f"{at} of 6")
+        page.keyboard.press("ArrowRight")
+    expect(tour).not_to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("button", name="Take the tour")).not_to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Shortcuts")).to_contain_text("neighbouring heads and layers")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", name="Atlas", exact=True)).to_be_visible()
+
+
+def test_jobs_are_filtered_removed_and_brought_back(open_studio, studio):
+    studio.example("flow")
+    page = open_studio("jobs").page
+    row = page.locator("tr[data-job]").filter(has_text="reads")
+    expect(row.first).to_be_visible()
+    page.get_by_label("Only jobs whose name holds this").fill("reads")
+    expect(page.locator("tr[data-job]")).to_have_count(row.count())
+    page.get_by_label("Only jobs whose name holds this").fill("zebra")
+    expect(page.get_by_text("No job is like this")).to_be_visible()
+    page.get_by_label("Only jobs whose name holds this").fill("")
+    name = row.first.get_attribute("data-job")
+    row.first.get_by_role("button", name="Remove").click()
+    expect(page.locator(f"tr[data-job='{name}']")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(f"tr[data-job='{name}']")).to_be_visible()
+    expect(page.locator(f"tr[data-job='{name}'] .state")).to_have_text("done")
+
+
+def test_progress_counts_heads(open_studio):
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.get_by_role("button", name="Your text").click()
+    page.get_by_label("Text", exact=True).fill(TEXT * 3)
+    page.get_by_role("spinbutton", name="Restarts").fill("6")
+    page.get_by_role("button", name="Map every head").click()
+    bar = page.get_by_role("status").filter(has_text="heads mapped")
+    expect(bar).to_contain_text(re.compile(r"heads mapped · \d+ of 72"))
+    assert page.locator("[data-head]").count() == 72  # what was there stays meanwhile
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("was cancelled")).to_be_visible()
+    assert page.locator("[data-head]").count() == 72
+
+
+def test_a_double_click_zooms_and_a_click_on_nothing_clears(open_studio):
+    page = open_studio("words").page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    page.get_by_label("Follow a token or word in every room").fill("oslo")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("sel="))
+    box = page.locator(".stage").bounding_box()
+    page.mouse.click(box["x"] + 3, box["y"] + 3)
+    page.wait_for_url(re.compile("^(?!.*sel=)"))
+    page.mouse.dblclick(box["x"] + 3, box["y"] + 3)
+    page.wait_for_url(re.compile(r"\.at="))

@@ -98,6 +98,23 @@ def test_every_operation_of_the_graph_gives_the_vector_it_leads_to(of):
 
 
 @pytest.mark.parametrize("of", ["tiny", "random"])
+def test_change_is_told_of_the_vectors_that_are_drawn_and_of_no_others(of):
+    """σ of a pre-activation that no one sees is far from it whatever a model does, and hides the rest."""
+    view = lstm_view(of)
+    placed = {node["id"] for node in view.properties["nodes"] if "column" in node}
+    told = set()
+    for operation, row in zip(view.properties["operations"], view.arrays["change"], strict=True):
+        if np.isfinite(row).any():
+            told.add(operation["to"].partition(".")[2])
+            assert {operation["main"], operation["to"]} <= placed
+            for step in range(len(row)):
+                a, b = (vector(view, operation[end], step) for end in ("main", "to"))
+                moved = np.linalg.norm(b - a) / max(np.linalg.norm(a) + np.linalg.norm(b), 1e-12)
+                assert row[step] == pytest.approx(moved, abs=1e-6)
+    assert told == {"forget_product", "remember_product", "cell", "cell_tanh", "hidden"}
+
+
+@pytest.mark.parametrize("of", ["tiny", "random"])
 def test_the_best_words_are_the_models_and_their_logits_come_from_the_last_hidden_vector(of):
     model = tiny_lstm() if of == "tiny" else lstm()
     view = lstm_view(of)

@@ -195,13 +195,22 @@ def _nearest(vectors: np.ndarray, weights: Mapping[str, Any]) -> tuple[np.ndarra
 
 
 def _change(capture: Capture, layers: int) -> np.ndarray:
-    """How far each operation of the graph moves its main operand, at every step; NaN where widths differ."""
+    """How far each operation of the graph moves its main operand, at every step.
+
+    NaN where widths differ, and where one of the two is not drawn: σ of a pre-activation is far from it
+    whatever the model does.
+    """
     from langscape.metrics import change
     from langscape.views.flow_lstm import graph
 
     rows = []
-    for operation in graph(layers)[1]:
-        start, end = (_vectors(capture, node) for node in (operation["main"], operation["to"]))
+    nodes, operations = graph(layers)
+    drawn = {node["id"] for node in nodes if "column" in node}
+    for operation in operations:
+        start, end = (
+            _vectors(capture, node) if node in drawn else None
+            for node in (operation["main"], operation["to"])
+        )
         if start is None or end is None or start.shape != end.shape:
             rows.append(np.full(len(capture.tokens), np.nan, np.float32))
         else:

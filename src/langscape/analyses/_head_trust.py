@@ -43,11 +43,10 @@ def head_problem(
     capture: Capture, layer: int, head: int, special: Special, sinks: Sinks, side: Side | None = None
 ) -> HeadProblem:
     """What the map of a head is made from, and scored by."""
-    from langscape.affinity import attention
-    from langscape.affinity.attention import head_tokens
+    from langscape.affinity.attention import attention_among, head_tokens
 
-    affinities = attention(capture, layer, head, special, sinks, side=side)
     seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    affinities = attention_among(capture, seen, side=side)
     rows = np.searchsorted(seen.rows, affinities.items.columns["position"])
     return HeadProblem(affinities, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
 

@@ -72,11 +72,11 @@ Pipeline = Annotated[
 By = Annotated[
     Literal["attention", "distance"],
     Setting(
-        "Near means",
+        "Layout by",
         "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, "
         "of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
         document="001",
-        labels={"attention": "attends to"},
+        labels={"attention": "attention", "distance": "distance"},
     ),
 ]
 C = Annotated[
@@ -127,7 +127,7 @@ LeastKeys = Annotated[
 Clear = Annotated[
     float,
     Setting(
-        "Sure by",
+        "Standard errors",
         "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
         ge=0,
         le=10,

@@ -103,7 +103,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
-@analysis(version=1, name="flow.reading", hidden=True)
+@analysis(version=2, name="flow.reading", hidden=True)
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -161,7 +161,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=7,
+    version=8,
     pictures=(flow_picture,),
     uses=(flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,

@@ -18,7 +18,7 @@ import numpy as np
 from langscape.data import Items, Map
 from langscape.errors import FileError
 from langscape.io.atomic_write import atomic_write
-from langscape.io.parquet import metadata_of, open_parquet, read_columns, read_lists, write_parquet
+from langscape.io.parquet import PICTURE, metadata_of, open_parquet, read_columns, read_lists, write_parquet
 from langscape.io.regular_file import open_regular
 
 FORMAT = 1
@@ -161,6 +161,8 @@ def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
         meta = json.loads(raw)
     except (ValueError, RecursionError):
         raise FileError(f"{path} carries damaged langscape metadata; make it again") from None
+    if isinstance(meta, dict) and PICTURE in meta and "format" not in meta:
+        return {}  # the table of a picture: its further columns describe the items
     version = meta.get("format") if isinstance(meta, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise FileError(f"{path} was written by a newer langscape (format {version}); update langscape")

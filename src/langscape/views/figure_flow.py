@@ -15,6 +15,7 @@ from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, sho
 
 _ACROSS, _DOWN, _WIDE, _HIGH = 1.5, 1.25, 0.95, 0.8
 _LINE = "#c9ced6"
+_OVER = 0.27
 
 
 def draw(view: View) -> Figure:
@@ -30,11 +31,11 @@ def _lstm(view: View) -> Figure:
     columns = max(node["column"] for node in placed)
     width = 2 * MARGIN + columns * _ACROSS + 2.3
     caption = Caption(properties, width)
-    height = caption.height + 4 * _DOWN + 0.35
+    height = caption.height + 4 * _DOWN + 0.45
     figure = Figure(figsize=(width, height), facecolor="white")
-    axes = figure.add_axes(inches(figure, MARGIN, 0.2, width - 2 * MARGIN, 4 * _DOWN + 0.1))
+    axes = figure.add_axes(inches(figure, MARGIN, 0.2, width - 2 * MARGIN, 4 * _DOWN + 0.2))
     axes.set_xlim(-0.02, width - 2 * MARGIN - 0.02)
-    axes.set_ylim(4 * _DOWN - 0.1, -0.2)
+    axes.set_ylim(4 * _DOWN - 0.1, -0.3)
     axes.axis("off")
     makes = {one["to"]: one for one in properties["operations"]}
     for operation in properties["operations"]:
@@ -63,8 +64,11 @@ def _values(node: dict[str, Any], arrays: Any, step: int) -> tuple[np.ndarray, A
 
 
 def _widget(axes: Axes, values: np.ndarray, colour: Any, x: float, y: float, *, gate: bool) -> None:
-    """Signed bars in a box; the zero line goes a little past it. Long vectors are sorted."""
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    """Signed bars in a box; the zero line goes a little past it. Long vectors are sorted.
+
+    A gate's box is the range from 0, shut, to 1, open; the values of others fill theirs.
+    """
+    low, high = (0.0, 1.0) if gate else (min(0.0, float(values.min())), max(0.0, float(values.max())))
     scale = _WIDE / (high - low) if high > low else 0.0
     zero = x - low * scale if high > low else x + _WIDE / 2
     shown = np.sort(values)[::-1] if len(values) >= 128 else values
@@ -104,6 +108,15 @@ def _wires(axes: Axes, nodes: dict[str, Any], makes: dict[str, Any], operation: 
     for given in (inner if hidden and inner else operation)["inputs"]:
         node = nodes[given["node"]]
         start = (node["column"] * _ACROSS + _WIDE + 0.03, node["row"] * _DOWN + _HIGH / 2)
+        between = range(int(node["column"]) + 1, int(to["column"]))
+        if node["row"] == to["row"] and any(
+            other.get("column") in between and other["row"] == to["row"] for other in nodes.values()
+        ):
+            # over what stands between, which has no part in this operation
+            out, over = to["row"] * _DOWN + 0.12, to["row"] * _DOWN - _OVER
+            x = [start[0], start[0] + 0.07, start[0] + 0.07, end[0] + 0.1, end[0] + 0.1]
+            axes.plot(x, [out, out, over, over, end[1]], color=_LINE, lw=0.9, zorder=0.9)
+            continue
         axes.add_patch(
             FancyArrowPatch(start, end, arrowstyle="-", connectionstyle="arc3,rad=0", color=_LINE, lw=0.9)
         )

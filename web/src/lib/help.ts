@@ -54,7 +54,7 @@ export const HELP = {
     from: 'attention-head t-SNE',
   },
   sort: {
-    text: 'Puts heads in order of a score. Interest, the usual one, is high where weight is neither parked on sinks nor spread evenly.',
+    text: 'Puts heads in order of a score. Focused attention, the usual one, is high where weight is neither on sinks nor spread evenly.',
     from: 'attention-head t-SNE',
   },
   group: {

@@ -1973,7 +1973,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2203,7 +2203,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2257,7 +2257,7 @@ export interface components {
              */
             model?: string;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2372,7 +2372,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2464,7 +2464,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2533,7 +2533,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2648,7 +2648,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -3579,7 +3579,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3674,7 +3674,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3775,7 +3775,7 @@ export interface operations {
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;

@@ -149,9 +149,9 @@ describe('verdicts', () => {
     expect(ordered({ kept: 0.75, verdict: 'good' })).toBe('1.0')
   })
 
-  it('are said of a head with what it parks', () => {
+  it('are said of a head with what it leaves on sinks', () => {
     expect(judged.heads.map((head) => described(judged, head))).toEqual([
-      'Layer 0, head 0, evenly spread: nothing to map, parks 46 %',
+      'Layer 0, head 0, evenly spread: nothing to map, 46 % on sinks',
       'Layer 0, head 1, map good',
       'Layer 1, head 0, map good',
       'Layer 1, head 1, map not to be read',

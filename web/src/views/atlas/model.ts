@@ -150,7 +150,7 @@ export function verdictRank(verdict: string): number {
   return at < 0 ? Infinity : at
 }
 
-/** What a head is, in a line: where it stands, what it does, how far its map can be read, what it parks. */
+/** What a head is, in a line: where it stands, what it does, how far its map can be read, what it leaves on sinks. */
 export function described(atlas: Atlas, head: HeadName): string {
   const parked = atlas.scores.find(({ name }) => name === 'parked')?.column
   const share = parked?.type === 'number' ? Math.round(100 * parked.values[head.row]) : NaN
@@ -159,7 +159,7 @@ export function described(atlas: Atlas, head: HeadName): string {
     ...head.tags,
     head.like && `most like ${head.like}`,
     head.verdict === EVEN ? 'evenly spread: nothing to map' : head.verdict && `map ${head.verdict}`,
-    share >= 1 ? `parks ${share} %` : '',
+    share >= 1 ? `${share} % on sinks` : '',
   ]
   return parts.filter(Boolean).join(', ')
 }

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { NamedArray, View } from '../../lib/view'
 import { aligned, percent, tiny } from './figures'
 import { fromHalves } from './half'
-import { colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
+import { boundsOf, colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
 import { blockSum, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
-import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest } from './widget'
+import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
 
 const array = (shape: number[], data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
 const whole = (shape: number[], data: number[]): NamedArray => ({ shape, data: Int32Array.from(data) })
@@ -177,6 +177,18 @@ describe('the widget', () => {
   it('draws contributions from the middle, negative ones to the left', () => {
     const box = drawn([1, 2], 100, 20, orderOf([1, 2]))
     expect(overlaid([-1, 0], box, 100, 20, 2)).toContain('M50.0 3.4H25.0')
+  })
+
+  it('draws gates of 1, 0.5 and nearly 0 as long as they are, and other boxes full', () => {
+    const ends = [1, 0.5, 2e-9].map((gate) => {
+      const values = [gate, gate]
+      return Number(/H([\d.]+)/.exec(drawn(values, 100, 20, orderOf(values), false, [0, 1]).path)![1])
+    })
+    expect(ends).toEqual([100, 50, 0])
+    expect(drawn([2e-9, 1e-9], 100, 20, orderOf([1, 2])).path).toContain('H100.0')
+    const { nodes } = readLstm(small())
+    expect([boundsOf(nodes.get('l0.forget')!), boundsOf(nodes.get('l0.hidden')!)]).toEqual([[0, 1], null])
+    expect(summary([3, -1, 1])).toEqual([-1, 1, 3])
   })
 
   it('finds the k largest by size', () => {

@@ -120,6 +120,11 @@ export function vector(flow: Lstm, id: string, step: number): Float32Array {
   return rowOf(flow.arrays[name], ...at)
 }
 
+/** The range that a node's boxes are drawn on at every step: gates from shut, 0, to open, 1; others fill their boxes. */
+export function boundsOf(node: FlowNode): readonly [number, number] | null {
+  return node.kind === 'gate' ? [0, 1] : null
+}
+
 /** The colour of a node at a step, or null where colours are not known. */
 export function colourOf(flow: Lstm, id: string, step: number): string | null {
   const node = flow.nodes.get(id)!

@@ -30,14 +30,23 @@ export function bend(value: number, stretched: boolean): number {
   return stretched ? Math.sign(value) * Math.sqrt(Math.abs(value)) : value
 }
 
-export function drawn(values: ArrayLike<number>, width: number, height: number, order: ArrayLike<number>, stretched = false): Drawn {
-  let low = 0
-  let high = 0
-  for (let i = 0; i < values.length; i++) {
-    const value = bend(values[i], stretched)
-    low = Math.min(low, value)
-    high = Math.max(high, value)
-  }
+/** With bounds, the box is that range whatever the values are; without, the values fill it. */
+export function drawn(
+  values: ArrayLike<number>,
+  width: number,
+  height: number,
+  order: ArrayLike<number>,
+  stretched = false,
+  bounds: readonly [number, number] | null = null,
+): Drawn {
+  let low = bounds ? bend(bounds[0], stretched) : 0
+  let high = bounds ? bend(bounds[1], stretched) : 0
+  if (!bounds)
+    for (let i = 0; i < values.length; i++) {
+      const value = bend(values[i], stretched)
+      low = Math.min(low, value)
+      high = Math.max(high, value)
+    }
   const scale = high > low ? width / (high - low) : 0
   const zero = high > low ? -low * scale : width / 2
   return {
@@ -109,6 +118,17 @@ export function strongest(values: ArrayLike<number>, k: number): number[] {
     if (found.length > k) found.pop()
   }
   return found
+}
+
+/** The smallest value, the mean and the largest. */
+export function summary(values: ArrayLike<number>): [number, number, number] {
+  let [low, high, sum] = [Infinity, -Infinity, 0]
+  for (let i = 0; i < values.length; i++) {
+    low = Math.min(low, values[i])
+    high = Math.max(high, values[i])
+    sum += values[i]
+  }
+  return [low, sum / values.length, high]
 }
 
 /** The value, or the end of the range that it lies beyond. */

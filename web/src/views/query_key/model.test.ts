@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { arranged, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
+import { arranged, clearQuery, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
 
 // Two sentences of two tokens: queries 0 to 3, keys 4 to 7.
 const all = {
@@ -28,6 +28,14 @@ describe('lines', () => {
   it('lead from a key to the queries that give it most', () => {
     expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
     expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
+  })
+})
+
+describe('the beginning', () => {
+  it('is the query that attends most to another word', () => {
+    const labels = ['the', 'cat', 'sat', '.', 'the', 'cat', 'sat', '.']
+    expect(clearQuery({ ...all, labels }, lines)).toBe(0) // 1 → 5 is itself, 3 is no word
+    expect(clearQuery({ ...all, labels: labels.map(() => '.') }, lines)).toBeNull()
   })
 })
 

@@ -173,6 +173,18 @@ export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
   return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among: readAmong(view) }
 }
 
+/** The query whose strongest key is clearest: another word, with the largest weight. */
+export function clearQuery(all: QueryKeys, { each, partners, weights }: Lines): number | null {
+  const isWord = (row: number) => /^\W*\p{L}{3,}$/u.test(all.labels[row])
+  let best = { row: null as number | null, weight: 0 }
+  partners.subarray(0, all.queries * each).forEach((key, i) => {
+    const row = Math.floor(i / each)
+    if (key < 0 || weights[i] <= best.weight || all.position[key] === all.position[row] || !isWord(row) || !isWord(key)) return
+    best = { row, weight: weights[i] }
+  })
+  return best.row
+}
+
 /** Rows of the tokens of one sentence, on one side, in order. */
 export function sentenceRows(all: QueryKeys, row: number): number[] {
   const isQuery = row < all.queries

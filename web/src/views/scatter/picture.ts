@@ -39,15 +39,22 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     ),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
+    ...drawn(stage, style, scatter, paper),
+    '</g>',
+    `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
+    '</svg>',
+  ].join('\n')
+}
+
+/** The map itself, without title and legend. */
+export function drawn(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {
+  return [
     ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
     ...lines(stage, paper),
     ...labels(stage, paper),
     ...ticks(stage, paper),
-    '</g>',
-    `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
-    '</svg>',
-  ].join('\n')
+  ]
 }
 
 function ellipses(stage: Stage, style: Style): string[] {
