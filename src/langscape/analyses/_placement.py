@@ -231,11 +231,11 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
             f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
             *_of_neighbours(parts, len(base)),
         ),
-        **true_of(columns),
     )
     placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
     whole = large_quality(result, packed)
-    return result.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
+    quality = {**whole, "inserted": float(inserted.sum()), **placed}
+    return result.but(quality=quality, **true_of(columns))
 
 
 def _of_neighbours(parts: Sequence[Table], landmarks: int) -> list[str]:
