@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._flow_baseline import baseline_of
 from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
 from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
 from langscape.analyses._flow_words import DEEPEST, follows
@@ -24,6 +25,7 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import Generate, Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.models.catalog import CATALOG, in_words
 from langscape.models.display_names import model_title
 
@@ -54,6 +56,16 @@ Prompt = Annotated[
 PromptFile = Annotated[
     str | Path | None,
     Input("text", "Text", "A file with the text to read, instead of a prompt.", option="--text", short="t"),
+]
+Baseline = Annotated[
+    str | Path | None,
+    Input(
+        "text",
+        "Compare with",
+        "A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left "
+        "out, it is the text that is kept with the model.",
+        option="--baseline",
+    ),
 ]
 Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=DEEPEST, document="003")]
 Space = Annotated[
@@ -103,12 +115,24 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
-@analysis(version=2, name="flow.reading", hidden=True)
+@analysis(version=1, name="flow.baseline", hidden=True)
+def flow_baseline(
+    model: FlowModel = "lstm-tiny",
+    *,
+    baseline: Baseline = None,
+    progress: Progress | None = None,
+) -> LSTMBaseline:
+    """What is usual of an LSTM over a text, with which the alarms of every prompt compare."""
+    return baseline_of(opened(model), None if baseline is None else str(baseline))
+
+
+@analysis(version=2, name="flow.reading", hidden=True, uses=(flow_baseline,))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
@@ -116,8 +140,9 @@ def flow_reading(
     network = opened(model)
     text = prompt if prompt_file is None else str(prompt_file).strip()
     text = default_prompt(network) if text is None else text
-    read = read_lstm if network.kind == "lstm" else read_stream
-    return read(network, text, generate)
+    if network.kind == "lstm":
+        return read_lstm(network, text, flow_baseline(model, baseline=baseline), generate)
+    return read_stream(network, text, generate)
 
 
 @analysis(version=2, name="flow.word_colours", hidden=True)
@@ -143,6 +168,7 @@ def flow_vector_colours(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -150,7 +176,7 @@ def flow_vector_colours(
     progress: Progress | None = None,
 ) -> VectorColours:
     """The colours of an LSTM's vectors, each fitted among the words."""
-    reading = flow_reading(model, prompt, prompt_file=prompt_file, generate=generate)
+    reading = flow_reading(model, prompt, prompt_file=prompt_file, baseline=baseline, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
     found = {}
@@ -163,7 +189,7 @@ def flow_vector_colours(
 @analysis(
     version=8,
     pictures=(flow_picture,),
-    uses=(flow_reading, flow_word_colours, flow_vector_colours),
+    uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
     check=_check,
     formats=FORMATS,
@@ -175,6 +201,7 @@ def flow(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     top: Top = 8,
     space: Space = "oklab",
@@ -189,7 +216,9 @@ def flow(
     ('.', 'the', 'small', 'dog', 'barks', '.')
     """
     tell = progress or (lambda step: None)
-    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "generate": generate}
+    text: dict[str, Any] = {
+        "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
+    }  # fmt: skip
     tell(Step(0, 3, "reading the prompt"))
     reading = flow_reading(model, **text)
     title = flow_title(reading.model, reading.prompt)

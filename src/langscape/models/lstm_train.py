@@ -32,6 +32,8 @@ from langscape.models.vocabulary import Level, Vocabulary, count_words
 
 CHECKPOINT = "checkpoint.safetensors"
 REPORT = "training.json"
+KEPT_LETTERS = 25_000
+"""Letters of held-out text that stay with the model, for its alarms to compare with."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def train_lstm(
             tell(Step(step + 1, settings.steps, "training", {"loss": recent, "perplexity": math.exp(recent)}))
         network.requires_grad_(False).eval()
         score = perplexity(network, test)
-    model = wrap_lstm(network, words=known, name=out.name)
+    model = wrap_lstm(network, words=known, name=out.name, baseline=_kept_text(validation, settings.seed))
     unknown = 0.0
     if known.unknown is not None:
         unknown = float(np.mean(test == known.number[known.unknown]))
@@ -165,6 +167,16 @@ def train_lstm(
         aside.write_text(json.dumps(report, indent=1), encoding="utf-8")
     (out / CHECKPOINT).unlink(missing_ok=True)
     return Trained(model, score, history, unknown, compared, resumed)
+
+
+def _kept_text(lines: list[str], seed: int) -> str:
+    """Some of the lines that were held out, for alarms to compare with."""
+    kept, letters = [], 0
+    for at in np.random.default_rng(seed).permutation(len(lines)):
+        if letters < KEPT_LETTERS:
+            kept.append(" ".join(lines[at].split())[: KEPT_LETTERS // 10])
+            letters += len(kept[-1])
+    return "\n".join(kept) + "\n"
 
 
 def fresh_network(words: int, settings: Training) -> Network:
