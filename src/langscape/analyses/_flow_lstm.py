@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, follows, named_words
+from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
 from langscape.data import Capture, Flow
 from langscape.errors import DataError
 from langscape.io.codec import noun
@@ -110,9 +110,17 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -
 
 
 def lstm_flow(
-    reading: LSTMReading, title: str, top: int, vector_colours: Mapping[str, np.ndarray], colours: Any
+    reading: LSTMReading,
+    title: str,
+    top: int,
+    vector_colours: Mapping[str, np.ndarray],
+    colours: Any,
+    scores: Mapping[str, float],
 ) -> Flow:
-    """The flow with `top` next words at every step; colours are those of the words (`WordColours`)."""
+    """The flow with `top` next words at every step.
+
+    colours are those of the words (`WordColours`), scores say how well those of vectors follow them.
+    """
     from langscape.views.flow_lstm import WEIGHTS
 
     seen, numbering = reading.capture, Numbering()
@@ -149,7 +157,7 @@ def lstm_flow(
         seen.arrays,
         seen.axes,
         arrays,
-        {"sums": reading.worst_sum, **follows(colours)},
+        {"sums": reading.worst_sum, **scores},
         reading.alarms,
         weights,
         reading.start,

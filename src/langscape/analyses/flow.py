@@ -8,7 +8,7 @@ store: another number of words or another colour starts from there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,8 +17,8 @@ import numpy as np
 
 from langscape.analyses._flow_baseline import baseline_of
 from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
-from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
-from langscape.analyses._flow_words import DEEPEST, follows
+from langscape.analyses._flow_stream import GREY, StreamReading, read_stream, stream_flow
+from langscape.analyses._flow_words import DEEPEST, follows, honest, vectors_follow
 from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
@@ -37,6 +37,9 @@ WHOLE = 10_000
 
 A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
 of it, and take one colour."""
+
+GATES = ("input", "forget", "output")
+"""What is plain unless a reader asks for colours, and hence no part of their score."""
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
 
@@ -90,9 +93,17 @@ Fit = Annotated[
 @noun
 @dataclass(frozen=True, eq=False)
 class VectorColours:
-    """The colours of an LSTM's vectors by their names, uint8."""
+    """The colours of an LSTM's vectors by their names, uint8; grey where a vector has no honest colour.
+
+    scores      "colours", how well colours follow the vectors that have one, gates left out, and
+                "colours_null"
+    grey, of    how many vectors are grey, of how many
+    """
 
     colours: Mapping[str, np.ndarray]
+    scores: Mapping[str, float]
+    grey: int
+    of: int
 
 
 @picture("flow", name="flow")
@@ -139,13 +150,15 @@ def flow_reading(
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
     network = opened(model)
     text = prompt if prompt_file is None else str(prompt_file).strip()
+    if prompt_file is not None and not text:
+        raise SettingsError("the text is empty; give at least one word")
     text = default_prompt(network) if text is None else text
     if network.kind == "lstm":
         return read_lstm(network, text, flow_baseline(model, baseline=baseline), generate)
     return read_stream(network, text, generate)
 
 
-@analysis(version=2, name="flow.word_colours", hidden=True)
+@analysis(version=3, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -162,7 +175,7 @@ def flow_word_colours(
     return _word_colours(_Table(word_table(network), network.revision), space, seed)
 
 
-@analysis(version=1, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+@analysis(version=2, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
 def flow_vector_colours(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -179,15 +192,24 @@ def flow_vector_colours(
     reading = flow_reading(model, prompt, prompt_file=prompt_file, baseline=baseline, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
-    found = {}
+    found, flat, fitted, greys = {}, [], [], []
     for name, vectors in reading.coloured_vectors().items():
-        fitted = words.fit(vectors.reshape(-1, vectors.shape[-1]), fit)
-        found[name] = screen_bytes(fitted).reshape(*vectors.shape[:-1], 3)
-    return VectorColours(found)
+        rows = vectors.reshape(-1, vectors.shape[-1])
+        rgb = words.fit(rows, fit)
+        grey = words.follows(rows, rgb) < honest(len(words.mapped))
+        found[name] = np.where(grey[:, None], GREY, screen_bytes(rgb)).astype(np.uint8)
+        found[name] = found[name].reshape(*vectors.shape[:-1], 3)
+        if name not in GATES:
+            flat.append(rows)
+            fitted.append(rgb)
+            greys.append(grey)
+    told = np.concatenate(greys)
+    scores = vectors_follow(np.concatenate(flat)[~told], np.concatenate(fitted)[~told], seed)
+    return VectorColours(found, scores, int(told.sum()), len(told))
 
 
 @analysis(
-    version=8,
+    version=9,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -227,7 +249,13 @@ def flow(
         words = flow_word_colours(model, space=space, seed=seed)
         tell(Step(2, 3, "colours of vectors"))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
-        return lstm_flow(reading, title, top, vectors.colours, words)
+        found = lstm_flow(reading, title, top, vectors.colours, words, vectors.scores)
+        if vectors.grey:
+            said = (
+                f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: no colour says where they"
+            )
+            found = replace(found, remarks=(*found.remarks, f"{said} stand among the words"))
+        return found
     if reading.vocabulary <= WHOLE:
         words = flow_word_colours(model, space=space, seed=seed)
         return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), follows(words)))

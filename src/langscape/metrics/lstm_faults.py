@@ -64,7 +64,8 @@ def lstm_faults(weights: Mapping[str, Any], seen: LSTMBaseline, words: Sequence[
     moves = np.ptp(seen.hidden, axis=0)
     size = float(np.linalg.norm(weights["decoder"]))
     told = size > 0 and seen.logits > NOTHING * 0.1
-    if seen.entropy > EVEN * even and told and (np.median(moves, axis=1) > 1e-4).all():
+    fixed = ((seen.gates[:, 2] - seen.gates[:, 0] < EXACT).mean(-1) >= HALF).any()
+    if seen.entropy > EVEN * even and told and not fixed and (np.median(moves, axis=1) > 1e-4).all():
         text = (
             f"nothing has been learned: the model expects a surprise of {seen.entropy:.2f} nats, and an even "
             f"chance of {len(words):,} words has {even:.2f}"

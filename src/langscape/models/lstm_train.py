@@ -32,6 +32,8 @@ from langscape.models.vocabulary import Level, Vocabulary, count_words
 
 CHECKPOINT = "checkpoint.safetensors"
 REPORT = "training.json"
+EXPLODED = 200.0
+"""Nats a word at which a run ends: an even chance of a million words has 14."""
 KEPT_LETTERS = 25_000
 """Letters of held-out text that stay with the model, for its alarms to compare with."""
 
@@ -82,7 +84,9 @@ class Training:
             raise SettingsError(f"held_out {self.held_out:g} is not possible; it is a share between 0 and 1")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout {self.dropout:g} is not possible; it is a share below 1")
-        if not self.rate > 0 or not self.clip > 0 or not self.decay >= 0:
+        if not 0 <= self.seed < 2**63:
+            raise SettingsError(f"seed {self.seed} is not possible; it is a whole number from 0 on")
+        if not 0 < self.rate < math.inf or not self.clip > 0 or not self.decay >= 0:
             raise SettingsError(
                 f"rate {self.rate:g} and clip {self.clip:g} must be above 0, decay {self.decay:g} at least 0"
             )
@@ -122,7 +126,9 @@ def train_lstm(
     alone, with an error. `vocabulary` and `network` replace those made from the settings.
     """
     settings = settings or Training()
-    lines, out = list(lines), Path(out)
+    lines, out = [line for line in lines if line.strip()], Path(out)
+    if not lines:
+        raise DataError("the corpus holds no words; give a text with a sentence on every line")
     known = vocabulary or count_words(lines, most=settings.words, level=settings.level, lower=settings.lower)
     train, validation = split_lines(lines, settings.held_out, settings.seed)
     stream, test = encode_lines(train, known), encode_lines(validation, known)
@@ -137,9 +143,10 @@ def train_lstm(
     with _threads(settings.threads):
         for step in range(resumed, settings.steps):
             loss = state.advance(step, streams)
-            if not math.isfinite(loss):
+            if not loss < EXPLODED:  # a NaN as well
                 raise SettingsError(
-                    f"the loss is {loss} at step {step}; lower rate {settings.rate:g}, or clip"
+                    f"the loss is {loss:.3g} nats at step {step}, so training has exploded; lower rate "
+                    f"{settings.rate:g}, or clip {settings.clip:g}"
                 )
             if (step + 1) % settings.keep == 0 and step + 1 < settings.steps:
                 state.save(out / CHECKPOINT, step + 1, run)
