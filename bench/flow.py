@@ -63,8 +63,10 @@ MEASURE = """async ({ selector, at, value }) => {
   }
   // what runs after a frame's callbacks runs after that frame is laid out and painted
   const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
-  do await painted()
-  while (!(SHOWN))
+  do {
+    await painted()
+    if (performance.now() - start > 60000) throw new Error(`a minute after ${selector} was used nothing is shown`)
+  } while (!(SHOWN))
   return performance.now() - start
 }"""
 
@@ -114,7 +116,7 @@ def stream_acts(nodes: int, tokens: int, heads: int, repeats: int) -> dict[str, 
         acts["value → summands"].append(Act("g[data-node$='after attention']", summed, at))
         back = "document.querySelectorAll('.sum li').length > 1"
         acts["back to the embedding"].append(Act(".sum input[type=checkbox]", back))
-        told = "document.querySelector('.told h3')"
+        told = "document.querySelector('.detail h3')"
         acts["head → tokens it read"].append(Act(f"[data-part='{layer}.{i % heads}']", told))
         acts["another word"].append(Act("select[aria-label=Word]", "true", value=str(i % 4)))
     return acts

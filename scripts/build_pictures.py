@@ -81,9 +81,9 @@ def studio() -> None:
 
 def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None:
     """The room with the example of its ask, once it is there and drawn."""
-    from langscape.studio.examples import EXAMPLES
+    from langscape.studio.examples import examples
 
-    settings, inputs = EXAMPLES[ask]
+    settings, inputs = examples()[ask]
     body = {"analysis": ask, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
     while (job := page.evaluate(tell, body)).get("state") in ("queued", "running"):

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from langscape import affinity
-from langscape.analyses.atlas import embed_restarts, head_schedules
+from langscape.analyses._restarts import embed_best, head_schedules
 from langscape.engine import embed_many
 from langscape.models import capture, open_model
 from langscape.sources import samples
@@ -50,7 +50,7 @@ def excess_kl(problems: list, seeds: range) -> np.ndarray:
         for one in head_schedules(n, 3000)
     ]
     best = np.nanmin(np.concatenate(long, axis=1), axis=1)
-    found = [embed_restarts(problems, 8, head_schedules(n), 100 * seed)[1]["kl"] for seed in seeds]
+    found = [embed_best(problems, n, 8, 1000, 100 * seed)[1]["kl"] for seed in seeds]
     return np.array(found) / best - 1
 
 

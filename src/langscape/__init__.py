@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Affinities": "langscape.data",
     "Capture": "langscape.data",
+    "Edit": "langscape.data",
     "Gaussians": "langscape.data",
     "Items": "langscape.data",
     "Map": "langscape.data",
@@ -50,6 +51,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.atlas import atlas as atlas
     from langscape.analyses.compare import compare as compare
     from langscape.analyses.compare_kl import compare_kl as compare_kl
+    from langscape.analyses.edit import edit as edit
+    from langscape.analyses.effects import effects as effects
     from langscape.analyses.ellipses import ellipses as ellipses
     from langscape.analyses.flow import flow as flow
     from langscape.analyses.gaussians import gaussians as gaussians
@@ -58,6 +61,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.insert import insert as insert
     from langscape.analyses.max_attention import max_attention as max_attention
+    from langscape.analyses.patch import patch as patch
     from langscape.analyses.query_key import query_key as query_key
     from langscape.analyses.query_key_beside import query_key_beside as query_key_beside
     from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
@@ -65,6 +69,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is 
     from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
     from langscape.analyses.robustness import robustness as robustness
     from langscape.analyses.texts import texts as texts
+    from langscape.analyses.why import why as why
     from langscape.analyses.words import words as words
 
 

@@ -199,11 +199,11 @@ class Rooms:
 
         from langscape.studio import examples
 
-        kept, examples.EXAMPLES = examples.EXAMPLES, {}
+        kept, examples.examples = examples.examples, dict
         try:
             self.studio = Studio(folder / "store")
         finally:
-            examples.EXAMPLES = kept
+            examples.examples = kept
         self.folder = folder
         self.failed: list[str] = []
         self._ends = contextlib.ExitStack()

@@ -196,7 +196,7 @@ SMALL = {
 def studio(tmp_path_factory):
     """One studio for all browser tests; its examples are made small, so that they are there soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examples, "EXAMPLES", SMALL)
+        patch.setattr(examples, "examples", lambda: SMALL)
         one = Studio(tmp_path_factory.mktemp("studio") / "store")
     yield one
     one.stop()
@@ -207,8 +207,10 @@ def open_studio(browser: Browser, studio):
     """Opens the studio at a place (what stands after the #), in a fresh context."""
     opened = []
 
-    def open_at(place="", *, width=1440, height=900, refusals=False, **options):
+    def open_at(place="", *, width=1440, height=900, refusals=False, tour=False, **options):
         made = browser.new_context(viewport={"width": width, "height": height}, **options)
+        # the offer of a tour is for first visits, and would lie over what is clicked
+        made.add_init_script("localStorage.setItem('langscape-tour', '1')" if not tour else "")
         page = made.new_page()
         one = Opened(page, None)
         page.on("request", lambda request: one.requests.append(request.url))

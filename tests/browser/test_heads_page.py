@@ -48,7 +48,7 @@ def test_the_atlas_opens_in_the_order_of_the_ranking_with_score_and_verdict_on_e
     best, even = heads.locator("[data-head='0.1']"), heads.locator("[data-head='0.0']")
     expect(best).to_contain_text("interest 0.900")
     expect(best.locator(".verdict")).to_have_text("good")
-    expect(best).to_have_attribute("title", "Layer 0, head 1, map good, parks 46 %")
+    expect(best).to_have_attribute("title", "Layer 0, head 1, map good, 46 % on sinks")
     expect(even.locator(".words")).to_have_text("evenly spread")
     assert float(even.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) < 0.3
     assert float(best.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) == 1

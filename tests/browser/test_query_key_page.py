@@ -67,21 +67,26 @@ def test_a_query_has_lines_to_its_strongest_keys_and_esc_lets_go(one, capture):
     vectors = head_vectors(capture, 0, 1, special="drop")
     n = len(vectors.Q)
     one.locator(".stage").click(position=place(one, 7, n))
-    expect(one.locator("[data-line]")).to_have_count(5)
+    expect(one.locator("[data-line]:not(.false)")).to_have_count(5)
     mine = np.flatnonzero(vectors.pairs.query == 7)
     best = mine[np.argsort(-vectors.pairs.attention[mine])[:5]]
-    drawn = {int(line.get_attribute("data-line")) for line in one.locator("[data-line]").all()}
+    kept, missing = (one.locator(f"line.{fate}").count() for fate in ("kept", "missing"))
+    false = one.locator("line.false").count()
+    assert kept + missing == kept + false == 5
+    assert one.locator("line.cross").count() == 2 * false
+    expect(one.locator("aside")).to_contain_text(f"{kept} kept near, {false} false, {missing} missing")
+    drawn = {int(line.get_attribute("data-line")) for line in one.locator("[data-line]:not(.false)").all()}
     assert drawn == set((vectors.pairs.key[best] + n).tolist())
-    expect(one.locator("aside")).to_contain_text("sentence 0, position 8")
+    expect(one.locator("aside")).to_contain_text("token 8, place 8 of sentence 0")
     one.keyboard.press("Escape")
-    expect(one.locator("[data-line]")).to_have_count(0)
+    expect(one.locator("[data-line]:not(.false)")).to_have_count(0)
 
 
 def test_a_key_shows_the_queries_that_look_at_it(one, capture):
     vectors = head_vectors(capture, 0, 1, special="drop")
     one.locator(".stage").click(position=place(one, 7, len(vectors.K), above=False))
     expect(one.locator("aside h3").first).to_contain_text("Key")
-    expect(one.locator("aside")).to_contain_text("among their five strongest keys")
+    expect(one.locator("aside")).to_contain_text("The queries that give it most")
 
 
 def test_sides_and_colours_are_chosen_and_figures_stand_there(one):
@@ -92,7 +97,7 @@ def test_sides_and_colours_are_chosen_and_figures_stand_there(one):
     one.get_by_role("button", name="keys", exact=True).click()
     expect(one.get_by_role("button", name="keys", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(one.locator("aside")).to_contain_text("Attention order")
-    expect(one.locator("aside")).to_contain_text("Strongest near")
+    expect(one.locator("aside")).to_contain_text("Top-5 keys among the 5 nearest")
     expect(one.locator("aside")).to_contain_text("All sentences together")
 
 
@@ -129,7 +134,7 @@ def test_two_maps_of_the_same_tokens_are_linked(open_page):
     at = {"x": box["width"] / 2 + (4 - (n - 1) / 2) * scale, "y": box["height"] / 2 - (4 % 3 - 1) * scale}
     page.locator(".stage").nth(1).click(position=at)
     expect(page.locator("aside h3").first).to_contain_text("position 5")
-    expect(page.locator("[data-line]")).to_have_count(5)
+    expect(page.locator("[data-line]:not(.false)")).to_have_count(5)
 
 
 def test_a_table_tells_the_cell_pointed_at(open_page, capture):

@@ -5,7 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-TEXT = "The boat sat by the bank of the river. The bank lent the owner of the boat money for a new boat."
+TEXT = (
+    "The boat sat by the bank of the river. The bank lent the owner of the boat money for a new boat. "
+    "No bank is open. The far bank is green."
+)
 NAME = re.compile("The boat sat by")
 
 pytestmark = pytest.mark.slow
@@ -68,6 +71,84 @@ def test_text_model_and_head_follow_into_every_room(carried):
     expect(page.get_by_role("button", name="Hidden states")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="From the atlas").click()
     expect(page.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
+
+
+def test_one_token_of_four_alike_is_the_same_one_in_every_room(carried):
+    page = carried
+    page.locator("[data-side=from]").filter(has_text="bank").nth(2).click()
+    page.wait_for_url(re.compile(r"sel=(\*|%2A)?26(:|%3A)bank"))
+    go(page, "Queries & keys")
+    expect(facts(page)).to_contain_text(NAME, timeout=60_000)
+    about = page.get_by_role("heading", name=re.compile("Query “bank”"))
+    expect(about).to_contain_text("token 26, place 2 of sentence 2", timeout=60_000)
+    page.locator("aside .words button").filter(
+        has_text="open"
+    ).click()  # two tokens further, in the same sentence
+    page.wait_for_url(re.compile(r"sel=(\*|%2A)?28(:|%3A)open"))
+    go(page, "Head")
+    expect(page.locator("[data-side=from][aria-pressed=true]")).to_have_attribute("data-token", "28")
+
+
+def test_the_first_screen_shows_a_head_beside_its_text_and_how_to_read_it(open_studio):
+    page = open_studio().page
+    story = page.get_by_role("region", name="A head to begin with")
+    expect(story).to_contain_text(
+        "One dot is one token; near means that they attend to each other", timeout=120_000
+    )
+    expect(story.locator("[data-line]").first).to_be_attached()  # on the map
+    expect(story.locator("path").first).to_be_attached()  # in the text
+    role = story.locator(".role").inner_text()
+    best = story.get_by_label("Best heads of every role")
+    expect(best.locator("div").filter(has_text=role).get_by_role("button")).not_to_have_count(0)
+    assert (
+        page.locator("[data-head]")
+        .filter(has_text=re.compile("like (previous|next|local|broad|first)"))
+        .count()
+    )
+    expect(page.get_by_label("Marks")).to_be_visible()  # what the colours mean
+    page.locator("[data-head]").first.hover()
+    expect(page.locator(".preview canvas")).to_be_visible()
+    named = story.get_by_role("heading").inner_text().split()[1]
+    story.get_by_role("button", name=f"Open head {named}").click()
+    layer, head = named.split(".")
+    expect(page.get_by_role("heading", name=f"Layer {layer}, head {head}").first).to_be_visible()
+
+
+def test_a_text_is_told_about_while_it_is_written(open_studio):
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.get_by_role("button", name="Your text").click()
+    box, facts = page.get_by_label("Text", exact=True), page.get_by_role("status", name="What will be read")
+    box.fill("Cats sleep.")
+    expect(facts).to_contain_text("every head looks local")
+    box.fill("The ☃☃ antidisestablishmentarianism lamp. " * 200)
+    expect(facts).to_contain_text("the first 510 of 2,400 will be read")
+    expect(facts).to_contain_text("unknown to the model, which reads the same mark for each: “☃☃”")
+    expect(facts).to_contain_text("200 words are split into four pieces or more")
+    expect(facts).to_contain_text(re.compile(r"About \d+ s with \d restarts"))
+    facts.get_by_role("button", name="part 2 of 5").click()
+    expect(facts).to_contain_text("This is part 2 of 5")
+    expect(facts).not_to_contain_text("will be read, as many")
+    facts.get_by_role("button", name="The whole text").click()
+    expect(facts).to_contain_text("the first 510 of 2,400 will be read")
+    facts.get_by_role("button", name="layers 0 and 1 only").click()
+    expect(page.get_by_label("Layers")).to_have_value("0, 1")
+
+
+OLD_WORDS = (
+    "Interest", "Broad", "Strongest near", "Let go", "Mass", "Stretch small values", "near: attends to",
+    "Alarms", "Parked", "Near means",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("room", ["atlas", "head", "queries", "distributions", "flow"])
+def test_rooms_speak_the_fields_language(open_studio, room):
+    page = open_studio(room).page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    if room != "atlas":
+        page.get_by_role("button", name=re.compile("^(Your|Another|More)")).first.click()
+    said = page.locator("main").inner_text()
+    assert [word for word in OLD_WORDS if re.search(rf"\b{re.escape(word)}\b", said)] == []
 
 
 def test_reload_link_back_and_a_second_tab_keep_it(carried):
@@ -148,3 +229,69 @@ def test_a_copied_link_opens_what_was_shown(carried):
     expect(facts(second)).to_contain_text(NAME, timeout=60_000)
     expect(second.get_by_role("heading", name="Layer 1, head 8").first).to_be_visible()
     second.close()
+
+
+def test_a_tour_of_six_steps_is_walked_by_keys_and_skipped(open_studio):
+    page = open_studio(tour=True).page
+    page.get_by_role("button", name="Take the tour").click()
+    tour = page.get_by_role("dialog", name="Tour")
+    for at in range(1, 7):
+        expect(tour).to_contain_text(f"{at} of 6")
+        page.keyboard.press("ArrowRight")
+    expect(tour).not_to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("button", name="Take the tour")).not_to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Shortcuts")).to_contain_text("neighbouring heads and layers")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", name="Atlas", exact=True)).to_be_visible()
+
+
+def test_jobs_are_filtered_removed_and_brought_back(open_studio, studio):
+    studio.example("flow")
+    page = open_studio("jobs").page
+    row = page.locator("tr[data-job]").filter(has_text="reads")
+    expect(row.first).to_be_visible()
+    page.get_by_label("Only jobs whose name holds this").fill("reads")
+    expect(page.locator("tr[data-job]")).to_have_count(row.count())
+    page.get_by_label("Only jobs whose name holds this").fill("zebra")
+    expect(page.get_by_text("No job is like this")).to_be_visible()
+    page.get_by_label("Only jobs whose name holds this").fill("")
+    name = row.first.get_attribute("data-job")
+    row.first.get_by_role("button", name="Remove").click()
+    expect(page.locator(f"tr[data-job='{name}']")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(f"tr[data-job='{name}']")).to_be_visible()
+    expect(page.locator(f"tr[data-job='{name}'] .state")).to_have_text("done")
+
+
+def test_progress_counts_heads(open_studio):
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.get_by_role("button", name="Your text").click()
+    page.get_by_label("Text", exact=True).fill(TEXT * 3)
+    page.get_by_role("spinbutton", name="Restarts").fill("6")
+    page.get_by_role("button", name="Map every head").click()
+    bar = page.get_by_role("status").filter(has_text="heads mapped")
+    expect(bar).to_contain_text(re.compile(r"heads mapped · \d+ of 72"))
+    assert page.locator("[data-head]").count() == 72  # what was there stays meanwhile
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("was cancelled")).to_be_visible()
+    assert page.locator("[data-head]").count() == 72
+
+
+def test_a_double_click_zooms_and_a_click_on_nothing_clears(open_studio):
+    page = open_studio("words").page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    page.get_by_label("Follow a token or word in every room").fill("oslo")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("sel="))
+    box = page.locator(".stage").bounding_box()
+    page.mouse.click(box["x"] + 3, box["y"] + 3)
+    page.wait_for_url(re.compile("^(?!.*sel=)"))
+    page.mouse.dblclick(box["x"] + 3, box["y"] + 3)
+    page.wait_for_url(re.compile(r"\.at="))

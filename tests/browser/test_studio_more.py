@@ -51,7 +51,7 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
     first = job_of(page, "query_key")
     made = studio.app.parts["pictures"].finished(first).result
     expect(page.locator("main header p").first).to_contain_text(f"KL {made.map.kl:.3f}")
-    page.get_by_role("button", name="near: distance").click()
+    page.get_by_role("button", name="Layout by distance").click()
     second = next_job(page, "query_key", first)
     slider = page.get_by_role("slider", name="The constant c")
     expect(slider).to_be_visible(timeout=120_000)

@@ -5,7 +5,8 @@ from playwright.sync_api import expect
 from scatter_hands import search_box
 
 from langscape.data import Items, Map
-from langscape.metrics import true_neighbours
+from langscape.metrics import strongest_both_ways, strongest_partners, true_neighbours
+from langscape.views import scatter
 
 LABELS = [f"item{row}" for row in range(24)]
 
@@ -15,7 +16,7 @@ def torn_map() -> Map:
     vectors = np.arange(24.0)[:, None]
     xy = np.column_stack([np.arange(24.0), np.zeros(24)])
     xy[0] = [30, 0]
-    rows, far = true_neighbours(vectors)
+    rows, far, _ = true_neighbours(vectors)
     return Map(xy, Items(LABELS), quality={"k": 3.0}, neighbours=rows, distances=far)
 
 
@@ -41,3 +42,26 @@ def test_the_saved_picture_draws_them(open_page):
     assert drawn.count('class="missing"') == 3
     assert drawn.count('class="false"') == drawn.count('class="cross"') == 3
     assert drawn.count("stroke-dasharray") == 3
+
+
+def test_a_map_of_a_head_opens_at_a_chosen_token_and_says_which_partners_it_kept(open_page):
+    """Tokens on a line, each attending to the next; the first lies at the far end."""
+    n = 12
+    A = np.eye(n, k=1) + 0.2 * np.eye(n, k=2)
+    xy = np.column_stack([np.arange(n), np.zeros(n)])
+    xy[0] = [30, 0]
+    items = Items([f"w{row}" for row in range(n)], {"position": np.arange(n)})
+    rows, weights = strongest_both_ways(A + A.T, A)
+    found = Map(xy, items, quality={"k": 2.0}, neighbours=rows, weights=weights)
+    page = open_page(scatter(found, partners=strongest_partners(A), point="w0@0")).page
+    panel = page.get_by_label("Selection", exact=True)
+    expect(panel).to_contain_text("0 kept, 2 false, 2 missing")
+    expect(panel).to_contain_text("It attends to “w1” at 1 and “w2” at 2, which lie far.")
+    false = page.get_by_role("list", name="False: near here, not strong in the weights")
+    expect(false.get_by_role("button")).to_have_count(2)
+    page.get_by_role("switch", name="Colour by weight").check()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").click()
+    drawn = saved.value.path().read_text()
+    assert drawn.count('class="missing asks"') == drawn.count("stroke-dasharray") == 2
+    assert drawn.count('class="false"') == 2

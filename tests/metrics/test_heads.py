@@ -9,6 +9,7 @@ from langscape.metrics import (
     head_distances,
     head_groups,
     head_scores,
+    most_like,
     name_heads,
     stationary,
 )
@@ -47,6 +48,17 @@ def test_a_head_made_for_a_pattern_wears_its_name_alone(tag):
     A = one_key(HEADS[tag])[None, None]
     known = {"ids": IDS, "special": SPECIAL}
     assert name_heads(head_scores(A, **known), even_scores(A, **known))[0, 0] == tag
+
+
+@pytest.mark.parametrize("tag", ["previous-token", "next-token", "itself", "first-token sink"])
+def test_a_head_too_weak_for_its_name_is_most_like_it(tag):
+    even = np.full((N, N), 1 / N)
+    A = (0.25 * one_key(HEADS[tag]) + 0.75 * even)[None, None]
+    known = {"ids": IDS, "special": SPECIAL}
+    scores, chance = head_scores(A, **known), even_scores(A, **known)
+    assert tag not in name_heads(scores, chance)[0, 0]
+    assert most_like(scores, chance)[0, 0] == tag
+    assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "broad"
 
 
 def test_an_even_head_is_broad_and_nothing_else():

@@ -7,6 +7,7 @@ from scipy.spatial import procrustes
 from langscape import metrics
 from langscape.data import Items, Map
 from langscape.errors import DataError
+from langscape.metrics.stability import _nearest_turns, chance_of_each, stability_of_each
 
 
 def moved(xy, seed):
@@ -96,3 +97,20 @@ def test_shapes_that_cannot_be_aligned_are_named():
         metrics.align(np.zeros((3, 2)), np.zeros((4, 2)))
     with pytest.raises(DataError, match="finite"):
         metrics.align(np.zeros((3, 2)), np.full((3, 2), np.inf))
+
+
+def test_many_groups_at_once_are_each_as_it_is_alone():
+    rng = np.random.default_rng(4)
+    groups = [[rng.standard_normal((n, 2)) for _ in range(5)] for n in (20, 33, 8)]
+    for one, maps in zip(stability_of_each(groups), groups, strict=True):
+        np.testing.assert_array_equal(one.per_point, metrics.stability(maps).per_point)
+    alone = [metrics.stability_by_chance(maps) for maps in groups]
+    np.testing.assert_array_equal(chance_of_each(groups), alone)
+
+
+def test_the_nearest_turn_on_a_plane_is_that_of_the_singular_vectors():
+    rng = np.random.default_rng(5)
+    for one in rng.standard_normal((50, 2, 2)):
+        left, _, right = np.linalg.svd(one)
+        np.testing.assert_allclose(_nearest_turns(one), left @ right, atol=1e-12)
+    np.testing.assert_array_equal(_nearest_turns(np.zeros((2, 2))), np.eye(2))

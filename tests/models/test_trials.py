@@ -83,12 +83,12 @@ def test_an_edit_is_of_its_own_head_alone(name: str) -> None:
             output = forward(model.network, {"input_ids": ids}, hidden=True)
         return torch.stack(list(output.hidden_states))[:, 0].numpy()
 
-    def second(at: int, output: Any) -> Any:
+    def second(at: int, call: Any, output: Any) -> Any:
         changed = output.clone()
         changed[:, :, 2] = 0 if at == 1 else changed[:, :, 2]
-        return changed
+        return call.weights, changed
 
-    np.testing.assert_array_equal(run(lambda at, output: output), plain)
+    np.testing.assert_array_equal(run(lambda at, call, output: (call.weights, output)), plain)
     edited = run(second)
     np.testing.assert_array_equal(edited[:2], plain[:2])
     assert np.abs(edited[2:] - plain[2:]).max() > 1e-3

@@ -163,3 +163,15 @@ def test_packaged_corpora_that_are_here_can_be_chosen(tmp_path, monkeypatch):
     assert told[1:] == [{"id": "sample-corpus-austen", "name": "Jane Austen's six novels"}]
     chosen = samples()["sample-corpus-austen"]
     assert (chosen.kind, chosen.path) == ("corpus", folder)
+
+
+def test_tokens_are_counted_before_anything_is_computed(client):
+    found = client.post("/api/tokens", json.dumps({"model": "default", "text": "The ☃ boat."}).encode())
+    assert found.status == 200
+    assert (found.json["tokens"], found.json["most"], found.json["unknown"]) == (4, 510, ["☃"])
+    long = client.post("/api/tokens", json.dumps({"model": "default", "text": "a" * 200_001}).encode())
+    assert (long.status, long.error["code"]) == (413, "too_large")
+    elsewhere = client.post("/api/tokens", json.dumps({"model": "/etc", "text": "a"}).encode())
+    assert "cannot be counted beforehand" in elsewhere.error["message"]
+    torn = client.post("/api/tokens", json.dumps({"model": "default", "text": 3}).encode())
+    assert torn.error["message"] == "text is 3; expected a text"

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from map_settings import ENDLESS, SHORT
 
-from langscape import affinity, embed
+from langscape import affinity, embed, errors
 from langscape.engine import Schedule
+from langscape.errors import LangscapeError
 from langscape.execution import pool
 from langscape.sources import read_vectors
 from langscape.store import Store, locks
@@ -20,6 +21,7 @@ from langscape.studio import examples
 from langscape.studio.forms import GivenInput
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
+from langscape.studio.problem import problem_named, problem_of
 
 
 def wait_until(true, seconds=60):
@@ -259,7 +261,7 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
 
 def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkeypatch):
     wanted = {"vectors": "sample-words"}
-    monkeypatch.setattr(examples, "EXAMPLES", {"words": ({**SHORT, "limit": 40}, wanted)})
+    monkeypatch.setattr(examples, "examples", lambda: {"words": ({**SHORT, "limit": 40}, wanted)})
     store = Store(tmp_path / "store")
     examples.prepare(store, lambda step: None)
     jobs = Jobs(store, lambda record: None, workers=1)
@@ -271,3 +273,20 @@ def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkey
         assert record["digest"] == entry.digest
     finally:
         jobs.close()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, LangscapeError)],
+)
+def test_an_error_that_a_worker_names_is_told_as_one_that_is_raised_here(kind):
+    told = problem_named(kind.__name__, "what happened")
+    assert told.code != "internal" or kind is LangscapeError
+    assert told.code == problem_of(kind("what happened")).code
+
+
+def test_names_that_are_no_errors_are_faults():
+    assert {problem_named(name, "x").code for name in ("annotations", "written", "", "ValueError")} == {
+        "internal"
+    }
+    assert {problem_named(name, "x").code for name in ("Lost", "MemoryError")} == {"lost"}

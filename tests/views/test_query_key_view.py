@@ -39,14 +39,17 @@ def test_every_query_has_lines_to_its_strongest_keys(capture):
     one = head_vectors(capture, 0, 1, special="drop")
     n = len(one.Q)
     assert view.properties["queries"] == n
-    keys, weights = view.arrays["keys_0_1"], view.arrays["weights_0_1"]
+    partners, weights = view.arrays["partners_0_1"], view.arrays["weights_0_1"]
     for row in (0, 17, n - 1):
         mine = np.flatnonzero(one.pairs.query == row)
-        best = mine[np.argsort(-one.pairs.attention[mine])[:5]]
-        assert keys[row].tolist() == (one.pairs.key[best] + n).tolist()
+        best = mine[np.argsort(-one.pairs.attention[mine])[:10]]
+        assert partners[row].tolist() == (one.pairs.key[best] + n).tolist()
         np.testing.assert_allclose((weights[row] / 255) ** 2, one.pairs.attention[best], atol=0.004)
+        given = np.flatnonzero(one.pairs.key == row)
+        most = given[np.argsort(-one.pairs.attention[given])[:10]]
+        assert partners[n + row].tolist() == one.pairs.query[most].tolist()
     sentence = np.concatenate([one.queries.columns["sentence"], one.keys.columns["sentence"]])
-    assert (sentence[keys] == sentence[:n, None]).all()
+    assert (sentence[partners] == sentence[:, None]).all()
     total = view.arrays["aggregate_0_1"]
     assert total.shape == (14, 14)
     np.testing.assert_allclose(total.sum(axis=1), 1, atol=1e-5)

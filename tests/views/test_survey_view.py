@@ -53,7 +53,7 @@ def test_the_figure_marks_roles_and_names_heads(found, tmp_path):
     view = found.view("Planted $heads$")
     figure = figure_survey.draw(view)
     said = [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
-    for words in ("Planted $heads$", "0.3", "bracket-matching", "Interest", "Parked"):
+    for words in ("Planted $heads$", "0.3", "bracket-matching", "Focused attention", "Weight on sinks"):
         assert words in said
     assert len(figure.axes[0].lines) == len(HEADS) - 1
     assert write(view, tmp_path / "heads.svg").stat().st_size > 10_000

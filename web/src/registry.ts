@@ -5,6 +5,7 @@ import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
 import Boxes from './views/boxes/Boxes.svelte'
+import Effects from './views/effects/Effects.svelte'
 import Ellipses from './views/ellipses/Ellipses.svelte'
 import Matrices from './views/matrices/Matrices.svelte'
 import Flow from './views/flow/Flow.svelte'
@@ -28,6 +29,7 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   atlas: Atlas,
   attention: Attention,
   boxes: Boxes,
+  effects: Effects,
   ellipses: Ellipses,
   matrices: Matrices,
   flow: Flow,

@@ -30,6 +30,8 @@ class HeadTokens:
     shown    (n,) the share of each token's weight that is shown
     sinks    (place in the text, share of the head's weight) of every sink left off, the heaviest first
     learned  the share of the head's weight that goes to its learned sink, which is no token
+    head     its layer and number
+    special, left_off   whether special tokens, and sinks, are kept or dropped
     """
 
     items: Items
@@ -37,7 +39,10 @@ class HeadTokens:
     weights: np.ndarray
     shown: np.ndarray
     sinks: tuple[tuple[int, float], ...]
-    learned: float = 0.0
+    learned: float
+    head: tuple[int, int]
+    special: Special
+    left_off: Sinks
 
     @property
     def parked(self) -> float:
@@ -81,7 +86,9 @@ def head_tokens(
     parked = [(int(at), float(A[rows, at].mean())) for at in np.flatnonzero(found)] if len(rows) else []
     ranked = tuple(sorted(parked, key=lambda one: -one[1]))
     learned = float(seen.parked_by_design(layer, head)[rows].mean()) if len(rows) else 0.0
-    return HeadTokens(token_items(tokens).take(rows), rows, weights, shown, ranked, learned)
+    return HeadTokens(
+        token_items(tokens).take(rows), rows, weights, shown, ranked, learned, (layer, head), special, sinks
+    )
 
 
 def attention(
@@ -110,7 +117,12 @@ def attention(
     >>> [round(float(p), 3) for p in P[1]]
     [0.184, 0.0, 0.316]
     """
-    seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    return attention_among(capture, head_tokens(capture, layer, head, special, sinks, side=side), side=side)
+
+
+def attention_among(capture: Capture, seen: HeadTokens, *, side: Side | None = None) -> Affinities:
+    """The joint P of a head whose tokens are chosen already; see `attention`."""
+    layer, head = seen.head
     items = seen.items
     alone = _alone(seen.weights)
     if (~alone).sum() < 2:
@@ -129,7 +141,7 @@ def attention(
     kept = np.flatnonzero(~alone)
     P = joint_from_dense(np.ascontiguousarray(seen.weights[np.ix_(kept, kept)], np.float32))
     settings = {"affinity": "attention", "of": capture.attention(side).name, "layer": layer, "head": head,
-                "special": special, "sinks": sinks, "parked": seen.parked}  # fmt: skip
+                "special": seen.special, "sinks": seen.left_off, "parked": seen.parked}  # fmt: skip
     return Affinities(P, items.take(kept), {**settings, **run_facts(capture)}, notes=notes)
 
 

@@ -40,7 +40,7 @@ class HeadVectors:
     """The queries and keys of one head over one or many sentences.
 
     Q, K          (queries, dim) and (keys, dim), as they enter the dot product
-    queries, keys what the rows are; columns sentence, position, special, text and class among others
+    queries, keys what the rows are; columns sentence, position, token number, special, text and class
     scaling       what q·k is multiplied with before softmax; softcap bends scores under a bound
     causal        whether a query sees only keys up to its own position
     whole, rows   where special tokens were left out, the head with them, and which rows were kept of
@@ -209,6 +209,7 @@ def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
     columns = {
         "sentence": tokens.sentence,
         "position": positions,
+        "token number": tokens.text_positions,
         "position mod 5": np.array([str(place % 5) for place in positions.tolist()], object),
         "special": tokens.special,
         "text": np.array(shown, object),

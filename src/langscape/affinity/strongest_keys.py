@@ -1,4 +1,4 @@
-"""Which keys every query attends to most, head by head, and attention averaged over sentences."""
+"""Which keys every query attends to most and which queries a key, head by head; attention over sentences."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from langscape.errors import SettingsError
 from langscape.io.codec import noun
 from langscape.metrics import aggregate_attention
 
-STRONGEST = 5
-"""Keys that are kept of every query."""
+STRONGEST = 10
+"""Keys that are kept of every query, beyond the five that scores count, and queries of every key."""
 
 POSITIONS = 24
 """Positions of the table of attention averaged over sentences."""
@@ -30,8 +30,9 @@ class StrongestKeys:
     queries     how many of the items are queries
     heads       (layer, head) of each of the following
     norms       (head, item) the length of every query and key
-    keys        (head, query, `STRONGEST`) the items of its strongest keys, −1 for none
-    weights     (head, query, `STRONGEST`) the model's own weights of these
+    partners    (head, item, `STRONGEST`) of a query its strongest keys, of a key the queries that give it
+                most; −1 for none
+    weights     (head, item, `STRONGEST`) the model's own weights of these
     aggregates  (head, position, position) mean weight over all sentences, special tokens among them
     """
 
@@ -39,7 +40,7 @@ class StrongestKeys:
     queries: int
     heads: tuple[tuple[int, int], ...]
     norms: np.ndarray
-    keys: np.ndarray
+    partners: np.ndarray
     weights: np.ndarray
     aggregates: np.ndarray
     model: str = ""
@@ -47,14 +48,16 @@ class StrongestKeys:
     special: str = "keep"
 
     def __post_init__(self) -> None:
-        for name in ("norms", "keys", "weights", "aggregates"):
+        for name in ("norms", "partners", "weights", "aggregates"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
 
 def strongest_keys(
     capture: Capture, heads: Sequence[tuple[int, int]], *, special: Literal["keep", "drop"] = "keep"
 ) -> StrongestKeys:
-    """The strongest keys of every query, for each (layer, head), out of `collect_query_key`'s capture.
+    """The strongest keys of every query and queries of every key, by (layer, head).
+
+    The capture is `collect_query_key`'s.
 
     With "drop", special tokens are neither queries nor keys; weights are those that the model gave with them
     in sight.
@@ -68,7 +71,7 @@ def strongest_keys(
         one = head_vectors(capture, layer, head, special=special)
         first = first or one
         norms.append(one.items().columns["norm"].astype(np.float32))
-        best, given = _strongest(one)
+        best, given = strongest_pairs(one)
         rows.append(best)
         weights.append(given)
         aggregates.append(_aggregate(one))
@@ -89,18 +92,21 @@ def strongest_keys(
     )
 
 
-def _strongest(one: HeadVectors) -> tuple[np.ndarray, np.ndarray]:
-    """For every query its strongest keys, counted among all items, and their weights."""
+def strongest_pairs(one: HeadVectors, most: int = STRONGEST) -> tuple[np.ndarray, np.ndarray]:
+    """Of every query its strongest keys, of every key the queries that give it most, and their weights.
+
+    Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer.
+    """
     n, pairs = len(one.Q), one.pairs
-    rows = np.full((n, STRONGEST), -1, np.int32)
-    weights = np.zeros((n, STRONGEST))
-    order = np.lexsort((-pairs.attention, pairs.query))
-    query = pairs.query[order]
-    starts = np.searchsorted(query, np.arange(n))
-    place = np.arange(len(query)) - starts[query]
-    kept = place < STRONGEST
-    rows[query[kept], place[kept]] = pairs.key[order][kept] + n
-    weights[query[kept], place[kept]] = pairs.attention[order][kept]
+    key = pairs.key + n
+    rows, weights = np.full((n + len(one.K), most), -1, np.int32), np.zeros((n + len(one.K), most))
+    for of, other in ((pairs.query, key), (key, pairs.query)):
+        order = np.lexsort((other, -pairs.attention, of))
+        at = of[order]
+        place = np.arange(len(at)) - np.searchsorted(at, at)
+        kept = place < most
+        rows[at[kept], place[kept]] = other[order][kept]
+        weights[at[kept], place[kept]] = pairs.attention[order][kept]
     return rows, weights
 
 

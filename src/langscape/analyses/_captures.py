@@ -54,6 +54,7 @@ def captured(
     generate: int = 0,
     merge: Literal["none", "characters", "words"] = "none",
     target: str | None = None,
+    edits: Sequence[Any] = (),
 ) -> Capture:
     """What is wanted of a text model over a text; with `cut`, over the first part that it takes.
 
@@ -66,6 +67,7 @@ def captured(
     if not text.strip():
         raise SettingsError("the text is empty; give one of a few sentences")
     reading: dict[str, Any] = {"first_tokens": first_tokens, "generate": generate, "target": target}
+    reading["edits"] = edits
     if cut:
         return join(capture(model, text, want, layers, heads, long="start", **reading))
     try:

@@ -43,11 +43,10 @@ def head_problem(
     capture: Capture, layer: int, head: int, special: Special, sinks: Sinks, side: Side | None = None
 ) -> HeadProblem:
     """What the map of a head is made from, and scored by."""
-    from langscape.affinity import attention
-    from langscape.affinity.attention import head_tokens
+    from langscape.affinity.attention import attention_among, head_tokens
 
-    affinities = attention(capture, layer, head, special, sinks, side=side)
     seen = head_tokens(capture, layer, head, special, sinks, side=side)
+    affinities = attention_among(capture, seen, side=side)
     rows = np.searchsorted(seen.rows, affinities.items.columns["position"])
     return HeadProblem(affinities, seen.weights[np.ix_(rows, rows)], seen.shown[rows])
 
@@ -84,8 +83,12 @@ def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> n
 
 
 def scored(map: Map, problem: HeadProblem, null: float) -> Map:
-    """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps."""
+    """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps.
+
+    The strongest partners of every token travel with it as its true neighbours.
+    """
     from langscape.metrics.kept import evenness, kept
+    from langscape.metrics.partners import strongest_both_ways
 
     found = kept(problem.affinities.P, map.xy)
     even = evenness(problem.weights)
@@ -94,7 +97,9 @@ def scored(map: Map, problem: HeadProblem, null: float) -> Map:
         notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
     quality = {**map.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
     per_point = {**map.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
-    return map.but(quality=quality, per_point=per_point, notes=notes)
+    rows, weights = strongest_both_ways(problem.affinities.P, problem.weights)
+    told = {"quality": quality, "per_point": per_point, "notes": notes}
+    return map.but(**told, neighbours=rows, weights=weights)
 
 
 def verdict_of(map: Map) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from langscape.data import Map, View
 from langscape.declarations import picture
-from langscape.declarations.settings import Color, Quantiles
+from langscape.declarations.settings import Color, Point, Quantiles
 from langscape.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -38,10 +38,16 @@ def check_color(color: str | None, *columns: str, place: Place = "map") -> None:
 
 
 def save_map_as(
-    found: Map, path: Path, *, title: str | None = None, color: Color = None, quantiles: Quantiles = None
+    found: Map,
+    path: Path,
+    *,
+    title: str | None = None,
+    color: Color = None,
+    quantiles: Quantiles = None,
+    point: Point = None,
 ) -> Path:
     """A map as a file."""
-    return found.save(path, title=title, color=color, quantiles=quantiles)
+    return found.save(path, title=title, color=color, quantiles=quantiles, point=point)
 
 
 def summary(found: Map, known: Sequence[str] = ()) -> list[str]:

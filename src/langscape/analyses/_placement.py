@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 CHUNK = 20_000
 """Words that a task places."""
+
+TRUE, FAR = "true ", "distance "
+"""How columns begin that hold the rows of true neighbours, and how far they are."""
 
 BaseMap = Annotated[
     Map | str | Path, Input("map", "Map", "A map file (.parquet) with its vectors.", argument=True)
@@ -73,7 +76,7 @@ Count = Annotated[int, Setting("Count", "How many rows.", ge=1)]
 Threshold = Annotated[float, Setting("Threshold", "How similar a word of the map at least is to another.")]
 
 
-@analysis(version=3, name="words.placed", hidden=True)
+@analysis(version=4, name="words.placed", hidden=True)
 def place_words(
     map: BaseMap,
     vectors: VectorFile,
@@ -110,10 +113,12 @@ def place_words(
             "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
             "dissimilar": placed.dissimilar.astype(bool),
             **{name: values.astype(np.float32) for name, values in placed.scores.items()},
+            **true_columns(placed.true, placed.far),
         },
         {
             "rows": len(words),
             "all zeros, left out": len(zero),
+            "true recall": placed.true_recall,
             "settings": {
                 "weighting": weighting, "p": p, "theta": theta, "neighbours": how.neighbours,
                 "method": method, "recall": placed.recall,
@@ -122,7 +127,7 @@ def place_words(
     )  # fmt: skip
 
 
-@analysis(version=2, name="words.mapped", hidden=True)
+@analysis(version=3, name="words.mapped", hidden=True)
 def map_places(map: BaseMap) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
     assert isinstance(map, Map)
@@ -131,6 +136,7 @@ def map_places(map: BaseMap) -> Table:
 
 def own_places(map: Map) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
+    from langscape.engine.insert import own_k
     from langscape.metrics.scores import applying
 
     blank = np.full(len(map), np.nan)
@@ -146,8 +152,30 @@ def own_places(map: Map) -> Table:
                 score.name: map.per_point.get(score.name, blank).astype(np.float32)
                 for score in applying("inserted", computed=True)
             },
+            **true_columns(map.neighbours, map.distances, own_k(map)),
         }
     )
+
+
+def true_columns(
+    rows: np.ndarray | None, far: np.ndarray | None, k: int | None = None
+) -> dict[str, np.ndarray]:
+    """The k nearest of words in the data as columns of a table: their rows on the map, and how far."""
+    if rows is None or far is None:
+        return {}
+    near = {f"{TRUE}{at}": rows[:, at] for at in range(rows.shape[1])[:k]}
+    return near | {f"{FAR}{at}": far[:, at] for at in range(rows.shape[1])[:k]}
+
+
+def true_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same as a map carries them; empty where a part has none."""
+    count = sum(name.startswith(TRUE) for name in columns)
+    if not count:
+        return {}
+    return {
+        "neighbours": np.stack([columns[f"{TRUE}{at}"] for at in range(count)], 1).astype(np.int32),
+        "distances": np.stack([columns[f"{FAR}{at}"] for at in range(count)], 1).astype(np.float32),
+    }
 
 
 def insertion_settings(
@@ -180,7 +208,8 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     from langscape.metrics.scores import applying
 
     scores = applying("inserted", computed=True)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
+    common = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in common}
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
     odd = int(columns["dissimilar"].sum())
@@ -197,11 +226,23 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
             *base.notes,
             *([f"{odd:,} inserted words are unlike everything on the map"] if odd else []),
             f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
+            *_of_neighbours(parts, len(base)),
         ),
+        **true_of(columns),
     )
     placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
     whole = large_quality(result, packed)
     return result.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
+
+
+def _of_neighbours(parts: Sequence[Table], landmarks: int) -> list[str]:
+    """Among whom the true neighbours of words are, and what share of them was found."""
+    found = [float(part.facts["true recall"]) for part in parts if "true recall" in part.facts]
+    if not found:
+        return []
+    recall = min(found)
+    how = "" if recall >= 1 else f", found by approximate search: {100 * recall:.1f} %, measured on a sample"
+    return [f"true neighbours of a word are those among the {landmarks:,} landmarks{how}"]
 
 
 def _of_landmarks(base: Map) -> str:

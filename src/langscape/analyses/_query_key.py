@@ -72,11 +72,11 @@ Pipeline = Annotated[
 By = Annotated[
     Literal["attention", "distance"],
     Setting(
-        "Near means",
+        "Layout by",
         "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, "
         "of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
         document="001",
-        labels={"attention": "attends to"},
+        labels={"attention": "attention", "distance": "distance"},
     ),
 ]
 C = Annotated[
@@ -127,7 +127,7 @@ LeastKeys = Annotated[
 Clear = Annotated[
     float,
     Setting(
-        "Sure by",
+        "Standard errors",
         "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
         ge=0,
         le=10,
@@ -252,7 +252,7 @@ def _letters(text: str) -> int:
     return len("".join(text.split()))
 
 
-@analysis(version=4, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=5, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,
@@ -493,7 +493,11 @@ def map_head(
 
 
 def judged(map: Map, one: HeadVectors) -> Map:
-    """The map with the scores that say how far it tells attention."""
+    """The map with the scores that say how far it tells attention.
+
+    The strongest keys of every query, and queries of every key, travel with it as its true neighbours.
+    """
+    from langscape.affinity.strongest_keys import strongest_pairs
     from langscape.data.plane import flat
     from langscape.metrics import map_distances
     from langscape.metrics.scores import QueryKeyPlaces, applying
@@ -528,4 +532,12 @@ def judged(map: Map, one: HeadVectors) -> Map:
             per_point[score.name] = np.concatenate([found.everywhere(), blank])
     scores = {**whole, **beside, **spreads}
     others = {name: value for name, value in map.quality.items() if name not in scores}
-    return map.but(quality={**scores, **others}, per_point={**map.per_point, **per_point})
+    rows, weights = strongest_pairs(one)
+    return map.but(
+        quality={**scores, **others},
+        per_point={**map.per_point, **per_point},
+        settings={**map.settings, **({"causal": True} if one.causal else {})},
+        neighbours=rows,
+        distances=None,
+        weights=weights.astype(np.float32),
+    )

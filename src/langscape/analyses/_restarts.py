@@ -41,6 +41,44 @@ def head_schedules(n: int, steps: int = 1000) -> list[Schedule]:
     return [schedule(3.0, 2, (24, 12), 0.8), schedule(6.0, 2, (48, 8), 0.5), schedule(1.5, 3, (24, 12), 0.8)]
 
 
+SHORT = 0.4
+"""The share of its steps that each of several restarts runs, before the best goes on for all of them."""
+
+
+def embed_best(
+    problems: Sequence[Affinities],
+    n: int,
+    restarts: int,
+    steps: int,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Embedded:
+    """The maps of lowest KL of short restarts, which then go on, and the figures of `embed_restarts`.
+
+    Each restart runs two fifths of the steps by the schedules for n tokens, and the best as many steps as are
+    asked for behind them: half the cost of running all to the end, and no higher KL. Spread and stability
+    are of the short restarts, which all end alike. Large problems, and single restarts, run to the end.
+    """
+    from langscape.engine import Schedule
+    from langscape.engine.refining import are_small, refine_best
+
+    check_restarts(restarts)
+    if restarts == 1 or not are_small(problems):
+        return embed_restarts(problems, restarts, head_schedules(n, steps), seed, progress)
+    further = Schedule(
+        steps=steps,
+        early_exaggeration=1.0,
+        early_steps=0,
+        learning_rate=max(n / 12, 1.0),
+        momentum=(0.9, 0.9),
+        settle=steps // 2,
+    )
+    short = head_schedules(n, max(10, round(SHORT * steps)))
+    found = refine_best(problems, restarts, short, further, seed, progress)
+    best = [one.map for one in found]
+    return best, _figures(best, [one.kls for one in found], [one.runs for one in found])
+
+
 def embed_restarts(
     problems: Sequence[Affinities],
     restarts: int,
@@ -52,12 +90,10 @@ def embed_restarts(
 
     The restarts take the schedules in turn; with a single one they are those of `embed_many`.
     """
-    from langscape.metrics import stability, stability_by_chance
-
-    runs = restarted(problems, restarts, schedules, seed, progress)
     best: list[Map] = []
-    figures: dict[str, list[float]] = {"kl": [], "kl_sd": [], "stability": [], "stability_null": []}
-    for tries in zip(*runs, strict=True):
+    every: list[np.ndarray] = []
+    places: list[tuple[np.ndarray, ...]] = []
+    for tries in zip(*restarted(problems, restarts, schedules, seed, progress), strict=True):
         kls = np.array([one.kl for one in tries])
         winner = tries[int(np.nanargmin(kls))]
         settings = {
@@ -65,11 +101,31 @@ def embed_restarts(
             "kept": seed + int(np.nanargmin(kls)),
         }  # fmt: skip
         best.append(winner.but(kls=kls, settings=settings))
-        figures["kl"].append(winner.kl)
-        figures["kl_sd"].append(float(kls.std()) if restarts > 1 else np.nan)
-        figures["stability"].append(stability(tries).mean if restarts > 1 else np.nan)
-        figures["stability_null"].append(stability_by_chance(tries) if restarts > 1 else np.nan)
-    return best, {name: np.array(values) for name, values in figures.items()}
+        every.append(kls)
+        places.append(tuple(one.xy for one in tries))
+    return best, _figures(best, every, places)
+
+
+def _figures(
+    best: Sequence[Map], kls: Sequence[np.ndarray], runs: Sequence[tuple[np.ndarray, ...]]
+) -> dict[str, np.ndarray]:
+    """kl, kl_sd, stability and its null of every problem; NaN where there was one restart."""
+    from langscape.metrics.stability import chance_of_each, stability_of_each
+
+    several = bool(runs) and len(runs[0]) > 1
+    blank = np.full(len(best), np.nan)
+    return {
+        "kl": np.array([one.kl for one in best]),
+        "kl_sd": np.array([float(one.std()) for one in kls]) if several else blank,
+        "stability": np.array([one.mean for one in stability_of_each(runs)]) if several else blank,
+        "stability_null": chance_of_each(runs) if several else blank,
+    }
+
+
+def check_restarts(restarts: int) -> None:
+    """Refuse a number of restarts that is none."""
+    if not isinstance(restarts, int) or restarts < 1:
+        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
 
 
 def restarted(
@@ -82,14 +138,16 @@ def restarted(
     """Every run of every problem, restart by restart; the first begins at PCA, the others at random."""
     from langscape.engine import embed_many
 
-    if not isinstance(restarts, int) or restarts < 1:
-        raise SettingsError(f"restarts {restarts!r} must be a whole number of at least 1")
+    check_restarts(restarts)
     tell = progress or (lambda step: None)
     runs: list[list[Map]] = []
     for r in range(restarts):
 
         def count(step: Step, r: int = r) -> None:
-            tell(Step(r * step.total + step.done, restarts * step.total, "maps of heads", step.figures))
+            # a reader counts heads, or the restarts of one; steps of a descent are ours alone
+            share = (r + step.done / max(step.total, 1)) / restarts
+            units, doing = (len(problems), "heads mapped") if len(problems) > 1 else (restarts, "restarts")
+            tell(Step(int(share * units), units, doing, step.figures))
 
         start = "pca" if r == 0 else "random"
         schedule = schedules[r % len(schedules)]

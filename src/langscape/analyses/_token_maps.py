@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from langscape.analyses._map_trust import hidden_kept
-from langscape.analyses._restarts import embed_restarts, head_schedules
+from langscape.analyses._restarts import embed_best, head_schedules
 from langscape.data import Affinities, Capture, Items, Map, Progress, Side, Step
 from langscape.errors import DataError, SettingsError, not_there
-
-if TYPE_CHECKING:
-    from langscape.engine import Schedule
 
 Special = Literal["keep", "drop"]
 Pool = Literal["auto", "first", "mean"]
@@ -40,7 +37,7 @@ def map_hidden(
         layer = capture.layers_of(capture.name_of("hidden", side))[-1]
     near = hidden(capture, layer, perplexity, special, metric=metric, side=side)
     schedules = head_schedules(len(near), steps)
-    return hidden_kept(_mapped(near, restarts, schedules, seed, progress), near, schedules, seed)
+    return hidden_kept(_mapped(near, restarts, steps, seed, progress), near, schedules, seed)
 
 
 def map_texts(
@@ -115,18 +112,15 @@ def text_vectors(
     return X, wanted, notes
 
 
-def _mapped(
-    problem: Affinities, restarts: int, schedules: Sequence[Schedule], seed: int, progress: Progress | None
-) -> Map:
-    from langscape.metrics import quality, true_neighbours
+def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress: Progress | None) -> Map:
+    from langscape.metrics import quality
+    from langscape.metrics.true_neighbours import with_true_neighbours
 
-    (map,), figures = embed_restarts([problem], restarts, schedules, seed, progress)
+    (map,), figures = embed_best([problem], len(problem), restarts, steps, seed, progress)
     scores: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if problem.vectors is not None:
         scores, per_point = quality(problem.vectors, map.xy, metric=problem.metric)  # type: ignore[arg-type]
-        true = true_neighbours(problem.vectors, problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
         scores = {**scores, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
-    return map.but(quality=scores, per_point=per_point, neighbours=true[0], distances=true[1])
+    return with_true_neighbours(map.but(quality=scores, per_point=per_point))

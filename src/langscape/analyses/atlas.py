@@ -22,7 +22,7 @@ from langscape.analyses._head_trust import (
     verdict_of,
 )
 from langscape.analyses._map_trust import head_map_line, map_heads
-from langscape.analyses._restarts import Embedded, embed_restarts, head_schedules
+from langscape.analyses._restarts import Embedded, embed_best, embed_restarts
 from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
@@ -57,6 +57,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
+    "most_like": "The role that the head comes nearest to, where it has none.",
     "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
 }
 
@@ -87,6 +88,7 @@ class Atlas(HeadTable):
 
     def view(self, title: str | None = None, *, attention: bool = True) -> View:
         """The atlas as a picture; without attention it is small, and each head's is to be had apart."""
+        from langscape.metrics.roles import ROLES
         from langscape.views import atlas
 
         return atlas(
@@ -95,6 +97,7 @@ class Atlas(HeadTable):
             self.scores,
             self.head_map,
             meanings=_MEANINGS,
+            roles={tag: (role.score, role.rule) for tag, role in ROLES.items()},
             side=self.side,
             attention=attention,
             title=title,
@@ -127,18 +130,20 @@ def make_atlas(
     """Map, score, name and group every head that the capture holds.
 
     special and sinks say whether the maps keep special tokens, and tokens on which a head parks its weight;
-    scores always see them. probe is a capture
-    of the same heads over repeated tokens, and induction is then judged there. Of the restarts of a head the
-    lowest KL is kept; `stability` is how far tokens move between them. Without a schedule, restarts take
-    those of `head_schedules` in turn. embed_heads makes the maps of the heads it is given elsewhere.
+    scores always see them. probe is a capture of the same heads over repeated tokens, and induction is then
+    judged there. Of the restarts of a head the lowest KL is kept; `stability` is how far tokens move between
+    them. Without a schedule, restarts are short and the best goes on (`embed_best`). embed_heads makes the
+    maps of the heads it is given elsewhere.
     """
     seen = capture.attention(side)
     keys = _keys(seen)
     problems, kept, notes = _problems(capture, side, keys, special, sinks)
     if embed_heads is None:
         affinities = [one.affinities for one in problems]
-        schedules = head_schedules(_mappable(seen, special), steps) if schedule is None else [schedule]
-        maps, figures = embed_restarts(affinities, restarts, schedules, seed, progress)
+        if schedule is None:
+            maps, figures = embed_best(affinities, _mappable(seen, special), restarts, steps, seed, progress)
+        else:
+            maps, figures = embed_restarts(affinities, restarts, [schedule], seed, progress)
     else:
         maps, figures = embed_heads(kept)
     nulls = null_scores(problems, steps, seed)
@@ -192,7 +197,8 @@ def _problems(
 
 
 def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
-    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads, stationary
+    from langscape.metrics import even_scores, find_sinks, head_scores, most_like, name_heads
+    from langscape.metrics.markov import stationary_of_each
     from langscape.metrics.scores import HeadWeights, applying
 
     A = seen.weights
@@ -204,13 +210,15 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
         scores["induction"] = head_scores(probe.weights, **again)["induction"]
         even["induction"] = even_scores(probe.weights, **again)["induction"]
     tags = name_heads(scores, even).ravel()
-    chains = [stationary(one) for one in A.reshape(-1, *A.shape[2:])]
+    nearest = np.where(tags == "", most_like(scores, even).ravel(), "")
+    chains = stationary_of_each(A.reshape(-1, *A.shape[2:]))
     weights = HeadWeights(A, known, scores, chains)
     values = {score.name: score.computed["atlas"](weights) for score in applying("atlas", computed=True)}  # type: ignore[misc]
     return {
         "layer": np.array([layer for layer, _ in keys]),
         "head": np.array([head for _, head in keys]),
         "tags": np.array(list(tags), object),
+        "most_like": np.array(list(nearest), object),
         **{name: one.ravel() for name, one in values.items() if not np.isnan(one).all()},
     }
 
@@ -370,7 +378,7 @@ class LayerMaps:
     scores: Mapping[str, np.ndarray]
 
 
-@analysis(version=4, name="atlas.layer", hidden=True, uses=(text_capture,))
+@analysis(version=5, name="atlas.layer", hidden=True, uses=(text_capture,))
 def layer_maps(
     model: Model = "default",
     text: Text = None,
@@ -403,8 +411,8 @@ def layer_maps(
     assert path is not None  # models and texts of a task have names
     seen = _kept_capture(path, path.stat().st_mtime_ns)
     problems = [attention(seen, layer, head, special, sinks, side=side) for head in heads or ()]
-    schedules = head_schedules(_mappable(seen.attention(side), special), steps)
-    maps, scores = embed_restarts(problems, restarts, schedules, seed, progress)
+    n = _mappable(seen.attention(side), special)
+    maps, scores = embed_best(problems, n, restarts, steps, seed, progress)
     return LayerMaps(tuple(maps), scores)
 
 
@@ -415,7 +423,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=8,
+    version=9,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips),

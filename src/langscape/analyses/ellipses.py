@@ -83,8 +83,8 @@ EllipseRestarts = Annotated[int, Setting("Restarts", "Runs of t-SNE; the lowest 
 Mass = Annotated[
     float,
     Setting(
-        "Mass",
-        "The share of a distribution that its ellipse holds; not with ellipses from contexts.",
+        "Ellipse holds",
+        "The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts.",
         ge=0.01,
         le=0.99,
         document="004",

@@ -216,7 +216,7 @@ def flow_vector_colours(
     check=_check,
     formats=FORMATS,
     opens=True,
-    example={},
+    example={"model": "decoder", "prompt": "The capital of France is"},
 )
 def flow(
     model: FlowModel = "lstm-tiny",

@@ -21,6 +21,7 @@ from langscape.declarations.settings import (
     Layer,
     Merge,
     Model,
+    Point,
     Quantiles,
     Restarts,
     Seed,
@@ -73,7 +74,12 @@ class Head(Shown):
         return [*([self.scatter(color="position")] if self.map else []), self.matrix()]
 
     def scatter(
-        self, *, title: str | None = None, color: str | None = None, quantiles: int | None = None
+        self,
+        *,
+        title: str | None = None,
+        color: str | None = None,
+        quantiles: int | None = None,
+        point: str | None = None,
     ) -> View:
         """The map as a picture, with the strongest partners of every token."""
         from langscape.views import scatter
@@ -82,7 +88,8 @@ class Head(Shown):
             raise SettingsError("queries and keys of cross-attention are different tokens: there is no map")
         partners = head_partners(self.capture, self.map, self.side)
         named = title or f"{self.title}: map"
-        return scatter(self.map, title=named, color=color, quantiles=quantiles, partners=partners)
+        look: dict[str, Any] = {"color": color, "quantiles": quantiles, "point": point}
+        return scatter(self.map, title=named, partners=partners, **look)
 
     def matrix(self, *, title: str | None = None) -> View:
         """The attention as a picture: who attends to whom."""
@@ -98,8 +105,12 @@ class Head(Shown):
         show: Literal["map", "matrix"] = "map",
         color: str | None = "position",
         quantiles: int | None = None,
+        point: str | None = None,
     ) -> Path:
-        """Write the map as .parquet or .csv, both as .html, or one of them as .png, .svg or .pdf."""
+        """Write the map as .parquet or .csv, both as .html, or one of them as .png, .svg or .pdf.
+
+        point is a token, as word or word@position, whose strongest partners the map shows: kept near, or far.
+        """
         from langscape.views import write
 
         path = Path(path)
@@ -109,11 +120,10 @@ class Head(Shown):
             return write(matrix, path)
         if suffix in (".parquet", ".csv"):
             return self.map.save(path)
+        look: dict[str, Any] = {"color": color, "quantiles": quantiles, "point": point}
         if suffix == ".html":
-            shown = self.scatter(title=f"{title}: map" if title else None, color=color, quantiles=quantiles)
-            return write([shown, matrix], path)
-        one = matrix if show == "matrix" else self.scatter(title=title, color=color, quantiles=quantiles)
-        return write(one, path)
+            return write([self.scatter(title=f"{title}: map" if title else None, **look), matrix], path)
+        return write(matrix if show == "matrix" else self.scatter(title=title, **look), path)
 
 
 def all_restarts(
@@ -239,9 +249,10 @@ def save(
     show: ShowHead = "map",
     color: TokenColor = "position",
     quantiles: Quantiles = None,
+    point: Point = None,
 ) -> Path:
     """One file of a head."""
-    return found.save(path, title=title, show=show, color=color, quantiles=quantiles)
+    return found.save(path, title=title, show=show, color=color, quantiles=quantiles, point=point)
 
 
 def lines(found: Head) -> list[str]:

@@ -78,7 +78,7 @@ def _notes(map: Map, inputs: Mapping[str, Any]) -> list[str]:
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Words on a finished map",
     room="words",
     pictures=(map_picture,),

@@ -46,7 +46,7 @@ from langscape.analyses._query_key_tables import (
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
-from langscape.declarations.settings import Generate, Head, Layer, Model, Seed, Side, Special
+from langscape.declarations.settings import Generate, Head, Layer, Model, Point, Seed, Side, Special
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title
 
@@ -81,17 +81,25 @@ class QueryKey(Shown):
         """What a reader should know."""
         return notes_of_maps(self.capture, [self.map])
 
-    def view(self, *, title: str | None = None, color: str = "type") -> View:
-        """The map as a picture, with lines to the strongest keys."""
+    def view(self, *, title: str | None = None, color: str = "type", point: str | None = None) -> View:
+        """The map as a picture, with lines to the strongest keys: those of the token `point`, if given."""
         from langscape.views import query_key
 
-        return query_key(self.strongest, {(self.layer, self.head): self.map}, color=color, title=title)
+        maps = {(self.layer, self.head): self.map}
+        return query_key(self.strongest, maps, color=color, title=title, point=point)
 
     def clusters(self, count: int = 8) -> View:
         """Which clusters of the map attend to which, as a table."""
         return cluster_view(self.capture, (self.layer, self.head), self.map, count)
 
-    def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        color: str = "type",
+        point: str | None = None,
+    ) -> Path:
         """Write the map (.parquet, .csv), a figure (.png, .svg, .pdf), or all as a page (.html)."""
         from langscape import views
 
@@ -99,7 +107,7 @@ class QueryKey(Shown):
         suffix = path.suffix.lower()
         if suffix in (".parquet", ".csv"):
             return self.map.save(path)
-        shown = self.view(title=title, color=color)
+        shown = self.view(title=title, color=color, point=point)
         if suffix != ".html":
             return views.write(shown, path)
         more = [*(one.view() for one in self.classes), self.clusters()]
@@ -124,13 +132,15 @@ def lines(found: QueryKey) -> Sequence[str]:
     return [*scores, *scale_lines([found.scales] if found.scales else [])]
 
 
-def save(found: QueryKey, path: Path, *, title: str | None = None, color: Color = "type") -> Path:
+def save(
+    found: QueryKey, path: Path, *, title: str | None = None, color: Color = "type", point: Point = None
+) -> Path:
     """One file of a head."""
-    return found.save(path, title=title, color=color)
+    return found.save(path, title=title, color=color, point=point)
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map,),

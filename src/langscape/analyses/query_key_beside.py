@@ -160,7 +160,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=3,
+    version=4,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",

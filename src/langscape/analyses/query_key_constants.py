@@ -145,7 +145,7 @@ def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, colo
 
 
 @analysis(
-    version=2,
+    version=3,
     name="query_key.constants",
     title="A head under six constants",
     room="query_key",

@@ -122,7 +122,7 @@ def save(found: QueryKeyGrid, path: Path, *, title: str | None = None, color: Co
 
 
 @analysis(
-    version=4,
+    version=5,
     name="query_key.grid",
     title="Queries and keys of every head",
     room="query_key",

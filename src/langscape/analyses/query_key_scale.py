@@ -75,7 +75,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 FineSearch = Annotated[
-    bool, Setting("Searched finely", "The best of 97 constants instead of seven.", document="001")
+    bool, Setting("Finer grid", "The best of 97 constants instead of seven.", document="001")
 ]
 
 

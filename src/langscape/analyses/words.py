@@ -145,7 +145,7 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=2, name="words.landmarks", hidden=True)
+@analysis(version=3, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -233,7 +233,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Map of words",
     room="words",
     pictures=(word_map,),

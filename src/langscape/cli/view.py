@@ -25,6 +25,9 @@ def view(
     quantiles: int = typer.Option(
         None, min=1, help="Stretch the axes so that K quantiles are equally far apart."
     ),
+    point: str = typer.Option(
+        None, help="Draw lines from this item to its true neighbours: kept, missing and false."
+    ),
     gaussians: Path = typer.Option(
         None, help="With ellipses: the file of `langscape gaussians`, for their contexts."
     ),
@@ -43,9 +46,9 @@ def view(
     found = read_map(map)
     if found.shapes is not None and quantiles is None:
         given = None if gaussians is None else read_gaussians(gaussians)
-        picture = ellipses(found, given, color=color, title=title or map.stem)
+        picture = ellipses(found, given, color=color, title=title or map.stem, point=point)
     else:
-        picture = scatter(found, color=color, title=title or map.stem, quantiles=quantiles)
+        picture = scatter(found, color=color, title=title or map.stem, quantiles=quantiles, point=point)
     path = out or Path(tempfile.mkdtemp(prefix="langscape-")) / f"{map.stem}.html"
     path = write(picture, path).resolve()
     typer.echo(path)

@@ -5,6 +5,7 @@
 
 from langscape.data.affinities import Affinities
 from langscape.data.capture import TOKEN_AXES, Attention, Capture, Side
+from langscape.data.edit import EDITED, Edit, edit_of
 from langscape.data.flow import Flow
 from langscape.data.gaussians import Context, Gaussians
 from langscape.data.items import Items
@@ -16,11 +17,13 @@ from langscape.data.tokens import Tokens
 from langscape.data.view import View
 
 __all__ = [
+    "EDITED",
     "TOKEN_AXES",
     "Affinities",
     "Attention",
     "Capture",
     "Context",
+    "Edit",
     "Flow",
     "Gaussians",
     "Items",
@@ -33,5 +36,6 @@ __all__ = [
     "Tabular",
     "Tokens",
     "View",
+    "edit_of",
     "frozen",
 ]

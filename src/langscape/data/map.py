@@ -33,6 +33,7 @@ class Map(Noun, Shown):
     vectors   (n, dim) the space it was made from, needed to insert new items
     neighbours, distances   (n, k) the nearest in that space, nearest first, and how far they are; −1 for
               none. They stay when vectors go, so that whoever has the map can see which neighbours are true
+    weights   (n, k) instead of distances where the map is of attention: how strongly each is tied to them
     """
 
     xy: np.ndarray
@@ -49,17 +50,18 @@ class Map(Noun, Shown):
     notes: tuple[str, ...] = ()
     neighbours: np.ndarray | None = None
     distances: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if len(self.xy) != len(self.items):
             raise DataError(f"{len(self.xy)} coordinates for {len(self.items)} items")
         for name in ("xy", "kls", "history"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
-        for name in ("neighbours", "distances"):
+        for name in ("neighbours", "distances", "weights"):
             given = getattr(self, name)
             if given is not None and (np.ndim(given) != 2 or len(given) != len(self.items)):
                 raise DataError(f"{name} have shape {np.shape(given)} for {len(self.items)} items")
-        for name in ("shapes", "vectors", "neighbours", "distances"):
+        for name in ("shapes", "vectors", "neighbours", "distances", "weights"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
         points = {name: frozen(values) for name, values in self.per_point.items()}
@@ -109,7 +111,7 @@ class Map(Noun, Shown):
     def but(self, **changes: Any) -> Map:
         """A copy with some fields replaced; true neighbours are of all items, and go where those change."""
         if "items" in changes and "neighbours" not in changes and len(changes["items"]) != len(self):
-            changes |= {"neighbours": None, "distances": None}
+            changes |= {"neighbours": None, "distances": None, "weights": None}
         return replace(self, **changes)
 
     def save(
@@ -120,11 +122,13 @@ class Map(Noun, Shown):
         title: str | None = None,
         color: str | None = None,
         quantiles: int | None = None,
+        point: str | None = None,
     ) -> Path:
         """Write the map, whole or not at all; the ending says as what.
 
         .parquet is the map file, from which it comes back equal (`vectors=False` makes it small); .csv a
-        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column) and `quantiles`.
+        table; .html a page, .png, .svg and .pdf a picture, with `title`, `color` (a column), `quantiles` and
+        `point`, the label of an item whose true, false and missing neighbours are shown.
         """
         if Path(path).suffix.lower() == ".parquet":
             from langscape.io.map_file import save_map
@@ -132,4 +136,4 @@ class Map(Noun, Shown):
             return save_map(self, path, vectors=vectors)
         from langscape.views.mapfiles import write_map
 
-        return write_map(self, path, title=title, color=color, quantiles=quantiles)
+        return write_map(self, path, title=title, color=color, quantiles=quantiles, point=point)

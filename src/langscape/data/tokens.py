@@ -121,6 +121,23 @@ class Tokens(Noun, Sequence[str]):
         begins = np.append(True, np.diff(self.sentence) != 0)[: len(self)]
         return places - np.maximum.accumulate(np.where(begins, places, 0))
 
+    @property
+    def text_positions(self) -> np.ndarray:
+        """(n,) the number of each in the whole text, as one reading of all sentences at once would count.
+
+        A special token that a sentence begins or ends with stands in the whole text only at its two ends;
+        elsewhere it has the number -1.
+
+        >>> two = [Tokens(["[CLS]", word, "[SEP]"], special=[True, False, True]) for word in ("bank", "boat")]
+        >>> Tokens.joined(two).text_positions.tolist()
+        [0, 1, -1, -1, 2, 3]
+        """
+        kept = ~self.special
+        if kept.any():
+            first, last = np.flatnonzero(kept)[[0, -1]]
+            kept[:first], kept[last:] = True, True
+        return np.where(kept, np.cumsum(kept) - 1, -1)
+
     def require_ids(self) -> np.ndarray:
         """The ids, (n,); tokens that have none are refused."""
         if self.ids is None:

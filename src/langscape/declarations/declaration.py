@@ -287,7 +287,8 @@ def analysis(
     lines     (result, *, settings…) → what the command prints
     notes     (result, inputs) → what the command says beside it, where that is more than a map's summary
     save      (result, path, *, title, settings…) → the file; formats are the endings that it knows
-    example   settings and samples of the finished example that the studio opens on
+    example   settings and samples of the finished example that the studio opens on; where its model is not
+              here, the settings are the defaults
     hidden    a part of other analyses, with no face of its own
     aliases   other names of the command, which its list leaves out
     out       the file that the command writes where none is named

@@ -143,6 +143,14 @@ Quantiles = Annotated[
     ),
 ]
 Color = Annotated[str | None, Setting("Colour", "The column that gives the colour.")]
+Point = Annotated[
+    str | None,
+    Setting(
+        "Point",
+        "Draw lines from this item, or token as word@position, to its true neighbours: solid to those kept "
+        "near, dashed to those that lie far, crossed out to false ones.",
+    ),
+]
 Workers = Annotated[
     int | None, Execution("Worker processes; one per core if left out, 0 for this one.", ge=0)
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +61,77 @@ def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
     return schedule.gains, np.float32(schedule.least_gain), np.float32(schedule.largest_step)
 
 
+class Tasks:
+    """Descents of many small dense problems by one schedule, whole ones per thread.
+
+    starts[b] are the starts of problem b, arrays (n_b, dims). A task is one descent; tasks stand problem by
+    problem, in the order of the starts.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Any],
+        starts: Sequence[Sequence[np.ndarray]],
+        schedule: Schedule,
+        floor: np.ndarray,
+    ) -> None:
+        from langscape.kernels.pairwise_forces import FAR, padded, widened
+
+        self.schedule, self.floor, self.step = schedule, floor, 0
+        self._dims = len(floor)
+        self._sizes = np.array([len(P) for P in problems], np.int64)
+        self._widths = np.array([padded(len(P)) for P in problems], np.int64)
+        self._P = np.concatenate([widened(P, 0.0).ravel() for P in problems])
+        self._P_start = _starts(self._sizes * self._widths)
+        self._plans = np.stack([schedule.plan(int(n)) for n in self._sizes])
+        self.problem = np.repeat(np.arange(len(problems)), [len(group) for group in starts])
+        self._Y = np.concatenate([widened(Y.T, FAR).ravel() for group in starts for Y in group])
+        self._V, self._G = np.zeros((2, self._dims * int(self._sizes[self.problem].sum())), np.float32)
+        self._G += 1
+
+    def advance(self, last: int, tell: Callable[[int], None]) -> None:
+        """Run on to step `last`, telling after every few tenths of a second how many steps are done."""
+        from langscape.kernels import exact
+
+        pairs = float((self._sizes[self.problem] ** 2).sum())
+        # a call lasts a few tenths of a second at most, so that Ctrl-C and the bar stay lively
+        stride = max(1, int(4e8 / max(pairs, 1.0)))
+        while self.step < last and self.problem.size:
+            until = min(last, self.step + stride)
+            exact.descend_tasks(
+                *self._where, self._Y, self._V, self._G, *self._begins, self._dims, self._plans, self.step,
+                until, *_scalars(self.schedule), self.floor,
+            )  # fmt: skip
+            self.step = until
+            tell(self.step)
+
+    def kls(self) -> np.ndarray:
+        """(tasks,) the KL of each as it stands."""
+        from langscape.kernels import exact
+
+        found = np.empty(self.problem.size)
+        exact.kl_tasks(*self._where, self._Y, self._begins[0], self._dims, found)
+        return found
+
+    def places(self) -> list[np.ndarray]:
+        """The coordinates (n, dims) of each task as they stand."""
+        found = []
+        for begin, b in zip(self._begins[0], self.problem, strict=True):
+            wide = self._Y[begin : begin + self._dims * self._widths[b]].reshape(self._dims, self._widths[b])
+            found.append(wide[:, : self._sizes[b]].T.copy())
+        return found
+
+    @property
+    def _where(self) -> tuple[np.ndarray, ...]:
+        return self._P, self._P_start, self._sizes, self.problem
+
+    @property
+    def _begins(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the coordinates of each task begin, and its velocities."""
+        wide, narrow = self._dims * self._widths[self.problem], self._dims * self._sizes[self.problem]
+        return _starts(wide), _starts(narrow)
+
+
 def tasks(
     problems: Sequence[Any],
     starts: Sequence[Sequence[np.ndarray]],
@@ -69,55 +140,27 @@ def tasks(
     watch: Watch,
 ) -> list[list[Landing]]:
     """Descend every start of every dense problem; starts[b] are (n_b, dims) arrays."""
-    from langscape.kernels import exact
-    from langscape.kernels.pairwise_forces import FAR, padded, widened
-
-    dims = len(floor)
-    sizes = np.array([len(P) for P in problems], np.int64)
-    widths = np.array([padded(len(P)) for P in problems], np.int64)
-    problem = np.repeat(np.arange(len(problems)), [len(group) for group in starts])
-    P = np.concatenate([widened(P, 0.0).ravel() for P in problems])
-    P_start = _starts(sizes * widths)
-    Y = np.concatenate([widened(Y.T, FAR).ravel() for group in starts for Y in group])
-    Y_start, V_start = _starts(dims * widths[problem]), _starts(dims * sizes[problem])
-    V, G = np.zeros((2, dims * int(sizes[problem].sum())), np.float32)
-    G += 1
-    plans = np.stack([schedule.plan(int(n)) for n in sizes])
-    where = (P, P_start, sizes, problem)
-    pairs = float((sizes[problem] ** 2).sum())
-    # a call lasts a few tenths of a second at most, so that Ctrl-C and the bar stay lively
-    stride = max(1, min(_CHECK, int(4e8 / pairs)))
+    running = Tasks(problems, starts, schedule, floor)
     checks: list[tuple[int, np.ndarray]] = []
-    step = 0
+
+    def tell(step: int) -> None:
+        watch.at(step * running.problem.size, float(np.min(checks[-1][1])) if checks else math.nan)
 
     def landings() -> list[list[Landing]]:
-        kls = checks[-1][1]
         at = np.array([s for s, _ in checks], np.float64)
-        seen = np.array([k for _, k in checks]).reshape(len(checks), problem.size)
+        seen = np.array([k for _, k in checks]).reshape(len(checks), running.problem.size)
         out: list[list[Landing]] = [[] for _ in problems]
-        for t, b in enumerate(problem):
-            wide = Y[Y_start[t] : Y_start[t] + dims * widths[b]].reshape(dims, widths[b])
-            xy = wide[:, : sizes[b]].T.copy()
-            out[b].append(Landing(xy, float(kls[t]), np.column_stack([at, seen[:, t]])))
+        for t, (b, xy) in enumerate(zip(running.problem, running.places(), strict=True)):
+            out[b].append(Landing(xy, float(seen[-1, t]), np.column_stack([at, seen[:, t]])))
         return out
 
     try:
-        while step < schedule.steps:
-            last = min(schedule.steps, step + stride, (step // _CHECK + 1) * _CHECK)
-            exact.descend_tasks(
-                *where, Y, V, G, Y_start, V_start, dims, plans, step, last, *_scalars(schedule), floor
-            )
-            step = last
-            if step % _CHECK == 0 or step == schedule.steps:
-                kls = np.empty(problem.size)
-                exact.kl_tasks(*where, Y, Y_start, dims, kls)
-                checks.append((step, kls))
-            watch.at(step * problem.size, float(np.min(checks[-1][1])) if checks else math.nan)
+        while running.step < schedule.steps:
+            running.advance(min(schedule.steps, (running.step // _CHECK + 1) * _CHECK), tell)
+            checks.append((running.step, running.kls()))
     except KeyboardInterrupt:
-        kls = np.empty(problem.size)
-        exact.kl_tasks(*where, Y, Y_start, dims, kls)
-        checks.append((step, kls))
-        raise Stopped([landing for group in landings() for landing in group], step) from None
+        checks.append((running.step, running.kls()))
+        raise Stopped([landing for group in landings() for landing in group], running.step) from None
     return landings()
 
 

@@ -204,28 +204,28 @@ def _finished(map: Map, given: Gaussians, shape: Shape, quality: bool) -> Map:
     """Quality of the drawn places, and what the learned ellipses are worth."""
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     assert map.shapes is not None
     if quality:
         if map.vectors is not None:
             from langscape.metrics import quality as measure
-            from langscape.metrics import true_neighbours
 
             figures, per_point = measure(map.vectors, map.xy)
-            true = true_neighbours(map.vectors)
         figures, per_point = with_area(figures, per_point, map.shapes, given)
     note = (
         "the ellipses were learned as further coordinates of the map: their size need not follow how far a "
         "word's contexts vary"
     )
-    return map.but(
+    result = map.but(
         quality=figures,
         per_point=per_point,
         settings={**map.settings, "shape": shape},
         notes=(*map.notes, note),
-        neighbours=true[0],
-        distances=true[1],
     )
+    if not quality:
+        return result
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    return with_true_neighbours(result)
 
 
 def _said(initial: Any) -> str:

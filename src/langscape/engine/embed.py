@@ -59,7 +59,7 @@ def embed(
     >>> m.xy.shape, len(m.kls)
     ((12, 2), 1)
     """
-    _affinities(affinities)
+    check_affinities(affinities)
     if shape is not None:
         from langscape.engine.ellipses import embed_ellipses
 
@@ -105,10 +105,10 @@ def embed_many(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise SettingsError(f"seed {seed!r} must be a whole number of at least 0")
     for one in problems:
-        _affinities(one)
+        check_affinities(one)
     if not problems:
         return []
-    chosen = [_engine_for(one, dims, floor, engine) for one in problems]
+    chosen = [engine_for(one, dims, floor, engine) for one in problems]
     starts = [_starts(one, initial, dims, restarts, seed) for one in problems]
     watch = Watch(schedule.steps * restarts * len(problems), progress)
     landed: list[list[Landing]] = [[] for _ in problems]
@@ -132,15 +132,16 @@ def embed_many(
     except Stopped as stopped:
         raise _cancelled(stopped, problems, landed, running, schedule) from None
     except FloatingPointError:
-        raise _diverged(schedule) from None
+        raise diverged(schedule) from None
     seeds = [seed + r for r in range(restarts)]
     return [
-        _map(one, name, landings, schedule, initial, at_least, seeds, quality)
+        made_map(one, name, landings, schedule, initial, at_least, seeds, quality)
         for one, name, landings in zip(problems, chosen, landed, strict=True)
     ]
 
 
-def _affinities(given: object) -> None:
+def check_affinities(given: object) -> None:
+    """Refuse what is no `Affinities`."""
     if not isinstance(given, Affinities):
         raise SettingsError(
             f"a map is made of Affinities, not of {type(given).__name__}; make them with affinity.points"
@@ -158,7 +159,13 @@ def _floor(at_least: Sequence[float | None] | None, dims: int) -> np.ndarray:
     return np.array([-np.inf if v is None else float(v) for v in given], np.float32)
 
 
-def _engine_for(one: Affinities, dims: int, floor: np.ndarray, engine: Engine) -> str:
+def free_floor(dims: int) -> np.ndarray:
+    """The floor of coordinates that may have any value."""
+    return np.full(dims, -np.inf, np.float32)
+
+
+def engine_for(one: Affinities, dims: int, floor: np.ndarray, engine: Engine) -> str:
+    """Which engine makes this map: "tasks" side by side, "rows" split over threads, or "grid"."""
     n = len(one)
     sparse = not isinstance(one.P, np.ndarray)
     free = bool(np.isinf(floor).all())
@@ -213,14 +220,15 @@ def _check(one: Affinities) -> None:
         )
 
 
-def _diverged(schedule: Schedule) -> SettingsError:
+def diverged(schedule: Schedule) -> SettingsError:
+    """What is raised where a descent left the range of numbers."""
     return SettingsError(
         f"the descent left the range of numbers at learning rate {schedule.learning_rate}; lower it, "
         'or leave it at "auto"'
     )
 
 
-def _map(
+def made_map(
     one: Affinities,
     engine: str,
     landings: list[Landing],
@@ -231,21 +239,19 @@ def _map(
     quality: bool,
     notes: tuple[str, ...] = (),
 ) -> Map:
+    """The map of the lowest KL among the landings of one problem, with its settings and scores."""
     # a divergence is never below 0, but the rounding of its sums may be
     kls = np.maximum([landing.kl for landing in landings], 0.0)
     if not np.isfinite(kls).any():
-        raise _diverged(schedule)
+        raise diverged(schedule)
     kept = int(np.nanargmin(kls))
     best = landings[kept]
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if quality and one.vectors is not None:
         from langscape.metrics import quality as measure
-        from langscape.metrics import true_neighbours
 
         figures, per_point = measure(one.vectors, best.xy, metric=one.metric)  # type: ignore[arg-type]
-        true = true_neighbours(one.vectors, one.metric)  # type: ignore[arg-type]
     settings: dict[str, Any] = {
         **one.settings,
         "engine": {"tasks": "exact", "rows": "exact"}.get(engine, engine),
@@ -262,7 +268,7 @@ def _map(
             *notes,
             "all items lie on one place: they are alike, are neighbours of all alike, or started there",
         )
-    return Map(
+    result = Map(
         best.xy,
         one.items,
         kl=float(kls[kept]),
@@ -274,9 +280,12 @@ def _map(
         vectors=one.vectors,
         metric=one.metric,
         notes=(*one.notes, *notes),
-        neighbours=true[0],
-        distances=true[1],
     )
+    if not quality:
+        return result
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    return with_true_neighbours(result)
 
 
 def _cancelled(

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
-from langscape.engine.insertion_quality import insertion_by_chance, insertion_quality
+from langscape.engine.insertion_quality import insertion_by_chance, insertion_quality, nearest_items
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
@@ -38,7 +38,8 @@ class Placed:
     nearest and similarity name the most similar items, most similar first. recall is the share of true
     neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
     the registry for inserted points, by name; it is empty where they were not asked for. nulls are their
-    means at places drawn by chance.
+    means at places drawn by chance. true and far are the nearest items of the map in the data and how far
+    they are, by its own metric, and true_recall what share of them was found.
     """
 
     xy: np.ndarray
@@ -49,6 +50,9 @@ class Placed:
     recall: float
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
     nulls: Mapping[str, float] = field(default_factory=dict)
+    true: np.ndarray | None = None
+    far: np.ndarray | None = None
+    true_recall: float = 1.0
 
 
 def insert(
@@ -147,8 +151,19 @@ def place(
     if not quality:
         return placed
     spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
-    scores = insertion_quality(xy, spaces[0], placed.xy, spaces[1], k)
-    return replace(placed, scores=scores, nulls=insertion_by_chance(xy, *spaces, k) if m else {})
+    if not m or len(xy) < 2:
+        return replace(placed, scores=insertion_quality(xy, spaces[0], placed.xy, spaces[1], k))
+    near = nearest_items(*spaces, k)
+    # of unit vectors the squared distance is twice 1 − cosine
+    far = near.distances**2 / 2 if metric == "cosine" else near.distances
+    return replace(
+        placed,
+        scores=insertion_quality(xy, spaces[0], placed.xy, spaces[1], k, near.rows),
+        nulls=insertion_by_chance(xy, *spaces, k),
+        true=near.rows.astype(np.int32),
+        far=far.astype(np.float32),
+        true_recall=near.recall,
+    )
 
 
 def own_k(base: Map) -> int | None:
@@ -354,7 +369,7 @@ def _grown(
         scores[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
     scores |= {f"inserted_{name}_null": value for name, value in placed.nulls.items()}
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
-    true = _with_new_neighbours(base, known, new)
+    true = _with_new_neighbours(base, known, new, placed)
     return Map(
         np.concatenate([base.xy, placed.xy.astype(base.xy.dtype)]),
         Items([*base.labels, *names], columns),
@@ -379,18 +394,26 @@ def _grown(
 
 
 def _with_new_neighbours(
-    base: Map, known: np.ndarray | None, new: np.ndarray
+    base: Map, known: np.ndarray | None, new: np.ndarray, placed: Placed
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The true neighbours, with those of new items among the old ones unless they are very many."""
+    """The true neighbours, with those of new items among the ones that carry the map.
+
+    Of very many new items only as many are named as scores count.
+    """
     if base.neighbours is None or base.distances is None:
         return None, None
     m, k = len(new), base.neighbours.shape[1]
     rows, far = np.full((m, k), -1, np.int32), np.full((m, k), np.nan, np.float32)
-    if known is not None and 0 < m * len(known) <= _PAIRS and k <= len(known):
+    carrying = np.flatnonzero(~base.items.columns.get("inserted", np.zeros(len(base), bool)))
+    if known is not None and 0 < m * len(carrying) <= _PAIRS and k <= len(carrying):
         cosine = base.metric == "cosine"
-        old, added = (_unit(X, "item") if cosine else np.asarray(X) for X in (known, new))
-        squared, rows = nearest_to(old, added, k)
+        old, added = (_unit(X, "item") if cosine else np.asarray(X) for X in (known[carrying], new))
+        squared, found = nearest_to(old, added, k)
+        rows = carrying[found]
         far = np.maximum(squared, 0) / 2 if cosine else np.sqrt(np.maximum(squared, 0))
+    elif placed.true is not None and placed.far is not None and len(carrying) == len(base):
+        rows[:, : placed.true.shape[1]] = placed.true[:, :k]
+        far[:, : placed.far.shape[1]] = placed.far[:, :k]
     return (
         np.concatenate([base.neighbours, rows.astype(np.int32)]),
         np.concatenate([base.distances, far.astype(np.float32)]),

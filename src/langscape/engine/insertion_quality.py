@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from langscape.kernels.linear import blocks, side_by_side, squared_distances
@@ -17,15 +19,38 @@ _CHUNK = 1024
 _BY_CHANCE = 500
 
 
+class NearestItems(NamedTuple):
+    """Of new items, (m, k) the map's nearest in the data, how far they are, and what share was found."""
+
+    rows: np.ndarray
+    distances: np.ndarray
+    recall: float
+
+
+def nearest_items(known: np.ndarray, new: np.ndarray, k: int | None = None) -> NearestItems:
+    """The true neighbours of new items among the map's, k being the map's own or what so many items have.
+
+    Where there are very many new items they are looked for in nearby cells.
+    """
+    k = min(neighbours(len(known)) if k is None else k, len(known))
+    find = Finder(known, len(new), new[np.linspace(0, len(new) - 1, min(len(new), 500)).astype(int)], k=k)
+    squared, rows = find(new, k)
+    return NearestItems(rows, np.sqrt(np.maximum(squared, 0)), find.recall)
+
+
 def insertion_quality(
-    xy: np.ndarray, known: np.ndarray, placed: np.ndarray, new: np.ndarray, k: int | None = None
+    xy: np.ndarray,
+    known: np.ndarray,
+    placed: np.ndarray,
+    new: np.ndarray,
+    k: int | None = None,
+    near: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Every score that the registry has for inserted points (document 002, section 4.3), each of shape (m,).
 
-    local: the share of its k nearest items that are nearest on the map too, k being the map's own, or what a
-    map of so many items has; where there are very many points, these are looked for in nearby cells and
-    95 % of them found. global: the rank correlation of its distances to at most a thousand items, spread
-    evenly over the map's rows.
+    local: the share of its k nearest items that are nearest on the map too; near (m, k) are those that
+    `nearest_items` found, looked for here if left out. global: the rank correlation of its distances to at
+    most a thousand items, spread evenly over the map's rows.
     """
     from scipy.spatial import KDTree
 
@@ -34,14 +59,13 @@ def insertion_quality(
     values = {score.name: np.full(m, np.nan) for score in scores}
     if n < 2 or not m:
         return values
-    k = min(neighbours(n) if k is None else k, n)
-    high = Finder(known, m, new[np.linspace(0, m - 1, min(m, 500)).astype(int)], k=k)
+    near = nearest_items(known, new, k).rows if near is None else near
+    k = near.shape[1]
     low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
     # float32 distances lose digits far from the origin
     centre, middle = known[against].mean(0), xy[against].mean(0)
     items, points = _float32(known[against] - centre), _float32(xy[against] - middle)
-    near = high(new, k)[1]
 
     def work(part: slice) -> None:
         seen = InsertedPoints(

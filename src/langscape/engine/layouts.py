@@ -50,14 +50,11 @@ def lay_out(
         raise DataError(f"{method} gave places that are not finite; use tsne")
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     if quality and affinities.vectors is not None:
         from langscape.metrics import quality as measure
-        from langscape.metrics import true_neighbours
 
         figures, per_point = measure(affinities.vectors, xy, metric=affinities.metric)  # type: ignore[arg-type]
-        true = true_neighbours(affinities.vectors, affinities.metric)  # type: ignore[arg-type]
-    return Map(
+    result = Map(
         xy.astype(np.float32),
         affinities.items,
         settings={**affinities.settings, "method": method, "seed": seed, **how},
@@ -66,9 +63,12 @@ def lay_out(
         vectors=affinities.vectors,
         metric=affinities.metric,
         notes=affinities.notes,
-        neighbours=true[0],
-        distances=true[1],
     )
+    if not quality:
+        return result
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    return with_true_neighbours(result)
 
 
 def _principal(affinities: Affinities, dims: int) -> tuple[np.ndarray, dict[str, Any]]:

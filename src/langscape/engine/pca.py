@@ -44,21 +44,18 @@ def pca(
     shapes = None if spread is None else given.projected(axes).astype(np.float32)
     figures: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    true: tuple[np.ndarray | None, np.ndarray | None] = None, None
     vectors = given.means
     if quality:
         from langscape.engine.context_ellipses import with_area, with_held_area
         from langscape.metrics import quality as measure
-        from langscape.metrics import true_neighbours
 
         if spread is not None:
             vectors = np.concatenate([given.means, np.sqrt(given.variances)], axis=1)
         figures, per_point = measure(vectors, xy)
-        true = true_neighbours(vectors)
         if shapes is not None:
             figures, per_point = with_area(figures, per_point, shapes, given)
             figures = with_held_area(figures, given, lambda half: np.linalg.det(half.projected(axes)))
-    return Map(
+    result = Map(
         xy,
         given.items,
         settings=settings,
@@ -67,9 +64,12 @@ def pca(
         shapes=shapes,
         vectors=vectors,
         notes=given.notes,
-        neighbours=true[0],
-        distances=true[1],
     )
+    if not quality:
+        return result
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    return with_true_neighbours(result)
 
 
 def principal(means: Any, covariances: Any = None, dims: int = 2, *, center: bool = True) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -103,7 +103,10 @@ class Schedule:
 
     def settings(self) -> dict[str, Any]:
         """Plain values for a map's settings."""
-        return {**asdict(self), "momentum": list(self.momentum)}
+        return {
+            **{one.name: getattr(self, one.name) for one in fields(self)},
+            "momentum": list(self.momentum),
+        }
 
 
 def _whole(name: str, value: Any, least: int) -> None:

@@ -18,12 +18,12 @@ import numpy as np
 from langscape.data import Items, Map
 from langscape.errors import FileError
 from langscape.io.atomic_write import atomic_write
-from langscape.io.parquet import metadata_of, open_parquet, read_columns, read_lists, write_parquet
+from langscape.io.parquet import PICTURE, metadata_of, open_parquet, read_columns, read_lists, write_parquet
 from langscape.io.regular_file import open_regular
 
 FORMAT = 1
 _AXES = ("x", "y", "z", "w")
-_TRUE = ("neighbours", "neighbour_distances")
+_TRUE, _FAR = "neighbours", {"distances": "neighbour_distances", "weights": "neighbour_weights"}
 _SHAPES = ("shape_xx", "shape_xy", "shape_yy")
 
 
@@ -35,7 +35,7 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
         columns[_AXES[d]] = np.ascontiguousarray(m.xy[:, d])
     if m.shapes is not None:
         columns |= dict(zip(_SHAPES, (m.shapes[:, 0, 0], m.shapes[:, 0, 1], m.shapes[:, 1, 1]), strict=True))
-    taken = {*columns, "vector", *_TRUE}
+    taken = {*columns, "vector", _TRUE, *_FAR.values()}
     own = _free_names(m.items.columns, "item", taken)
     points = _free_names(m.per_point, "point", taken)
     columns |= {own[name]: np.ascontiguousarray(values) for name, values in m.items.columns.items()}
@@ -58,9 +58,11 @@ def save_map(m: Map, path: str | Path, *, vectors: bool = True) -> Path:
         "types": {name: str(values.dtype) for name, values in columns.items()},
     }
     lists = {} if keep is None else {"vector": keep}
-    if m.neighbours is not None and m.distances is not None and m.neighbours.shape[1]:
-        lists |= dict(zip(_TRUE, (m.neighbours, m.distances), strict=True))
-        meta["neighbours"] = m.neighbours.shape[1]
+    by = "distances" if m.weights is None else "weights"
+    far = getattr(m, by)
+    if m.neighbours is not None and far is not None and m.neighbours.shape[1]:
+        lists |= {_TRUE: m.neighbours, _FAR[by]: far}
+        meta |= {"neighbours": m.neighbours.shape[1], "neighbours_by": by}
     with atomic_write(path) as aside:
         write_parquet(aside, columns, lists=lists, metadata=_json(meta))
     return path
@@ -89,11 +91,12 @@ def _true_of(opened: Any, meta: dict[str, Any], path: Path) -> dict[str, np.ndar
     """The true neighbours that a file holds, each a row of it or −1."""
     if not meta.get("neighbours"):
         return {}
-    rows, far = (read_lists(opened, name) for name in _TRUE)
+    by = meta.get("neighbours_by", "distances")
+    rows, far = (read_lists(opened, name) for name in (_TRUE, _FAR[by]))
     whole = rows.dtype.kind in "iu" and far.dtype.kind == "f" and rows.shape == far.shape
     if not whole or rows.min(initial=0) < -1 or rows.max(initial=-1) >= len(rows):
         raise FileError(f"{path} names neighbours that it does not hold; make it again")
-    return {"neighbours": rows.astype(np.int32), "distances": far.astype(np.float32)}
+    return {"neighbours": rows.astype(np.int32), by: far.astype(np.float32)}
 
 
 def _map_of(path: Path, table: dict[str, Any], meta: dict[str, Any], vectors: np.ndarray | None) -> Map:
@@ -158,6 +161,8 @@ def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
         meta = json.loads(raw)
     except (ValueError, RecursionError):
         raise FileError(f"{path} carries damaged langscape metadata; make it again") from None
+    if isinstance(meta, dict) and PICTURE in meta and "format" not in meta:
+        return {}  # the table of a picture: its further columns describe the items
     version = meta.get("format") if isinstance(meta, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise FileError(f"{path} was written by a newer langscape (format {version}); update langscape")
@@ -208,6 +213,7 @@ _META: dict[str, Callable[[Any], bool]] = {
     "xy": lambda value: value in ("float32", "float64"),
     "vectors": _is_vectors,
     "neighbours": lambda value: isinstance(value, int) and value >= 0,
+    "neighbours_by": lambda value: value in ("distances", "weights"),
     "types": lambda value: _is_names(value) and all(map(_TYPE.fullmatch, value.values())),
 }
 """What each part of the metadata must be."""

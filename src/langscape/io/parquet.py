@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 KEY = b"langscape"
 """Under this name a file carries the metadata of langscape, as JSON."""
 
+PICTURE = "picture"
+"""Under this name those metadata have what a picture said of itself, in the file of its table."""
+
 _MOST_COLUMNS = 5_000
 _MOST_CHUNKS = 1_000_000
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}

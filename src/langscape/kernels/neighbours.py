@@ -39,9 +39,10 @@ def nearest(X: np.ndarray, k: int, *, recall: float = 0.95, seed: int = 0) -> Ne
     if n <= EXACT_BELOW:
         found = _search(_flat(X), X, k + 1)
         return Neighbours(*_without_self(*found, k), recall=1.0)
-    cells = Cells(X, k + 1, recall, seed)
+    # a row is found in its own cell whatever is searched: it must not count as a neighbour found
+    cells = Cells(X, k + 1, (recall * k + 1) / (k + 1), seed)
     found = _filled(cells, _flat(X), X, k + 1)
-    return Neighbours(*_without_self(*found, k), recall=cells.recall)
+    return Neighbours(*_without_self(*found, k), recall=(cells.recall * (k + 1) - 1) / k)
 
 
 def nearest_to(base: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -26,12 +26,12 @@ from langscape.metrics.gaussians import (
     wasserstein2,
 )
 from langscape.metrics.head_similarity import head_distances, head_groups
-from langscape.metrics.heads import even_scores, head_scores, name_heads
+from langscape.metrics.heads import even_scores, head_scores, most_like, name_heads
 from langscape.metrics.held_out import HeldOut, held_out_area
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
-from langscape.metrics.partners import Partners, strongest_partners
+from langscape.metrics.partners import Partners, strongest_both_ways, strongest_partners
 from langscape.metrics.point_scores import Correlation, PointScores, Stability
 from langscape.metrics.quality import quality
 from langscape.metrics.query_key import (
@@ -49,7 +49,13 @@ from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.stability import align, stability, stability_by_chance
 from langscape.metrics.stream_alarms import stream_alarms
 from langscape.metrics.surprisal import surprises
-from langscape.metrics.true_neighbours import KeptFalseMissing, kept_false_missing, true_neighbours
+from langscape.metrics.true_neighbours import (
+    KeptFalseMissing,
+    TrueNeighbours,
+    kept_false_missing,
+    neighbours_on,
+    true_neighbours,
+)
 
 __all__ = [
     "SCORES",
@@ -65,6 +71,7 @@ __all__ = [
     "Score",
     "Space",
     "Stability",
+    "TrueNeighbours",
     "aggregate_attention",
     "agreement",
     "alarms",
@@ -92,9 +99,11 @@ __all__ = [
     "local",
     "lstm_changes",
     "map_distances",
+    "most_like",
     "name_heads",
     "ndcg",
     "nearest_words",
+    "neighbours_on",
     "pair_clusters",
     "parked_weight",
     "predicted_vectors",
@@ -108,6 +117,7 @@ __all__ = [
     "stationary",
     "stream_alarms",
     "strongest_anywhere",
+    "strongest_both_ways",
     "strongest_near",
     "strongest_partners",
     "surprises",

@@ -140,17 +140,53 @@ def name_heads(
     shape = np.asarray(next(iter(scores.values()))).shape
     tags = np.full(shape, "", dtype=object)
     for where in np.ndindex(*shape):
-        worn = []
-        for tag, (score, least) in thresholds.items():
-            value = float(scores[score][where]) if score in scores else np.nan
-            chance = 0.0 if even is None else float(even.get(score, 0.0))
-            times = TIMES.get(tag, 4.0)
-            if value >= least and not value < min(times * chance, 0.9):
-                worn.append(tag)
+        reached = _reached(scores, even, where, thresholds)
+        worn = [tag for tag, share in reached.items() if share >= 1]
         if {"previous-token", "next-token", "itself"} & set(worn) and "local band" in worn:
             worn.remove("local band")
         tags[where] = ", ".join(worn)
     return tags
+
+
+def most_like(
+    scores: Mapping[str, np.ndarray],
+    even: Mapping[str, float] | None = None,
+    *,
+    thresholds: Mapping[str, tuple[str, float]] = THRESHOLDS,
+) -> np.ndarray:
+    """Of every head the tag it comes nearest to, (layer, head) of text: the largest share of a threshold.
+
+    For heads that `name_heads` leaves without a tag. A head that spreads its weight always has some of every
+    pattern, so "broad" is said only where nothing else reaches half of its threshold.
+
+    >>> scores = {"previous_token": np.array([[0.28]]), "broad": np.array([[0.7]])}
+    >>> str(most_like(scores)[0, 0])
+    'previous-token'
+    """
+    shape = np.asarray(next(iter(scores.values()))).shape
+    found = np.full(shape, "", dtype=object)
+    for where in np.ndindex(*shape):
+        reached = _reached(scores, even, where, thresholds)
+        shares = {tag: share for tag, share in reached.items() if tag != "broad" and not np.isnan(share)}
+        best = max(shares, key=lambda tag: shares[tag], default="")
+        found[where] = best if shares.get(best, 0.0) >= 0.5 or "broad" not in reached else "broad"
+    return found
+
+
+def _reached(
+    scores: Mapping[str, np.ndarray],
+    even: Mapping[str, float] | None,
+    where: tuple[int, ...],
+    thresholds: Mapping[str, tuple[str, float]],
+) -> dict[str, float]:
+    """Of every tag how much of what it needs the head has: 1 and more wears it, NaN is not known."""
+    reached = {}
+    for tag, (score, least) in thresholds.items():
+        value = float(scores[score][where]) if score in scores else np.nan
+        chance = 0.0 if even is None else float(even.get(score, 0.0))
+        by_chance = min(TIMES.get(tag, 4.0) * chance, 0.9)
+        reached[tag] = value / (least if np.isnan(by_chance) else max(least, by_chance))
+    return reached
 
 
 def checked_weights(attention: Any) -> np.ndarray:

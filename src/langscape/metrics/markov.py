@@ -53,6 +53,24 @@ def stationary(A: Any) -> Chain:
         return _chain(_transitions(A))
 
 
+def stationary_of_each(heads: Any) -> list[Chain]:
+    """The chain of every head of (heads, query, key), several at a time.
+
+    >>> [chain.kind for chain in stationary_of_each([[[0.5, 0.5], [0.25, 0.75]], [[1.0, 0.0], [0.5, 0.5]]])]
+    ['mixing', 'absorbing']
+    """
+    from langscape.kernels.linear import blocks, side_by_side
+
+    found: dict[int, Chain] = {}
+
+    def work(part: slice) -> None:
+        for at in range(part.start, part.stop):
+            found[at] = _chain(_transitions(heads[at]))
+
+    side_by_side(work, blocks(len(heads), 6))
+    return [found[at] for at in range(len(heads))]
+
+
 def _chain(T: np.ndarray) -> Chain:
     if not np.triu(T, 1).any():
         closed = [[int(i)] for i in np.flatnonzero(np.diag(T) == 1.0)]

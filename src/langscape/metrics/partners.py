@@ -10,6 +10,9 @@ import numpy as np
 from langscape.errors import DataError
 from langscape.metrics.scores import neighbours
 
+STORED = 20
+"""Partners kept of each token, beyond the ten that are counted."""
+
 
 @dataclass(frozen=True, eq=False)
 class Partners:
@@ -41,6 +44,24 @@ def strongest_partners(weights: Any, k: int | None = None) -> Partners:
     np.fill_diagonal(A, 0)
     k = min(neighbours(n) if k is None else k, max(n - 1, 1))
     return Partners(*_strongest(A, k), *_strongest(A.T, k))
+
+
+def strongest_both_ways(affinities: Any, weights: Any, most: int = STORED) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, k) of the strongest partners in a head's joint P, as `kept` counts them, and their weights.
+
+    weights (n, n) are those of the tokens on the map; that of a pair is the mean of what two tokens give each
+    other. −1 and 0 stand where there are fewer partners.
+
+    >>> A = np.array([[0.5, 0.5, 0.0], [0.25, 0.0, 0.75], [0.0, 1.0, 0.0]])
+    >>> rows, found = strongest_both_ways(A + A.T, A)
+    >>> rows.tolist(), found.tolist()
+    ([[1, -1], [2, 0], [1, -1]], [[0.375, 0.0], [0.875, 0.375], [0.875, 0.0]])
+    """
+    P, A = np.array(affinities, np.float32), np.asarray(weights, np.float32)
+    np.fill_diagonal(P, 0)
+    rows, found = _strongest(P, min(most, max(len(P) - 1, 1)))
+    mean = np.take_along_axis((A + A.T) / 2, np.maximum(rows, 0), axis=1)
+    return rows, np.where(found > 0, mean, 0).astype(np.float32)
 
 
 def _strongest(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from langscape.data.neighbourhood import STRONGEST
 from langscape.errors import DataError
 from langscape.metrics.point_scores import PointScores
-
-STRONGEST = 5
-"""Keys looked at within a sentence."""
 
 ANYWHERE = 10
 """Keys looked at among all sentences."""

@@ -586,7 +586,7 @@ register(
 register(
     Score(
         "strongest",
-        "Strongest near",
+        "Top-5 keys among the 5 nearest",
         "Of a query’s {k} strongest keys in its sentence, the share among its {k} nearest keys of that "
         "sentence on the map.",
         {"query-key map": _strongest},
@@ -601,7 +601,7 @@ register(
 register(
     Score(
         "anywhere",
-        "Strongest anywhere",
+        "Top-10 keys of all sentences among the 10 nearest",
         "Of a query’s {k} strongest keys in all sentences, the share among its {k} nearest keys on the map.",
         {"query-key map": _anywhere},
         k=10,
@@ -820,7 +820,11 @@ _head_score(
     "many.",
     high=None,
 )
-_head_score("broad", "Broad", "How close to even the weights are: 1 looks at everything alike.")
+_head_score(
+    "broad",
+    "Normalised entropy",
+    "Entropy of a query’s weights over that of even weights: 1 attends to every token alike, 0 to one alone.",
+)
 _head_score(
     "sink", "Sink share", "Weight that goes to the first or to separator tokens, averaged over queries."
 )
@@ -847,19 +851,19 @@ _head_score(
 )
 _head_score(
     "parked",
-    "Parked",
-    "Weight on the tokens where this head parks it, whatever is asked, and on special tokens.",
+    "Weight on sinks",
+    "Weight on special tokens and on tokens that nearly every query of this head attends to, whatever it is.",
     format="percent",
 )
 _head_score(
     "evenness",
-    "Evenness",
-    "How evenly the weight that is not parked is spread over the tokens in sight: 1 is all alike.",
+    "Evenness off sinks",
+    "How evenly the weight that is not on sinks is spread over the tokens in sight: 1 is all alike.",
 )
 _head_score(
     "interest",
-    "Interest",
-    "Weight that is neither parked on sinks nor spread evenly: the heads to look at first.",
+    "Focused attention",
+    "Weight that is neither on sinks nor spread evenly: the heads to look at first have most of it.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
 )

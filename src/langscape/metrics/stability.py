@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,27 +21,19 @@ def stability(maps: Iterable[Any]) -> Stability:
     turned, mirrored and scaled; all are fitted to their common mean (generalised Procrustes),
     so their order does not matter beyond rounding.
     """
-    arrays = [np.asarray(getattr(one, "xy", one), dtype=np.float64) for one in maps]
-    if len(arrays) < 2:
-        raise DataError(f"stability compares maps, at least two; {len(arrays)} given: ask for more restarts")
-    shapes = sorted({one.shape for one in arrays})
-    if len(shapes) > 1 or len(shapes[0]) != 2 or 0 in shapes[0]:
-        raise DataError(f"the maps have shapes {shapes}; all must be (points, dims) of the same items")
-    if not all(np.isfinite(one).all() for one in arrays):
-        raise DataError("a map holds NaN or infinite coordinates; leave it out")
-    units = np.stack([_unit(one) for one in arrays])
-    aligned = units
-    consensus = units[0]
-    for _ in range(_ROUNDS):
-        aligned = np.stack([one @ _turn(consensus, one) for one in units])
-        mean = _unit(aligned.mean(axis=0))
-        moved = float(np.abs(mean - consensus).max())
-        consensus = mean
-        if moved < _TOLERANCE:
-            break
-    from_mean = aligned - aligned.mean(axis=0)
-    spread = np.sqrt(np.einsum("mnd,mnd->n", from_mean, from_mean) / len(aligned))
-    return Stability(spread, aligned)
+    return stability_of_each([maps])[0]
+
+
+def stability_of_each(groups: Sequence[Iterable[Any]]) -> list[Stability]:
+    """`stability` of many groups of maps at once, each of as many maps: the restarts of every head."""
+    units = [np.stack([_unit(one) for one in _checked(maps)]) for maps in groups]
+    found = []
+    for one, turns in zip(units, _turns_to_mean(units), strict=True):
+        aligned = np.einsum("mnd,mde->mne", one, turns)
+        from_mean = aligned - aligned.mean(axis=0)
+        spread = np.sqrt(np.einsum("mnd,mnd->n", from_mean, from_mean) / len(aligned))
+        found.append(Stability(spread, aligned))
+    return found
 
 
 def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> float:
@@ -51,8 +43,49 @@ def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> float:
     >>> 0.6 < stability_by_chance([xy, xy]) < 0.72
     True
     """
-    rng = np.random.default_rng(seed)
-    return stability([rng.permutation(np.asarray(getattr(one, "xy", one))) for one in maps]).mean
+    return float(chance_of_each([maps], seed)[0])
+
+
+def chance_of_each(groups: Sequence[Iterable[Any]], seed: int = 0) -> np.ndarray:
+    """`stability_by_chance` of many groups of maps at once."""
+    dealt = []
+    for maps in groups:
+        rng = np.random.default_rng(seed)
+        dealt.append([rng.permutation(np.asarray(getattr(one, "xy", one))) for one in maps])
+    return np.array([one.mean for one in stability_of_each(dealt)])
+
+
+def _checked(maps: Iterable[Any]) -> list[np.ndarray]:
+    arrays = [np.asarray(getattr(one, "xy", one), dtype=np.float64) for one in maps]
+    if len(arrays) < 2:
+        raise DataError(f"stability compares maps, at least two; {len(arrays)} given: ask for more restarts")
+    shapes = sorted({one.shape for one in arrays})
+    if len(shapes) > 1 or len(shapes[0]) != 2 or 0 in shapes[0]:
+        raise DataError(f"the maps have shapes {shapes}; all must be (points, dims) of the same items")
+    if not all(np.isfinite(one).all() for one in arrays):
+        raise DataError("a map holds NaN or infinite coordinates; leave it out")
+    return arrays
+
+
+def _turns_to_mean(units: Sequence[np.ndarray]) -> np.ndarray:
+    """(groups, maps, dims, dims) how to turn the maps of each group (maps, n, dims) onto their common mean.
+
+    Only products of maps with each other are needed, X_aᵀ X_b: the mean is a sum of turned maps, so that its
+    product with a map is the sum of these, turned. Points are summed over once and not in every round.
+    """
+    # einsum, not @: a sum over all points whose order does not depend on the number of threads
+    products = np.stack([np.einsum("and,bne->abde", one, one) for one in units])
+    turns = _nearest_turns(products[:, :, 0])
+    open_ones = np.arange(len(units))
+    for _ in range(_ROUNDS - 1):
+        onto_mean = np.einsum("gabde,gbef->gadf", products[open_ones], turns[open_ones])
+        better = _nearest_turns(onto_mean)
+        moved = np.abs(better - turns[open_ones]).max(axis=(1, 2, 3))
+        turns[open_ones] = better
+        open_ones = open_ones[moved >= _TOLERANCE]
+        if not len(open_ones):
+            break
+    return turns
 
 
 def align(reference: Any, other: Any) -> np.ndarray:
@@ -86,6 +119,21 @@ def _unit(xy: np.ndarray) -> np.ndarray:
 
 def _turn(still: np.ndarray, moving: np.ndarray) -> np.ndarray:
     """The rotation or reflection R that brings moving @ R nearest to still."""
-    # einsum, not @: a sum over all points whose order does not depend on the number of threads.
-    left, _, right = np.linalg.svd(np.einsum("nd,ne->de", moving, still))
-    return left @ right
+    return _nearest_turns(np.einsum("nd,ne->de", moving, still))
+
+
+def _nearest_turns(M: np.ndarray) -> np.ndarray:
+    """The rotations or reflections R, (…, dims, dims), of the largest tr(Rᵀ M)."""
+    if M.shape[-1] != 2:
+        left, _, right = np.linalg.svd(M)
+        return left @ right
+    # on a plane both are known: along (a, b) for rotations, along (c, d) for reflections; the longer wins
+    a, b = M[..., 0, 0] + M[..., 1, 1], M[..., 0, 1] - M[..., 1, 0]
+    c, d = M[..., 0, 0] - M[..., 1, 1], M[..., 0, 1] + M[..., 1, 0]
+    mirrored = np.hypot(c, d) > np.hypot(a, b)
+    x, y = np.where(mirrored, c, a), np.where(mirrored, d, b)
+    length = np.hypot(x, y)
+    x, y = np.where(length > 0, x, 1.0), np.where(length > 0, y, 0.0)
+    x, y = x / np.where(length > 0, length, 1.0), y / np.where(length > 0, length, 1.0)
+    sign = np.where(mirrored, 1.0, -1.0)
+    return np.stack([np.stack([x, y], axis=-1), np.stack([sign * y, -sign * x], axis=-1)], axis=-2)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from langscape.data import Map
+from langscape.data.neighbourhood import Candidates, candidates_of, counted
 from langscape.errors import DataError
 from langscape.metrics.scores import K, neighbours
 from langscape.metrics.space import Metric
@@ -15,30 +17,62 @@ from langscape.metrics.space import vectors as space_of
 STORED, MANY = 20, 20_000
 """Neighbours kept of each item, beyond the ten that are counted; of more than so many items, only those."""
 
+RECALL = 0.99
+"""The share of true neighbours to be found where items are so many that only nearby cells are searched."""
+
 _EXACT = 3000
 _BLOCK = 256
 
 
-def true_neighbours(vectors: Any, metric: Metric = "euclidean") -> tuple[np.ndarray, np.ndarray]:
+class TrueNeighbours(NamedTuple):
+    """Rows (n, k) of the nearest in the data, nearest first, how far they are, and what share was found."""
+
+    rows: np.ndarray
+    distances: np.ndarray
+    recall: float = 1.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: that the search was approximate, and what share it found."""
+        if self.recall >= 1:
+            return ()
+        return (
+            f"true neighbours were found by approximate search: {100 * self.recall:.1f} % of them, measured "
+            "on a sample",
+        )
+
+
+def true_neighbours(vectors: Any, metric: Metric = "euclidean") -> TrueNeighbours:
     """Rows (n, k) of the nearest in the data, nearest first, and how far they are; −1 and NaN for none.
 
-    Up to 3,000 items they are those that `local` counts, ties broken by index; above, found in float32.
+    Up to 3,000 items they are those that `local` counts, ties broken by index; up to 25,000, found in
+    float32; above, by a search of nearby cells, whose recall is measured.
 
-    >>> true_neighbours([[0.0], [1.0], [3.0]])[0].tolist()
+    >>> true_neighbours([[0.0], [1.0], [3.0]]).rows.tolist()
     [[1, 2], [0, 2], [1, 0]]
     """
     X = np.asarray(vectors)
     n = len(X)
     k = min(n - 1, STORED if n <= MANY else K)
     if k < 1:
-        return np.empty((n, 0), np.int32), np.empty((n, 0), np.float32)
+        return TrueNeighbours(np.empty((n, 0), np.int32), np.empty((n, 0), np.float32))
+    recall = 1.0
     if n <= _EXACT:
         rows = _exact(X, metric, k)
     else:
         from langscape.kernels.neighbours import nearest
 
-        rows = nearest(_directions(X) if metric == "cosine" else X, k).index
-    return rows.astype(np.int32), _distances(X, rows, metric)
+        found = nearest(_directions(X) if metric == "cosine" else X, k, recall=RECALL)
+        rows, recall = found.index, found.recall
+    return TrueNeighbours(rows.astype(np.int32), _distances(X, rows, metric), recall)
+
+
+def with_true_neighbours(map: Map) -> Map:
+    """The map with the nearest of every item among its vectors, where it has any."""
+    if map.vectors is None:
+        return map
+    found = true_neighbours(map.vectors, map.metric)  # type: ignore[arg-type]
+    return map.but(neighbours=found.rows, distances=found.distances, notes=(*map.notes, *found.notes))
 
 
 def _exact(X: np.ndarray, metric: Metric, k: int) -> np.ndarray:
@@ -91,11 +125,14 @@ class KeptFalseMissing:
         return (~self.missing & (self.true >= 0)).sum(axis=1)
 
 
-def kept_false_missing(xy: Any, true: Any, k: int | None = None) -> KeptFalseMissing:
+def kept_false_missing(
+    xy: Any, true: Any, k: int | None = None, among: Candidates | None = None
+) -> KeptFalseMissing:
     """Which true neighbours a map keeps, which it misses, and which it makes up.
 
     xy (n, dims) are the places and true (n, ≥ k) the rows of the nearest in the data, as a map carries them
-    in `Map.neighbours`. k is 10, or fewer than half the items.
+    in `Map.neighbours`. k is 10, or fewer than half the items. With `among`, neighbours are looked for among
+    the candidates of each item alone, and k is at most half of these; −1 fills the rest.
 
     >>> found = kept_false_missing([[0.0], [1.0], [9.0]], [[1, 2], [2, 0], [1, 0]], k=1)
     >>> found.kept.tolist(), found.near[found.false].tolist(), found.true[found.missing].tolist()
@@ -106,10 +143,45 @@ def kept_false_missing(xy: Any, true: Any, k: int | None = None) -> KeptFalseMis
     k = neighbours(n) if k is None else k
     if T.ndim != 2 or len(T) != n or T.shape[1] < k:
         raise DataError(f"neighbours have shape {T.shape} for {n} places; ({n}, {k}) or more are needed")
-    near = nearest_places(Y, k)
     T = T[:, :k]
-    same = near[:, :, None] == T[:, None, :]
-    return KeptFalseMissing(near, ~same.any(axis=2), T, ~same.any(axis=1) & (T >= 0))
+    if among is not None:
+        near, counted = _near_among(Y, k, among)
+        T = np.where(np.arange(k) < counted[:, None], T, -1)
+    else:
+        near = nearest_places(Y, k)
+    same = (near[:, :, None] == T[:, None, :]) & (T >= 0)[:, None, :]
+    known = (T >= 0).any(axis=1, keepdims=True)
+    return KeptFalseMissing(near, ~same.any(axis=2) & (near >= 0) & known, T, ~same.any(axis=1) & (T >= 0))
+
+
+def neighbours_on(map: Map) -> KeptFalseMissing:
+    """What became of the neighbours that a map carries, of all its items; `neighbourhood` is that of one.
+
+    As many are counted as the map's scores count: of queries and keys five, of others what `local` takes.
+    """
+    if map.neighbours is None or not map.neighbours.shape[1]:
+        raise DataError(
+            "this map carries no true neighbours; make it again from its vectors or its attention"
+        )
+    return kept_false_missing(map.xy, map.neighbours, counted(map), candidates_of(map))
+
+
+def _near_among(Y: np.ndarray, k: int, among: Candidates) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) the nearest candidates of each, −1 beyond as many as count; (n,) how many count."""
+    near, most = np.full((len(Y), k), -1, np.intp), np.zeros(len(Y), np.intp)
+    order = np.argsort(among.sought, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(among.sought[order])) + 1):
+        for start in range(0, len(rows), _BLOCK):
+            some = rows[start : start + _BLOCK]
+            items, may = among.of(some)
+            if not len(items):
+                continue
+            far = np.where(may, ((Y[some, None] - Y[items][None]) ** 2).sum(axis=-1), np.inf)
+            best = np.argsort(far, axis=1, kind="stable")[:, :k]
+            most[some] = np.minimum(k, np.maximum(may.sum(axis=1) // 2, may.any(axis=1)))
+            keeps = np.arange(best.shape[1]) < most[some, None]
+            near[some, : best.shape[1]] = np.where(keeps, items[best], -1)
+    return near, most
 
 
 def nearest_places(xy: Any, k: int) -> np.ndarray:

@@ -94,10 +94,11 @@ def _marked(listener: Listener) -> Listener:
     return mark
 
 
-Editor = Callable[[int, torch.Tensor], torch.Tensor]
-"""(number of the attention call, what its heads give) → what they give instead.
+Editor = Callable[[int, Call, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""(number of the attention call, the call, what its heads give) → the weights and what they give instead.
 
-What heads give is (batch, query, head, dim), before it is joined and projected.
+What heads give is (batch, query, head, dim), before it is joined and projected. A listener hears the weights
+that the editor leaves.
 """
 
 
@@ -151,13 +152,13 @@ def _attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     own = _own_eager(type(module))
     output, weights = own(module, query, key, value, mask, *rest, **settings)
+    edits = _edits.get()
+    if edits is not None:
+        weights, output = edits[0](edits[1], _call(module, query, key, value, weights, settings, 0), output)
+        edits[1] += 1
     heard = _heard.get()
     if heard is not None:
         heard[0](_call(module, query, key, value, weights, settings, 0))
-    edits = _edits.get()
-    if edits is not None:
-        output = edits[0](edits[1], output)
-        edits[1] += 1
     return output, weights
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from langscape.data import Capture, Tokens
-from langscape.models.attention_hook import eagerly, listening
+from langscape.data import Capture, Edit, Tokens
+from langscape.models.attention_hook import Call, eagerly, listening
 from langscape.models.capture_spec import Array, Plan, named
+from langscape.models.edits import applied, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Row
 from langscape.models.memory import block_rows
@@ -18,16 +19,22 @@ from langscape.models.model import Model
 from langscape.models.recorder import Recorder
 
 
-def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
-    """A capture per row, all from one run; rows are padded to the longest and cropped again."""
+def run_batch(model: Model, plan: Plan, group: list[Row], edits: Sequence[Edit] = ()) -> list[Capture]:
+    """A capture per row, all from one run; rows are padded to the longest and cropped again.
+
+    With edits the group is one row.
+    """
     layout, network = model.layout, model.network
     recorder = Recorder(layout, plan, [row.sizes for row in group])
     inputs = tensors_of(model, group)
     hidden, logits = "hidden" in plan.want, "logits" in plan.want and layout.vocabulary > 0
     attend = plan.attends
     output: Any = None  # a run that has told all that is wanted ends early
-    with model.running():
-        if layout.heard and attend:
+    with model.running(), applied(model, edits, inputs):
+        if edits:
+            with listening(network, recorder if attend else _ignored):
+                output = forward(network, inputs, hidden=hidden, logits=logits)
+        elif layout.heard and attend:
             longest = [max(sizes) for sizes in zip(*recorder.sizes, strict=True)]
             with listening(network, recorder, block_rows(layout, len(group), *longest)):
                 output = forward(network, inputs, hidden=hidden, logits=logits)
@@ -42,7 +49,7 @@ def run_batch(model: Model, plan: Plan, group: list[Row]) -> list[Capture]:
             recorder.rows("hidden", role, getattr(output, named("hidden_states", role)))
     if logits:
         recorder.rows("logits", "decoder" if "decoder" in layout.roles else "self", [output.logits])
-    return [_finished(model, plan, recorder, i, row) for i, row in enumerate(group)]
+    return [_finished(model, plan, recorder, i, row, edits) for i, row in enumerate(group)]
 
 
 def tensors_of(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
@@ -70,7 +77,13 @@ def _padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, t
     return ids.to(model.device), mask.to(model.device)
 
 
-def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row) -> Capture:
+def _ignored(call: Call) -> None:
+    """An edited run goes through the interface, also where nothing of attention is wanted."""
+
+
+def _finished(
+    model: Model, plan: Plan, recorder: Recorder, index: int, row: Row, edits: Sequence[Edit]
+) -> Capture:
     layout = model.layout
     planned = recorder.planned[index]
     written = row.source if row.target is None else row.target
@@ -90,6 +103,8 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
         },
         "causal": {named("attention", role): causal for role, causal in layout.causal.items()},
     }
+    if edits:
+        metadata["edits"] = [str(edit) for edit in edits]
     if row.source.window is not None:
         metadata["window"] = list(row.source.window)
     tokens, decoder_tokens = row.source.tokens(), None
@@ -99,7 +114,12 @@ def _finished(model: Model, plan: Plan, recorder: Recorder, index: int, row: Row
     for array in ready.values():
         array.flags.writeable = False  # so that it is handed over rather than copied
     axes = {array.name: array.axes for array in planned}
-    notes = (*_notes(model, plan, row), *_sums(recorder, index), *_overflows(model, ready))
+    notes = (
+        *edit_notes(edits),
+        *_notes(model, plan, row),
+        *_sums(recorder, index),
+        *_overflows(model, ready),
+    )
     return Capture(tokens, ready, axes, metadata, notes, decoder_tokens)
 
 

@@ -82,7 +82,7 @@ class Layout:
 
 def probe(network: PreTrainedModel, kind: str) -> Layout:
     """The layout of a network; runs it two to four times over two short rows, one of them padded."""
-    inputs = _inputs(network, kind)
+    inputs = probe_inputs(network, kind)
     heard: list[Call] = []
     try:
         with eagerly(network):
@@ -208,7 +208,8 @@ def _vocabulary(network: PreTrainedModel) -> int:
     return 0 if head is None else int(head.weight.shape[0])
 
 
-def _inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
+def probe_inputs(network: PreTrainedModel, kind: str) -> dict[str, torch.Tensor]:
+    """Two short rows that any model of this kind can read, the second padded; of a vision model one image."""
     config: Any = network.config
     if kind == "vision":
         shape = image_shape(config)

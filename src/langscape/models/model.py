@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from langscape.models.layout import Layout
+    from langscape.models.parts import Parts
 
 Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm"]
 
@@ -57,6 +58,13 @@ class Model:
 
         with self.running():
             return probe(self.network, self.kind)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Its blocks and MLPs as modules, and whether edits take effect, found by running it."""
+        from langscape.models.parts import find_parts
+
+        return find_parts(self)
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ what layers give after an attention call, two vectors must lead from one hidden 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
 from langscape.models.attention_hook import Call, listening
 from langscape.models.bend import Bend, found_bend
+from langscape.models.edits import applied, checked, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
 from langscape.models.memory import refuse_above
@@ -53,6 +54,7 @@ class Stream:
     words     (vocabulary, dim) what `final` is multiplied with: the output projection, or for a model
               without one its word embeddings
     head      whether `words` are a language head, so that scores are logits
+    mlp_modules   the modules whose output is what each layer's MLP adds
     bend      what the model makes of these logits before its softmax
     """
 
@@ -65,6 +67,7 @@ class Stream:
     values: tuple[torch.Tensor, ...] = field(repr=False)
     projections: tuple[torch.Tensor, ...] = field(repr=False)
     neurons: tuple[tuple[torch.Tensor, torch.Tensor, Norm | None] | None, ...] = field(repr=False)
+    mlp_modules: tuple[torch.nn.Module, ...] = field(default=(), repr=False)
     bend: Bend = field(default_factory=Bend)
 
     @property
@@ -89,11 +92,14 @@ class Stream:
         return ahead
 
 
-def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT) -> Stream:
+def stream(
+    model: Model, text: Any, *, generate: int = 0, edits: Iterable[Any] = (), memory: float = LIMIT
+) -> Stream:
     """The residual stream of a model over one text or one row of token ids, and what it writes behind it.
 
     Works for decoders and encoders that `capture` can listen to. A model whose hidden states are not
-    the sum of attention and MLP, with at most a norm after each, is refused.
+    the sum of attention and MLP, with at most a norm after each, is refused. With `edits` of heads, edges and
+    MLPs the parts are those of the edited run; the stream itself is then no sum, and cannot be replaced.
 
     >>> from langscape.models import get_model, open_model
     >>> _ = get_model("default")
@@ -107,6 +113,9 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         )
     if not model.layout.heard:
         raise DataError(f"the stream of {model.name} cannot be read: {model.layout.reason}")
+    changes = checked(model, edits)
+    if any(one.part == "residual" for one in changes):
+        raise SettingsError("a stream that is replaced is no sum of its parts; edit heads, edges or MLPs")
     row = next(iter(rows(model, [text], None, Reading(generate=generate))))
     count, width = len(row.source), model.layout.hidden["self"][1]
     needed = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
@@ -120,11 +129,16 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
         events.append(replace(call, **tensors))
 
-    with model.running(), overhearing(model.network, events), listening(model.network, heard):
+    with (
+        model.running(),
+        applied(model, changes, inputs),
+        overhearing(model.network, events),
+        listening(model.network, heard),
+    ):
         output = forward(model.network, inputs, hidden=True, logits=head)
-    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states])
+    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states], edited=bool(changes))
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
-    notes = [*model.notes]
+    notes = [*edit_notes(changes), *model.notes]
     words, bias, logits = _words(model, events, head)
     bend = Bend()
     if logits is not None:
@@ -134,8 +148,7 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
             words, bias, _ = _words(model, events, False)
             notes.append(
                 f"the language head of {model.name} computes something of its own between the last "
-                "hidden state "
-                f"and the words: sums of parts would miss its logits by {wrong:.0%} of their size, so "
+                f"hidden state and the words: sums of parts would miss its logits by {wrong:.0%} of their size, so "
                 "they are not shown"
             )
     if logits is not None:
@@ -156,6 +169,8 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         "text_digest": source.digest,
         "parts": found.parts,
     }
+    if changes:
+        metadata["edits"] = [str(one) for one in changes]
     axes = {name: AXES.get(name, ("token", "vocabulary")) for name in arrays}
     captured = Capture(source.tokens(), arrays, axes, metadata, tuple(notes))
     return Stream(
@@ -168,6 +183,7 @@ def stream(model: Model, text: Any, *, generate: int = 0, memory: float = LIMIT)
         tuple(found.values),
         tuple(found.projections),
         tuple(found.neurons),
+        tuple(found.mlp_modules),
         bend,
     )
 
@@ -198,12 +214,20 @@ def word_table(model: Model) -> torch.Tensor:
 class _Found:
     """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up."""
 
-    def __init__(self, model: Model, events: Sequence[Event | Call], states: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        events: Sequence[Event | Call],
+        states: Sequence[torch.Tensor],
+        edited: bool = False,
+    ) -> None:
         self.model = model
+        self.edited = edited
         self.width = states[0].shape[-1]
         self.heads: list[torch.Tensor] = []
         self.biases: list[torch.Tensor] = []
         self.mlps: list[torch.Tensor] = []
+        self.mlp_modules: list[torch.nn.Module] = []
         self.nodes: list[torch.Tensor] = [states[0].float()]
         self.norms: list[Norm | None] = [None]
         self.weights: list[torch.Tensor] = []
@@ -260,7 +284,7 @@ class _Found:
             given = found.input.reshape(-1, found.input.shape[-1])
             if (
                 given.shape == mixed.shape
-                and close(given, mixed, 1e-4)
+                and (self.edited or close(given, mixed, 1e-4))
                 and found.output.shape[-1] == self.width
             ):
                 return call, found
@@ -328,6 +352,9 @@ class _Found:
         assert projection.weight is not None
         weight = projection.weight.float().unflatten(1, (values.shape[0], -1)).transpose(0, 1)
         mixed = call.weights[0].float() @ values
+        if self.edited:  # what heads give is then no mixture of values
+            given = projection.input.reshape(-1, projection.input.shape[-1]).float()
+            mixed = given.unflatten(1, (values.shape[0], -1)).transpose(0, 1)
         heads = torch.einsum("htv,hdv->htd", mixed, weight)
         bias = (
             torch.zeros_like(heads[0])
@@ -344,6 +371,7 @@ class _Found:
 
     def _take_mlp(self, piece: Sequence[Any], mlp: Event) -> None:
         self.mlps.append(mlp.output)
+        self.mlp_modules.append(mlp.module)
         inner, norm = mlp, None
         if mlp.norm:
             linear = [e for e in piece[1:] if isinstance(e, Event) and e.weight is not None]

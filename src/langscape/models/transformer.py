@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from langscape.data import Capture, Progress, Step
+from langscape.data import Capture, Edit, Progress, Step
 from langscape.errors import SettingsError
 from langscape.models.batch import run_batch
 from langscape.models.capture_spec import Plan, Weights, make_plan
+from langscape.models.edits import checked
 from langscape.models.inputs import Reading, Row, ids_of_encoding, is_one
 from langscape.models.inputs import rows as texts_ready
 from langscape.models.lstm import LSTMModel
 from langscape.models.lstm_capture import read, texts_of
-from langscape.models.memory import LIMIT, check_fits, size, working
+from langscape.models.memory import LIMIT, check_fits, refuse_above, size, working
 from langscape.models.model import Model
 from langscape.models.open import open_model
 from langscape.models.token_merging import drop_special
@@ -33,6 +34,7 @@ class Options(TypedDict, total=False):
 
     tokenizer: Any
     target: Any
+    edits: Iterable[Any]
     rows: Numbers
     strongest: int | None
     weights: Weights
@@ -77,6 +79,7 @@ def capture(
     *,
     tokenizer: Any = None,
     target: Any = None,
+    edits: Iterable[Any] = (),
     rows: Numbers = None,
     strongest: int | None = None,
     weights: Weights = "float32",
@@ -99,6 +102,9 @@ def capture(
     more than so many. q, k and v are what enters the dot product, after rotation, with grouped keys repeated
     for every query head.
 
+    `edits` replace parts of the model for this run, such as `Edit.head(16, 0)` or "head 16.0 mean"; the
+    capture says so in its notes, and nothing of the model stays changed.
+
     Only the layers, heads and query rows that are named are kept, and a long text is read in blocks of rows.
     weights="float16" halves attention; strongest=64 keeps the 64 largest weights of each row and their keys.
 
@@ -109,6 +115,7 @@ def capture(
     (Tokens(['[CLS]', 'rain', 'fell', '.', '[SEP]']), (1, 12, 5, 5))
     """
     model = open_model(model, tokenizer=tokenizer)
+    changes = checked(model, edits)
     if isinstance(model, LSTMModel):
         _only_texts(model, layers=layers, heads=heads, target=target)
         chosen = None if want is ALL else want
@@ -119,17 +126,24 @@ def capture(
     plan = make_plan(model.layout, want, layers, heads, rows=rows, strongest=strongest, weights=weights)
     if special == "drop" and rows is not None:
         raise SettingsError('rows are numbered among all tokens; take them with special="keep"')
+    if changes and generate:
+        raise SettingsError(
+            f"generate {generate} is written by the unedited model; leave it out, or give its text"
+        )
     reading = Reading(long, overlap, generate, sample_seed, first_tokens)
     one = is_one(model, text)
     listed = [text] if one else text
     targets = [target] if one and target is not None else target
     ready = list(texts_ready(model, listed, targets, reading))
     needed = check_fits(model, plan, [row.sizes for row in ready], memory)
+    if changes:
+        _refuse_long(model, ready, memory)
     tokens = sum(len(row.source) for row in ready)
     tell = progress or (lambda step: None)
     tell(Step(0, len(ready), f"capturing {tokens:,} tokens, {size(needed)}"))
     captures: list[Capture] = []
-    for captured in _in_order(model, plan, iter(ready), special, batch):
+    batch = 1 if changes else batch  # a text's own means, and its own tokens
+    for captured in _in_order(model, plan, iter(ready), special, batch, edits=changes):
         captures.append(captured)
         tell(Step(len(captures), len(ready), f"capturing {tokens:,} tokens, {size(needed)}"))
     return captures[0] if one and long != "window" else captures
@@ -183,7 +197,13 @@ def _only_texts(model: LSTMModel, **given: Any) -> None:
 
 
 def _in_order(
-    model: Model, plan: Plan, ready: Iterator[Row], special: Special, batch: int, memory: float | None = None
+    model: Model,
+    plan: Plan,
+    ready: Iterator[Row],
+    special: Special,
+    batch: int,
+    memory: float | None = None,
+    edits: Sequence[Edit] = (),
 ) -> Iterator[Capture]:
     """Rows are run in batches of similar length and given back in their own order."""
     if special not in ("keep", "drop"):
@@ -196,10 +216,18 @@ def _in_order(
         order = sorted(range(len(chunk)), key=lambda i: chunk[i].sizes)
         captures: dict[int, Capture] = {}
         for group in _groups(model, plan, chunk, order, batch):
-            for i, captured in zip(group, run_batch(model, plan, [chunk[i] for i in group]), strict=True):
+            finished = run_batch(model, plan, [chunk[i] for i in group], edits)
+            for i, captured in zip(group, finished, strict=True):
                 captures[i] = drop_special(captured) if special == "drop" else captured
         for i in range(len(chunk)):
             yield captures.pop(i)
+
+
+def _refuse_long(model: Model, ready: list[Row], memory: float) -> None:
+    """An edited run has all weights of a layer at once."""
+    longest = max((max(row.sizes) for row in ready), default=0)
+    heads = max(site.heads for site in model.layout.sites)
+    refuse_above(memory, 4 * 4 * heads * longest**2, f"an edited run over {longest:,} tokens")
 
 
 def _that_fit(

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from langscape.data import Capture
+from langscape.data import Capture, Edit
 from langscape.errors import LangscapeError
 from langscape.memory_limits import size
 from langscape.models.attention_hook import editing
+from langscape.models.edits import applied
 from langscape.models.faults import first_line, is_fault
 from langscape.models.forward import forward
 from langscape.models.lstm import LSTMModel
@@ -194,39 +195,30 @@ def _sums(model: Model, given: Any) -> tuple[bool, str]:
 
 def _edits(model: Model, given: Any) -> tuple[bool, str]:
     """Head 0 of the first attention set to zero through the interface; what lies behind must change."""
-    if not model.layout.heard:
-        return False, model.layout.reason or "it has no attention"
+    if model.parts.uneditable:
+        return False, f"{model.parts.uneditable}; edits are refused"
     from langscape.models.batch import tensors_of
     from langscape.models.inputs import Reading, rows
 
-    site = model.layout.sites[0]
-    shapes: list[tuple[int, ...]] = []
-
-    def zeroed(at: int, output: torch.Tensor) -> torch.Tensor:
-        shapes.append(tuple(output.shape))
-        if at:
-            return output
-        changed = output.clone()
-        changed[:, :, 0] = 0
-        return changed
-
     inputs = tensors_of(model, [next(iter(rows(model, [given], None, Reading())))])
+    first = Edit.head(0, 0, to="zero")
     with model.running():
-        with editing(model.network, lambda at, output: output):
+        with editing(model.network, lambda at, call, output: (call.weights, output)):
             before = _states(forward(model.network, inputs, hidden=True))
-        with editing(model.network, zeroed):
+        with applied(model, [first], inputs):
             after = _states(forward(model.network, inputs, hidden=True))
-    if len(shapes) != len(model.layout.sites) or shapes[0][2:] != (site.heads, site.value_width):
-        return (
-            False,
-            f"the heads of {type(model.network).__name__} do not give one vector each; edits are refused",
-        )
     if not torch.equal(before[0], after[0]):
         return False, "what stands before the edited head changed too; edits are refused"
     moved = float((after[-1] - before[-1]).norm() / before[-1].norm())
     if not moved:
         return False, "head 0.0 set to zero changes nothing behind it; edits are refused"
-    return True, f"head 0.0 set to zero moves the last hidden states by {100 * moved:.2g} %"
+    others = [
+        name for name, why in (("MLPs", model.parts.no_mlps), ("the stream", model.parts.no_blocks)) if why
+    ]
+    only = (
+        f"; {' and '.join(others)} cannot be edited" if others else "; MLPs and the stream can be edited too"
+    )
+    return True, f"head 0.0 set to zero moves the last hidden states by {100 * moved:.2g} %{only}"
 
 
 def _states(output: Any) -> list[torch.Tensor]:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -26,6 +27,7 @@ from starlette.types import Lifespan
 from langscape import __version__
 from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
+from langscape.models.token_count import count_tokens
 from langscape.store import Store, disk
 from langscape.studio import bodies
 from langscape.studio import inputs as given
@@ -108,6 +110,17 @@ def application(
     def _about() -> Response:
         """What this studio can do: models, samples, limits, and every analysis with its form."""
         return Plain(capabilities(parts["examples"], JSON))
+
+    @app.post(
+        "/api/tokens",
+        response_model=bodies.TokenCount,
+        responses=refusals("bad_input", "missing", "too_large"),
+        openapi_extra=takes_json("TokenRequest"),
+    )
+    async def _count_tokens(request: Request) -> Response:
+        """How a packaged model would cut a text into tokens, and what of it would be read."""
+        body = await _read(request, bodies.TokenRequest)
+        return Plain(asdict(await run_in_threadpool(count_tokens, body.model, body.text)))
 
     @app.post(
         "/api/insert",

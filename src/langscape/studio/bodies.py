@@ -14,6 +14,7 @@ from langscape.analyses._typed_words import MOST as MOST_WORDS
 from langscape.declarations.validation import shown
 from langscape.errors import SettingsError
 from langscape.studio.forms import offered
+from langscape.studio.looking import TEXT
 from langscape.studio.problem import STATUS, Problem
 
 InputKind = Literal["text", "words", "vectors", "corpus", "table", "gaussians", "map"]
@@ -121,6 +122,8 @@ class ModelInfo(Answer):
     """The analyses that can be asked of it."""
     prompts: list[str]
     """Texts that its flow is offered."""
+    counts: bool
+    """Whether the tokens of a text can be counted for it beforehand."""
 
 
 class SampleText(Answer):
@@ -205,6 +208,25 @@ class InputText(Answer):
     """A text or a list as it was given."""
 
     text: str
+
+
+class TokenCount(Answer):
+    """What a model would read of a text."""
+
+    tokens: int
+    """Of the text itself."""
+    special: int
+    """Tokens that are put around it."""
+    most: int | None
+    """Tokens of the text that the model reads at once; null where there is no limit."""
+    unknown: list[str]
+    """Some words that its vocabulary does not have."""
+    unknown_tokens: int
+    split: list[str]
+    """Some words that are cut into four pieces or more."""
+    split_words: int
+    parts: list[list[int]]
+    """Of a text that is too long: where each part that fits begins and ends, in characters."""
 
 
 class NamedInput(Answer):
@@ -341,6 +363,21 @@ class JobRequest(RequestBody):
         """An analysis that is not known is said before all else."""
         offered(given.get("analysis"))
         return Problem("bad_request", "inputs are not an object of names with ids")
+
+
+class TokenRequest(RequestBody):
+    """A text whose tokens are to be counted."""
+
+    model: str
+    """The name of a packaged model."""
+    text: Annotated[str, Field(max_length=TEXT)]
+
+    @classmethod
+    def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
+        """One sentence for each name."""
+        if name == "text" and isinstance(given.get("text"), str):
+            return Problem("too_large", f"the text has more than {TEXT:,} characters, the most taken")
+        return Problem("bad_request", f"{name} is {shown(given.get(name))}; expected a text")
 
 
 class InsertionRequest(RequestBody):

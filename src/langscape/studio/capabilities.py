@@ -37,6 +37,7 @@ def capabilities(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]
 
 def _models() -> list[dict[str, Any]]:
     from langscape.models.packaged import missing, packaged_models
+    from langscape.models.token_count import can_count
 
     reading = [name for name, one in OFFERED.items() if one.signature.setting("model")]
     return [
@@ -52,6 +53,7 @@ def _models() -> list[dict[str, Any]]:
             "hint": "" if listing.here else missing(model),
             "serves": [name for name in reading if model.serves(name)],
             "prompts": list(model.prompts),
+            "counts": can_count(model.name),
         }
         for listing in packaged_models()
         for model in [listing.model]

@@ -14,23 +14,33 @@ from langscape.studio.problem import Problem
 
 
 def _example(declared: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings and inputs of the example that an analysis declares."""
+    """Settings and inputs of the example that an analysis declares.
+
+    Where its model has not been fetched, the analysis is asked with its own defaults instead.
+    """
     inputs = {one.name for one in declared.signature.inputs}
     example = declared.example or {}
     settings = {name: value for name, value in example.items() if name not in inputs}
+    if settings.get("model") in _absent_models():
+        settings = {}
     return settings, {name: value for name, value in example.items() if name in inputs}
 
 
-EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    **{name: _example(one) for name, one in analyses().items() if one.example is not None},
-}
-"""Analysis: settings and inputs of its example."""
+def _absent_models() -> set[str]:
+    from langscape.models.packaged import packaged_models
+
+    return {one.model.name for one in packaged_models() if not one.here}
+
+
+def examples() -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+    """Of every analysis that has an example, its settings and inputs."""
+    return {name: _example(one) for name, one in analyses().items() if one.example is not None}
 
 
 def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
     """The job of each example; those that are not in the store are computed when nobody waits."""
     found = {}
-    for name, (settings, wanted) in EXAMPLES.items():
+    for name, (settings, wanted) in examples().items():
         try:
             given = {key: inputs.get(id, samples()[id].kind) for key, id in wanted.items()}
             found[name] = jobs.request(name, settings, given, first=False)[0]["id"]
@@ -41,6 +51,6 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
 
 def prepare(store: Store, progress: Progress) -> None:
     """Compute every example now, so that the first page opens on a finished one."""
-    for name, (settings, wanted) in EXAMPLES.items():
+    for name, (settings, wanted) in examples().items():
         given = {key: samples()[id] for key, id in wanted.items()}
         do_now(store, analyses()[name], settings, given, progress)

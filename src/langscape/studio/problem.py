@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from langscape import errors
 from langscape.errors import (
     Cancelled,
     DataError,
@@ -46,15 +47,6 @@ _CODES = (
     (StoreError, "store"),
     (Cancelled, "not_ready"),
 )
-_KINDS = {
-    "SettingsError": "bad_input",
-    "DataError": "bad_input",
-    "FileError": "bad_input",
-    "MissingError": "missing",
-    "StoreError": "store",
-    "Lost": "lost",
-    "MemoryError": "lost",
-}
 _HINTS = {
     "internal": "This is a fault in langscape: what happened stands in the terminal. Please report it.",
     "lost": "Ask again; if it happens again, take a shorter text or fewer items.",
@@ -102,13 +94,19 @@ class PathCleaner:
 
 def problem_of(error: LangscapeError) -> Problem:
     """An error of the library as problem."""
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), "internal")
-    return Problem(code, str(error), _hint(code, str(error)))
+    return _problem(type(error), str(error))
 
 
 def problem_named(kind: str, message: str) -> Problem:
     """The same for an error that a worker process reported by its name."""
-    code = _KINDS.get(kind, "internal")
+    if kind in ("Lost", "MemoryError"):
+        return Problem("lost", message, _hint("lost", message))
+    found = getattr(errors, kind, None)
+    return _problem(found if isinstance(found, type) else Exception, message)
+
+
+def _problem(kind: type, message: str) -> Problem:
+    code = next((code for one, code in _CODES if issubclass(kind, one)), "internal")
     return Problem(code, message, _hint(code, message))
 
 

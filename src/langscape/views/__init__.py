@@ -13,6 +13,7 @@ from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
 from langscape.views.boxes import boxes
+from langscape.views.effects import effects
 from langscape.views.ellipses import ellipses
 from langscape.views.flow import flow
 from langscape.views.matrices import Matrix, class_tables, matrices, scales
@@ -27,6 +28,7 @@ __all__ = [
     "attention",
     "boxes",
     "class_tables",
+    "effects",
     "ellipses",
     "flow",
     "matrices",

@@ -33,6 +33,7 @@ def atlas(
     head_map: Map | None = None,
     *,
     meanings: Mapping[str, str] | None = None,
+    roles: Mapping[str, tuple[str, str]] | None = None,
     side: Side | None = None,
     attention: bool = True,
     title: str | None = None,
@@ -42,8 +43,8 @@ def atlas(
     maps has one map per (layer, head). Where maps leave tokens out, their items carry the column
     "position", which says what token each is; not all need to leave out the same. scores and head_map
     have a row per head, named by the columns "layer" and "head"; text in the column "tags" can be
-    filtered by, numbers can be sorted by. meanings are sentences on scores, by column; side says whose of an
-    encoder–decoder.
+    filtered by, numbers can be sorted by. meanings are sentences on scores, by column; roles say of
+    a tag the score that tells it and a sentence on it; side says whose of an encoder–decoder.
 
     Attention is stored as steps of its square root, 255 of them or fewer where the page would grow beyond
     5 MB; the view says how exact that is. `attention=False` leaves it out, for who brings it head by head.
@@ -84,6 +85,7 @@ def atlas(
             (name for name in TAGS if name in {c["name"] for c in score_columns if c["type"] == "category"}),
             None,
         ),
+        "roles": {tag: {"score": score, "rule": rule} for tag, (score, rule) in (roles or {}).items()},
         "token_columns": [{**column, "array": f"token_{column['array']}"} for column in token_columns],
         "steps": steps,
         "later": sorted(stored),

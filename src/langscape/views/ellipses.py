@@ -25,12 +25,14 @@ def ellipses(
     title: str | None = None,
     labels: Sequence[str] | None = None,
     contexts: int = CONTEXTS,
+    point: str | None = None,
 ) -> View:
     """A map with shapes as a picture: an ellipse around each place, and what its size is worth.
 
     An ellipse holds the share `mass` of its drawn distribution. On a map with shape "contexts" there is no
     such share: area is total variance times κ², and the outline is drawn at κ·√variance. only names the items
-    whose ellipses are drawn. gaussians, of the same items, bring the passages to be read.
+    whose ellipses are drawn. gaussians, of the same items, bring the passages to be read. point is an item
+    whose neighbours are shown, as in `scatter`.
 
     >>> from langscape.engine import pca
     >>> view = ellipses(pca([[0.0, 0], [2, 0], [0, 1]], [[1.0, 1]] * 3))
@@ -45,7 +47,7 @@ def ellipses(
         raise DataError(f"ellipses lie in a plane; this map has {map.xy.shape[1]} dimensions")
     if not 0 < mass < 1:
         raise SettingsError(f"mass {mass} must lie between 0 and 1")
-    base = scatter(map, color=color, title=title, labels=labels)
+    base = scatter(map, color=color, title=title, labels=labels, point=point)
     how = map.settings.get("shape")
     # χ²₂(p) = −2 log(1 − p)
     size = 1.0 if how == "contexts" else -2.0 * np.log1p(-mass)

@@ -35,7 +35,7 @@ def draw(view: View) -> Figure:
     upright = max(len(name) for table in tables for name in table["columns"]) > 3
     foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
     cell = min(across / columns, 0.62)
-    up = rows * min(cell, 0.5)
+    up = rows * min(cell, 0.5 if rows <= 16 else 0.24)  # a layer each: thirty must fit on a page
     head = 0.42
     figure = Figure(figsize=(_WIDTH, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
     for at, table in enumerate(tables):
@@ -87,6 +87,7 @@ def _table(
         )
         ink = "white" if np.isfinite(value) and shade > 0.62 else INK
         text = f"{value:.{table['digits']}f}".rstrip("0").rstrip(".") if np.isfinite(value) else "–"
+        text = "0" if text == "-0" else text
         axes.text(column, row, text, size=size, color=ink, ha="center", va="center", **PLAIN)
     properties = view.properties
     axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ from matplotlib.patches import Rectangle
 from langscape.data import View
 from langscape.data.plane import flat
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
-from langscape.views.figure_scatter import limits, place_labels, spread
+from langscape.views.figure_neighbours import (
+    NO_LINES,
+    Fates,
+    counts_text,
+    draw_neighbours,
+    line_ends,
+    neighbour_handles,
+)
+from langscape.views.figure_scatter import limits, place_labels, place_over_points, spread
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads, short
 
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
@@ -51,28 +60,30 @@ def _one(view: View) -> Figure:
     size = float(np.clip((8000 if two else 16000) / n, 4, 40))
     colours, handles, ramp = colours_of(view, 0)
     _points(axes, plane, properties["queries"], colours, size)
-    focus = _focus(view)
+    focus, fates = _lines_of(view)
     if focus is not None:
-        _draw_lines(axes, view, plane, focus, size)
-    labels = {
-        row: short(properties["labels"][row], 24) for row in _wanted(plane, focus, view, 60 if two else 110)
-    }
+        draw_neighbours(axes, plane, focus, fates)
+    first = [] if focus is None else line_ends(focus, fates)
+    labels = {row: short(properties["labels"][row], 24) for row in _wanted(plane, first, 60 if two else 110)}
     crowd = plane if n <= 5000 else plane[list(labels)]
-    drawn = len(place_labels(axes, plane, labels, x_scatter=crowd[:, 0], y_scatter=crowd[:, 1]))
+    placed = place_labels(axes, plane, labels, set(first[:1]), x_scatter=crowd[:, 0], y_scatter=crowd[:, 1])
+    drawn = len(placed | place_over_points(axes, plane, labels, set(first) - placed, set(first[:1])))
     if two:
         axes.set_title("query–key map", size=10, color=SOFT, loc="left", **PLAIN)
         other = figure.add_axes(inches(figure, MARGIN + across + _GAP, MARGIN, across, up))
         _other(other, view, colours, 2 * size, focus)
-    _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp)
-    lines = [
+    lines = neighbour_handles(fates)
+    _legend(figure, handles, properties["color"], width - MARGIN - _SIDE + 0.1, MARGIN + up, ramp, lines)
+    said = [
         f"{properties['subtitle']}; {properties['queries']:,} queries and "
         f"{n - properties['queries']:,} keys, {drawn} labelled"
     ]
     if focus is not None:
-        lines.append(
-            f"lines: the strongest keys of the query “{properties['labels'][focus]}”, wider is stronger"
-        )
-    caption.write(figure, *lines)
+        is_query = focus < properties["queries"]
+        who = "the query {}: its strongest keys" if is_query else "the key {}: who gives it most"
+        label = f"“{properties['labels'][focus]}”"
+        said.append(f"lines: of {who.format(label)}; {counts_text(fates)}")
+    caption.write(figure, *said)
     return figure
 
 
@@ -201,59 +212,27 @@ def _points(axes: Axes, plane: np.ndarray, queries: int, colours: np.ndarray, si
     )
 
 
-def _focus(view: View) -> int | None:
-    """The query whose lines are drawn: the one asked for, or one with several strong keys."""
-    asked = view.properties.get("focus")
-    if asked is not None:
-        return int(asked)
-    panel = view.properties["panels"][0]
-    weights = view.arrays[f"weights_{panel['layer']}_{panel['head']}"].astype(float)
-    if not len(weights):
-        return None
-    # several keys of like weight make a better picture than one that has it all, and words than commas
-    score = np.minimum(weights[:, :3].min(axis=1), 160) + 0.01 * weights.sum(axis=1)
-    labels = view.properties["labels"]
-    return int(np.argmax([value * any(map(str.isalpha, labels[row])) for row, value in enumerate(score)]))
+def _lines_of(view: View) -> tuple[int | None, Fates]:
+    """The item whose lines are drawn, the one asked for or the view's example, and its neighbours."""
+    shown = view.properties if "fates" in view.properties else view.properties.get("example", {})
+    return shown.get("focus"), shown.get("fates", NO_LINES)
 
 
-def _draw_lines(axes: Axes, view: View, plane: np.ndarray, focus: int, size: float) -> None:
-    panel = view.properties["panels"][0]
-    name = f"{panel['layer']}_{panel['head']}"
-    rows, weights = view.arrays[f"keys_{name}"][focus], view.arrays[f"weights_{name}"][focus]
-    for row, weight in zip(rows, weights, strict=True):
-        if row >= 0:
-            share = (weight / view.properties["steps"]) ** 2
-            axes.plot(
-                plane[[focus, row], 0], plane[[focus, row], 1], color=INK, linewidth=0.5 + 3 * share,
-                alpha=0.35 + 0.5 * share, zorder=3, solid_capstyle="round",
-            )  # fmt: skip
-            axes.scatter(
-                *plane[row],
-                s=size * 3,
-                facecolors="none",
-                edgecolors=INK,
-                linewidths=0.9,
-                zorder=4,
-                marker=_KEY,
-            )
-    axes.scatter(*plane[focus], s=size * 4, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
-
-
-def _wanted(plane: np.ndarray, focus: int | None, view: View, most: int) -> list[int]:
-    rows: dict[int, None] = {}
-    if focus is not None:
-        panel = view.properties["panels"][0]
-        rows[focus] = None
-        rows |= {
-            int(row): None for row in view.arrays[f"keys_{panel['layer']}_{panel['head']}"][focus] if row >= 0
-        }
+def _wanted(plane: np.ndarray, first: Sequence[int], most: int) -> list[int]:
+    rows = dict.fromkeys(first)
     for row in spread(plane, most):
         rows.setdefault(row)
     return list(rows)
 
 
 def _legend(
-    figure: Figure, handles: list[Line2D], title: str, left: float, top: float, ramp: Normalize | None
+    figure: Figure,
+    handles: list[Line2D],
+    title: str,
+    left: float,
+    top: float,
+    ramp: Normalize | None,
+    lines: list[Line2D],
 ) -> None:
     width, height = figure.get_size_inches()
     marks = [
@@ -276,6 +255,7 @@ def _legend(
             _box(figure, handles, title, left / width, top / height)
     else:
         marks = [_handle("query", CATEGORIES[0], _QUERY), _handle("key", CATEGORIES[1], _KEY)]
+    marks += lines
     _box(figure, marks, "mark" if title != "type" else "", left / width, (top - below) / height)
 
 

@@ -18,6 +18,13 @@ from matplotlib.ticker import MaxNLocator
 from langscape.data import View
 from langscape.data.plane import flat
 from langscape.views.colours import CATEGORIES, DISTINCT, NEUTRAL, NO_VALUE, RAMP, category_mark
+from langscape.views.figure_neighbours import (
+    NO_LINES,
+    counts_text,
+    draw_neighbours,
+    line_ends,
+    neighbour_handles,
+)
 from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inches, short
 from langscape.views.quantile import QuantileScale, quantile_scale, tick_text
 
@@ -65,6 +72,8 @@ def drawn(
     if under is not None:
         under(axes, plane)
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
+    if "fates" in properties:
+        draw_neighbours(axes, plane, properties["focus"], properties["fates"])
     drawn = _draw_labels(axes, view, plane)
     caption.write(figure, _sentences(view, drawn))
     return figure
@@ -79,6 +88,9 @@ def _sentences(view: View, drawn: int) -> str:
         parts.append(
             f"axes at equal quantiles, k = {view.properties['quantiles']}: distances are not preserved"
         )
+    if "fates" in view.properties:
+        label = view.properties["labels"][view.properties["focus"]]
+        parts.append(f"neighbours of “{label}”: {counts_text(view.properties['fates'])}")
     if dims == 3:
         parts.append("three dimensions seen from one side")
     if dims > 3:
@@ -125,10 +137,12 @@ def colour_column(properties: Any) -> dict[str, Any] | None:
 def _legend_width(properties: Any) -> float:
     """The inches that the legend takes at the side."""
     column = colour_column(properties)
-    if column is None and not properties.get("ring_meaning"):
+    fates = [handle.get_label() for handle in neighbour_handles(properties.get("fates", NO_LINES))]
+    if column is None and not properties.get("ring_meaning") and not fates:
         return 0.0
     names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
-    longest = max((len(short(name, 24)) for name in (*names, properties.get("ring_meaning", ""))), default=0)
+    names = [*names, properties.get("ring_meaning", ""), *map(str, fates)]
+    longest = max((len(short(name, 24)) for name in names), default=0)
     return float(np.clip(0.5 + 0.085 * longest, 1.1, 2.4))
 
 
@@ -160,6 +174,7 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         wide = {"s": look["s"] * 2.6 + 12, "linewidths": 0.9, "zorder": 3}
         axes.scatter(ringed[:, 0], ringed[:, 1], facecolors="none", edgecolors=INK, **wide)
         handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=INK))
+    handles += neighbour_handles(view.properties.get("fates", NO_LINES))
     if handles:
         legend = figure.legend(
             handles=handles,
@@ -257,15 +272,26 @@ def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     rings = view.arrays.get("rings")
     ringed = {row for row in labels if rings is not None and rings[row]}
     bold = ringed if len(ringed) <= _STAND_OUT else set()
+    if "fates" in view.properties:
+        bold, ringed = (
+            {view.properties["focus"]},
+            ringed | set(line_ends(view.properties["focus"], view.properties["fates"])),
+        )
     around = {"x_scatter": points[:, 0], "y_scatter": points[:, 1], "max_distance": 0.05}
     placed = place_labels(axes, plane, labels, bold, **around)
-    missed = {row: labels[row] for row in labels if row in ringed - placed}
-    if missed:
-        # A ringed point is what the picture is about: its label may cover points, but no other label.
-        x_lines, y_lines = _outlines(axes)
-        around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
-        placed |= place_labels(axes, plane, missed, bold, **around)
-    return len(placed)
+    return len(placed | place_over_points(axes, plane, labels, ringed - placed, bold))
+
+
+def place_over_points(
+    axes: Axes, plane: np.ndarray, labels: dict[int, str], wanted: set[int], bold: Collection[int] = ()
+) -> set[int]:
+    """Writes labels of what the picture is about: they may cover points, but no other label."""
+    missed = {row: labels[row] for row in labels if row in wanted}
+    if not missed:
+        return set()
+    x_lines, y_lines = _outlines(axes)
+    around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
+    return place_labels(axes, plane, missed, bold, **around)
 
 
 def place_labels(
@@ -311,7 +337,10 @@ def _wanted(view: View, plane: np.ndarray) -> list[int]:
     first = int(view.properties.get("labels_first", 0))
     rings = view.arrays.get("rings")
     ringed = order[rings[order] > 0] if rings is not None else order[:0]
-    rows = dict.fromkeys([*ringed.tolist(), *order[:first].tolist()])
+    lines = (
+        line_ends(view.properties["focus"], view.properties["fates"]) if "fates" in view.properties else []
+    )
+    rows = dict.fromkeys([*lines, *ringed.tolist(), *order[:first].tolist()])
     for row in spread(plane[order], MOST_LABELS):
         rows.setdefault(int(order[row]))
     return list(rows)[:MOST_LABELS]

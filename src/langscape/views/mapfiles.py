@@ -22,6 +22,7 @@ def write_map(
     title: str | None = None,
     color: str | None = None,
     quantiles: int | None = None,
+    point: str | None = None,
 ) -> Path:
     """Write the map as .csv, .html, .svg, .png or .pdf."""
     from langscape.views import scatter, write
@@ -36,7 +37,7 @@ def write_map(
     if suffix == ".csv":
         return write_columns(columns_of(map), path)
     shown = thinned(map) if suffix == ".html" else map
-    return write(scatter(shown, color=color, title=title, quantiles=quantiles), path)
+    return write(scatter(shown, color=color, title=title, quantiles=quantiles, point=point), path)
 
 
 def columns_of(map: Map) -> dict[str, np.ndarray]:
@@ -80,6 +81,7 @@ def thinned(map: Map) -> Map:
         vectors=None,
         neighbours=map.neighbours_among(rows),
         distances=None if map.distances is None else map.distances[rows],
+        weights=None if map.weights is None else map.weights[rows],
         shapes=None if map.shapes is None else map.shapes[rows],
         notes=(*map.notes, f"{len(rows):,} of {len(map):,} items are drawn; the map file holds all"),
     )

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
+from langscape.data import EDITED
+
 INK, SOFT = "#1b1d21", "#5b626c"
 MARGIN = 0.32
 """Inches kept free on every side."""
@@ -44,7 +46,8 @@ class Caption:
         scores = properties.get("flat_quality") or properties.get("quality", ())
         figures = [f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in scores]
         self._lines = textwrap.wrap(" · ".join(figures), letters)
-        notes = properties.get("notes", ())
+        # sorting keeps the order of all others
+        notes = sorted(properties.get("notes", ()), key=lambda note: not note.startswith(EDITED))
         if notes:
             others = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
             self._lines += textwrap.wrap(f"Note: {short(notes[0], 240)}{others}", letters)

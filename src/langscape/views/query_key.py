@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import Map, View
+from langscape.data import Items, Map, View
+from langscape.data.neighbourhood import STRONGEST, neighbourhood
 from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import applying
 from langscape.models.display_names import model_title
 from langscape.views.columns import columns_of, said_of
 from langscape.views.plain import plain
+from langscape.views.scatter import pointed, true_groups
 from langscape.views.token_names import item_names, raw_names
 from langscape.views.trust import notes_of, trust
 
@@ -34,13 +36,15 @@ def query_key(
     color: str = "type",
     title: str | None = None,
     beside: Map | None = None,
+    point: str | None = None,
 ) -> View:
     """Maps of queries and keys as a picture: a grid of them, and each with lines to the strongest keys.
 
     strongest is what `affinity.strongest_keys` finds for these heads. maps has a map per (layer, head), or
     pairs of these where one head stands several times, under several c. titles name the panels, `marked` says
     which wear a frame. All maps must hold the same tokens. beside is the attention-head map of the same
-    tokens, shown linked with the first map. color names a column.
+    tokens, shown linked with the first map. color names a column. point names the query, or key, whose lines
+    are drawn, by its label or label@position; without it a figure of one map takes a query that has several.
     """
     panels: list[tuple[Key, Map]] = list(maps.items()) if isinstance(maps, Mapping) else list(maps)
     if not panels:
@@ -73,6 +77,7 @@ def query_key(
         known = ", ".join(column["name"] for column in described)
         raise SettingsError(f"color {color!r} is not a column of this map, which has {known}")
     lines = _lines(strongest)
+    arrays |= true_groups(first)
     scores = applying("query-key map", computed=True)
     properties: dict[str, Any] = {
         "title": title or _title(panels),
@@ -100,9 +105,26 @@ def query_key(
         "special": strongest.special,
         "notes": list(dict.fromkeys(note for _, each in panels for note in notes_of(each))),
     }  # fmt: skip
+    properties |= _lines_of(panels[0][1], items, point) if len(panels) == 1 or point else {}
     if beside is not None:
         _beside(beside, first, n, properties, arrays)
     return View("query_key", properties, {**arrays, **lines})
+
+
+def _lines_of(map: Map, items: Items, point: str | None) -> dict[str, Any]:
+    """The item whose lines a figure draws, and its neighbours' fates; a page opens at one asked for."""
+    if point is not None:
+        return pointed(map.but(items=items), point)
+    if map.neighbours is None or map.weights is None:
+        return {}
+    n = int((items.columns["type"] == "query").sum())
+    weights = np.asarray(map.weights[:n, :STRONGEST], np.float64)
+    # several keys of like weight make a better picture than one that has it all, and long words than commas
+    score = np.minimum(np.sqrt(weights[:, :3].min(axis=1)), 0.63) + 0.01 * np.sqrt(weights).sum(axis=1)
+    words = np.array([sum(letter.isalpha() for letter in label) > 2 for label in items.labels[:n]])
+    row = int(np.argmax(score * (1 + words)))
+    found = neighbourhood(map, row)
+    return {"example": {"focus": row, "fates": vars(found)}}
 
 
 def _per_panel(
@@ -123,11 +145,11 @@ def _per_panel(
 
 
 def _lines(strongest: StrongestKeys) -> dict[str, np.ndarray]:
-    """By head, the strongest keys of queries (rows of all points, −1 for none), their weights; aggregates."""
+    """By head, the strongest partners of all points (rows, −1 for none), their weights; aggregates."""
     arrays = {}
     for at, (layer, head) in enumerate(strongest.heads):
         name = f"{layer}_{head}"
-        arrays[f"keys_{name}"] = strongest.keys[at]
+        arrays[f"partners_{name}"] = strongest.partners[at]
         arrays[f"weights_{name}"] = _stepped(strongest.weights[at])
         arrays[f"aggregate_{name}"] = strongest.aggregates[at]
     return arrays

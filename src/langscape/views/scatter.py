@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from langscape.data import Map, View
+from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
@@ -35,6 +36,7 @@ def scatter(
     labels: Sequence[str] | None = None,
     quantiles: int | None = None,
     partners: Partners | None = None,
+    point: str | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
@@ -43,7 +45,9 @@ def scatter(
     item; without it, items inserted later are ringed. labels are those to write first where not all fit.
     quantiles, a number, stretches both axes so that this many quantiles are equally far apart: readable,
     distances are lost. partners are what `metrics.strongest_partners` finds for a head's tokens; who clicks
-    one then sees whom it attends to, and not only what lies near.
+    one then sees whom it attends to, and not only what lies near. point is an item, by its label (of a token
+    also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
+    lie far (dashed), and to those that lie near and are none (crossed out).
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -76,8 +80,7 @@ def scatter(
         arrays["label_order"] = _label_order(map, labels)
     if partners is not None:
         arrays |= _partners(map, partners)
-    elif map.neighbours is not None and map.distances is not None and map.neighbours.shape[1]:
-        arrays |= {"true_rows": map.neighbours, "true_distances": map.distances}
+    arrays |= true_arrays(map)
     names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
@@ -94,8 +97,10 @@ def scatter(
         "kls": [float(kl) for kl in map.kls if math.isfinite(kl)] if len(map.kls) > 1 else [],
         "notes": notes_of(map),
         "settings": plain(map.settings),
-        "k": int(map.quality.get("k", 0)),
+        "k": counted(map) if "true_rows" in arrays else int(map.quality.get("k", 0)),
     }
+    if point is not None:
+        properties |= pointed(map, point)
     return View("scatter", properties, arrays)
 
 
@@ -133,6 +138,46 @@ def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndar
         return given, "marked"
     chosen = set(_known(map, "rings", wanted))
     return np.array([label in chosen for label in map.labels], dtype=bool), "marked"
+
+
+def pointed(map: Map, point: str) -> dict[str, Any]:
+    """What a picture says of the item that is chosen: its row, and what became of its neighbours."""
+    row = row_of(map, point)
+    found = neighbourhood(map, row)
+    return {
+        "focus": row,
+        "fates": {"kept": found.kept, "missing": found.missing, "false": found.false},
+    }
+
+
+def true_arrays(map: Map) -> dict[str, np.ndarray]:
+    """The true neighbours of a map as its picture carries them, and among whom they are looked for."""
+    far = {"true_distances": map.distances, "true_weights": map.weights}
+    known = {name: values for name, values in far.items() if values is not None}
+    if map.neighbours is None or not map.neighbours.shape[1] or not known:
+        return {}
+    return {"true_rows": map.neighbours, **known, **true_groups(map)}
+
+
+def true_groups(map: Map) -> dict[str, np.ndarray]:
+    """Among whom the neighbours of each item are looked for, where that is not all the others."""
+    among = candidates_of(map)
+    if among is None:
+        return {}
+    place = {} if among.place is None else {"true_place": among.place}
+    return {"true_own": among.own, "true_sought": among.sought, **place}
+
+
+def row_of(map: Map, point: str) -> int:
+    """The row of an item named by its label, or of a token as label@position; the first that fits."""
+    names = item_names(map.items)
+    for label, position in ((point, None), point.rpartition("@")[::2]):
+        for row, (raw, name) in enumerate(zip(map.labels, names, strict=True)):
+            if label not in (raw, name, name.lstrip("␣")) or not label:
+                continue
+            if position is None or str(map.items.columns.get("position", {row: ""})[row]) == position:
+                return row
+    raise SettingsError(f"point {point!r} is not on the map; name one of its {len(map):,} labels")
 
 
 def _partners(map: Map, partners: Partners) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from langscape.data import View
-from langscape.errors import SettingsError
+from langscape.errors import FileError, SettingsError
 from langscape.io.atomic_write import atomic_write
 from langscape.io.csvtext import csv_rows
-from langscape.io.parquet import write_parquet
+from langscape.io.parquet import PICTURE, metadata_of, open_parquet, read_columns, write_parquet
 
 SUFFIXES = (".csv", ".parquet")
 Columns = dict[str, np.ndarray]
@@ -40,8 +41,49 @@ def write_table(view: View, path: str | Path) -> Path:
         if path.suffix.lower() == ".csv":
             aside.write_text(csv_text(columns), encoding="utf-8", newline="")
         else:
-            write_parquet(aside, columns)
+            write_parquet(aside, columns, metadata=json.dumps({PICTURE: _said(view)}))
     return path
+
+
+def read_scores(path: Path) -> tuple[dict[str, Any], Columns] | None:
+    """Of a Parquet file that `write_table` wrote: what the picture said of itself, and its columns.
+
+    None for any other Parquet file. What was said is kind, title, and the scores as (of, label, value).
+    """
+    with open_parquet(path) as opened:
+        raw = metadata_of(opened) or b"{}"
+        try:
+            said = json.loads(raw)[PICTURE]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+        if not _is_said(said):
+            raise FileError(f"{path} carries wrong langscape metadata ({PICTURE}); export it again")
+        return said, read_columns(opened)
+
+
+def _is_said(said: Any) -> bool:
+    def texts(values: Any, count: int) -> bool:
+        return isinstance(values, list) and len(values) == count and all(isinstance(v, str) for v in values)
+
+    return (
+        isinstance(said, dict)
+        and texts([said.get("kind"), said.get("title")], 2)
+        and isinstance(said.get("scores"), list)
+        and all(texts(one, 3) for one in said["scores"])
+    )
+
+
+def _said(view: View) -> dict[str, Any]:
+    """What the picture says of itself beside its numbers; of several maps, which one each score is of."""
+    properties = view.properties
+    panels = [("", properties)] if "panels" not in properties else []
+    panels += [(one["title"], one) for one in properties.get("panels", ())]
+    scores = [
+        [of, figure["label"], figure["shown"]]
+        for of, one in panels
+        for figure in one.get("flat_quality") or one.get("quality", ())
+    ]
+    return {"kind": view.kind, "title": properties.get("title", ""), "scores": scores}
 
 
 def write_columns(columns: Mapping[str, Any], path: Path) -> Path:

@@ -54,7 +54,7 @@ export const HELP = {
     from: 'attention-head t-SNE',
   },
   sort: {
-    text: 'Puts heads in order of a score. Interest, the usual one, is high where weight is neither parked on sinks nor spread evenly.',
+    text: 'Puts heads in order of a score. Focused attention, the usual one, is high where weight is neither on sinks nor spread evenly.',
     from: 'attention-head t-SNE',
   },
   group: {
@@ -72,7 +72,7 @@ export const HELP = {
     from: 'attention-head t-SNE',
   },
   partners: {
-    text: 'The strongest weights of this token, as the model has them. Solid lines lead to whom it attends, dashed ones to who attends to it. Partners that lie far are those the map could not keep close.',
+    text: 'The strongest weights of this token, as the model has them. Solid lines lead to partners that lie near, dashed ones to those the map could not keep close; crossed out are tokens that lie near and are none of its strongest partners. On the map of a head, coloured lines lead to whom it attends, dark ones to who attends to it. With the switch, all points take the colour of their weight with the one under the pointer.',
     from: 'attention-head t-SNE',
   },
   truth: {

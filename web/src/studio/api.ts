@@ -28,6 +28,7 @@ export type InputKind = Input['kind']
 export type Model = Schemas['ModelInfo']
 export type About = Schemas['About']
 export type Inserted = Schemas['Inserted']
+export type TokenCount = Schemas['TokenCount']
 
 /** A view as the server tells it: arrays by the address of their bytes. */
 export type ViewDescription = Schemas['View']
@@ -69,6 +70,11 @@ export class Api {
 
   async inputText(id: string): Promise<string> {
     return (await this.#json<Schemas['InputText']>(`/api/inputs/${encodeURIComponent(id)}/text`)).text
+  }
+
+  /** How a packaged model would cut a text into tokens. */
+  countTokens(model: string, text: string, signal?: AbortSignal): Promise<TokenCount> {
+    return this.#json('/api/tokens', { ...this.#body({ model, text }), signal })
   }
 
   async jobs(): Promise<Job[]> {

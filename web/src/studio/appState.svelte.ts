@@ -2,8 +2,11 @@ import { untrack } from 'svelte'
 
 import { download, fileName } from '../lib/download'
 import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
+import { ink } from '../lib/ink'
 import { withState } from '../lib/pageState'
 import type { PictureKind, Shared } from '../lib/shared'
+import { together } from '../lib/snapshot'
+import { png } from '../lib/svg'
 import { theme } from '../lib/theme.svelte'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
 import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
@@ -23,8 +26,8 @@ export interface Shown {
   label: string
   /** What the address calls it. */
   name: string
-  /** Draws it as it is on screen, where it can. */
-  draw: () => ((kind: PictureKind) => Promise<Blob>) | null
+  /** Draws it as it is on screen. */
+  draw: () => (kind: PictureKind) => Promise<Blob>
 }
 
 export interface Begin {
@@ -49,6 +52,13 @@ export class AppState {
   #chosen = $state.raw<Record<string, string>>({})
   /** What was begun for the reader on entering a room, so that nothing cancelled is begun again. */
   readonly #begun = new Set<string>()
+
+  /** What helps the reader now: the tour, the list of keys, or nothing. */
+  guided = $state<'tour' | 'keys' | null>(null)
+
+  guide(to: 'tour' | 'keys' | null): void {
+    this.guided = to
+  }
 
   constructor(api: Api) {
     this.api = api
@@ -368,9 +378,18 @@ export class AppState {
     await this.attempt(async () => download(fileName(this.#titleOf(shown), format), await this.#content(shown, format)))
   }
 
+  /** Saves all pictures of the room beside each other as one figure. */
+  async saveTogether(format: PictureKind): Promise<void> {
+    await this.attempt(async () => {
+      const pictures = await Promise.all(this.shown.map(async ({ draw }) => (await draw()('svg')).text()))
+      const title = this.jobs.get(this.shown[0].job)?.title ?? this.room?.title ?? ''
+      const drawn = together(title, pictures, ink(theme.current))
+      download(fileName(title, format), format === 'svg' ? new Blob([drawn], { type: 'image/svg+xml' }) : await png(drawn))
+    })
+  }
+
   async #content({ job, view, parameters, name, draw }: Shown, format: string): Promise<Blob> {
-    const drawn = draw()
-    if (drawn && (format === 'svg' || format === 'png')) return drawn(format)
+    if (format === 'svg' || format === 'png') return draw()(format)
     const content = await this.api.export(job, view, parameters, format)
     if (format !== 'html') return content
     const { items, focus } = this.link

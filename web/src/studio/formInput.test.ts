@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { About } from './api'
-import { beginningOf, choicesOf, nameOf, soonRestarts } from './formInput'
+import { atlasSeconds, beginningOf, choicesOf, nameOf, soonRestarts, textNotes } from './formInput'
 
 const ABOUT = {
   texts: [{ id: 'sample-a', name: 'a', text: 'A' }],
@@ -37,4 +37,21 @@ it('the beginning of a text ends between words', () => {
   expect(beginningOf('  one\ntwo three ', 100)).toBe('one two three')
   expect(beginningOf('one two three', 9)).toBe('one two')
   expect(beginningOf('abcdefgh', 5)).toBe('abcde')
+})
+
+it('a text is told about before it is computed', () => {
+  const plain = { tokens: 120, special: 2, most: 510, unknown: [], unknown_tokens: 0, split: [], split_words: 0, parts: [] }
+  expect(textNotes(plain, true)).toEqual(['120 tokens.'])
+  expect(textNotes({ ...plain, tokens: 3424 }, true)[0]).toContain('the first 510 of 3,424 will be read')
+  expect(textNotes({ ...plain, tokens: 3424 }, false)).toEqual(['3,424 tokens.']) // read sentence by sentence
+  expect(textNotes({ ...plain, tokens: 3 }, true)[1]).toContain('every head looks local')
+  expect(textNotes({ ...plain, unknown: ['☃'], unknown_tokens: 1, split: ['lamplighter'], split_words: 2 }, true).slice(1)).toEqual([
+    'One token is unknown to the model, which reads the same mark for each: “☃”.',
+    '2 words are split into four pieces or more: “lamplighter”.',
+  ])
+})
+
+it('an atlas takes longer for more tokens, heads and restarts', () => {
+  expect(atlasSeconds(200, 72, 8)).toBeCloseTo(10.5)
+  expect(atlasSeconds(400, 72, 8)).toBeCloseTo(37.5)
 })

@@ -1,4 +1,5 @@
-import type { About, Input, InputKind } from './api'
+import { formatCount } from '../lib/format'
+import type { About, Input, InputKind, TokenCount } from './api'
 
 /** What stands in a form for one input: the id of something the server has, or a text that was typed. */
 export interface Given {
@@ -22,13 +23,41 @@ export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id:
   return [...(samples[kind] ?? []), ...own].map(({ id, name }) => ({ id, name }))
 }
 
-/**
- * Restarts of an atlas that take about ten seconds at most: the cost grows with the heads and the square of the
- * tokens, and eight restarts of 72 heads over 200 tokens take nine seconds on one core.
- */
+/** Seconds of one restart of one head over so many tokens: eight restarts of 72 heads over 200 take nine seconds on one core. */
+const perRestart = (tokens: number) => (9 / (8 * 72)) * (tokens / 200) ** 2
+
+/** Seconds that an atlas takes, about: reading the text and scoring the heads, then every restart of every head. */
+export function atlasSeconds(tokens: number, heads: number, restarts: number): number {
+  return 1.5 + perRestart(tokens) * heads * restarts
+}
+
+/** Restarts of an atlas that take about ten seconds at most. */
 export function soonRestarts(characters: number, heads: number): number {
   const tokens = Math.max(characters / 4.5, 1)
-  return Math.min(8, Math.max(2, Math.floor((8 * 72 * 200 ** 2) / (heads * tokens ** 2))))
+  return Math.min(8, Math.max(2, Math.floor(9 / (perRestart(tokens) * heads))))
+}
+
+/** Tokens below which a map says more of its few points than of the head. */
+const FEW = 12
+/** Words that the server names at most. */
+const NAMED = 5
+
+/** What a reader should know of a text before it is computed, in sentences; the first is the count. */
+export function textNotes({ tokens, most, unknown, unknown_tokens, split, split_words }: TokenCount, isCut: boolean): string[] {
+  const named = (words: string[]) => `${words.map((word) => `“${word}”`).join(', ')}${words.length === NAMED ? ' …' : ''}`
+  const isLong = isCut && most !== null && tokens > most
+  return [
+    isLong
+      ? `${formatCount(tokens)} tokens: the first ${formatCount(most)} of ${formatCount(tokens)} will be read, as many as the model takes at once.`
+      : `${formatCount(tokens)} ${tokens === 1 ? 'token' : 'tokens'}.`,
+    tokens > 0 && tokens < FEW ? 'So few tokens lie near each other in any case: every head looks local. Give a few sentences.' : '',
+    unknown_tokens
+      ? `${unknown_tokens === 1 ? 'One token is' : `${formatCount(unknown_tokens)} tokens are`} unknown to the model, which reads the same mark for each: ${named(unknown)}.`
+      : '',
+    split_words
+      ? `${split_words === 1 ? 'One word is' : `${formatCount(split_words)} words are`} split into four pieces or more: ${named(split)}.`
+      : '',
+  ].filter(Boolean)
 }
 
 /** A short name for a typed text: its first words. */

@@ -94,6 +94,11 @@ export function share({ done, total }: Pick<Job, 'done' | 'total'>): number | nu
   return total > 0 ? Math.min(Math.max(done / total, 0), 1) : null
 }
 
+/** A time that is only estimated: whole seconds, and never none. */
+export function roughly(seconds: number): string {
+  return seconds < 9.5 ? `${Math.max(1, Math.round(seconds))} s` : duration(seconds < 60 ? seconds : 10 * Math.round(seconds / 10))
+}
+
 /** A time as people say it: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min". */
 export function duration(seconds: number): string {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`

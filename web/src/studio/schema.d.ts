@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count Tokens
+         * @description How a packaged model would cut a text into tokens, and what of it would be read.
+         */
+        post: operations["count_tokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/insert": {
         parameters: {
             query?: never;
@@ -694,6 +714,155 @@ export interface components {
              * @constant
              */
             state: "deleted";
+        };
+        /**
+         * EditInputs
+         * @description Ids of inputs.
+         */
+        EditInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * EditRequest
+         * @description A run with edits.
+         */
+        EditRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "edit";
+            /** @default {} */
+            inputs?: components["schemas"]["EditInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EditSettings"];
+        };
+        /** EditSettings */
+        EditSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Edits
+             * @description What is replaced: head 16.0 mean, mlp 5 zero, residual 12 mean at 3-5, or edge 18.6 9>4; one after the other.
+             * @default [
+             *       "head 16.0 mean"
+             *     ]
+             */
+            edits?: string[];
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default 64
+             */
+            first_tokens?: number;
+        };
+        /**
+         * EffectsInputs
+         * @description Ids of inputs.
+         */
+        EffectsInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+            /**
+             * Texts
+             * @description Several texts instead of one: a text file, a folder, a .csv or .parquet with a column of texts, or a packaged corpus (`langscape corpora`).
+             * @default null
+             */
+            texts?: string | null;
+        };
+        /**
+         * EffectsRequest
+         * @description What parts do.
+         */
+        EffectsRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "effects";
+            /** @default {} */
+            inputs?: components["schemas"]["EffectsInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EffectsSettings"];
+        };
+        /** EffectsSettings */
+        EffectsSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default default
+             */
+            model?: string;
+            /**
+             * How
+             * @description Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.
+             * @default screen
+             * @enum {string}
+             */
+            how?: "share" | "estimate" | "screen" | "exact";
+            /**
+             * Parts
+             * @description Which parts are taken away.
+             * @default heads
+             * @enum {string}
+             */
+            parts?: "heads" | "mlps" | "layers" | "all";
+            /**
+             * Verify
+             * @description How many parts are taken away after screening.
+             * @default 30
+             */
+            verify?: number;
+            /**
+             * Draws
+             * @description Backward passes of the estimate; more make it steadier.
+             * @default 4
+             */
+            draws?: number;
+            /**
+             * First tokens
+             * @description Of each text, no more than so many tokens are read.
+             * @default 64
+             */
+            first_tokens?: number;
+            /**
+             * A text is
+             * @description A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and the whole of a row of a table or list.
+             * @default auto
+             * @enum {string}
+             */
+            unit?: "auto" | "sentence" | "paragraph" | "line" | "whole";
+            /**
+             * Column
+             * @description Of a table: the column that holds the texts.
+             * @default null
+             */
+            column?: string | null;
+            /**
+             * Texts at most
+             * @description So many texts are drawn evenly from all there are.
+             * @default 12
+             */
+            most?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
         };
         /**
          * EllipsesInputs
@@ -1703,7 +1872,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description An analysis with its inputs and settings. */
-        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EditRequest"] | components["schemas"]["EffectsRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["PatchRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"] | components["schemas"]["WhyRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.
@@ -1886,6 +2055,11 @@ export interface components {
              * @description Texts that its flow is offered.
              */
             prompts: string[];
+            /**
+             * Counts
+             * @description Whether the tokens of a text can be counted for it beforehand.
+             */
+            counts: boolean;
         };
         /**
          * NamedInput
@@ -1908,6 +2082,68 @@ export interface components {
             row: number;
             /** Similarity */
             similarity: number;
+        };
+        /**
+         * PatchInputs
+         * @description Ids of inputs.
+         */
+        PatchInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+            /**
+             * Corrupt
+             * @description The same prompt with a word changed for another; as many tokens.
+             * @default null
+             */
+            corrupt?: string | null;
+        };
+        /**
+         * PatchRequest
+         * @description Patching between two prompts.
+         */
+        PatchRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "patch";
+            /** @default {} */
+            inputs?: components["schemas"]["PatchInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["PatchSettings"];
+        };
+        /** PatchSettings */
+        PatchSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Words
+             * @description Two words whose logits are told apart, that of the prompt first; what each prompt goes on with if left out.
+             * @default null
+             */
+            words?: string[] | null;
+            /**
+             * Patch
+             * @description The stream or the MLP at every layer and token, or all tokens of every head.
+             * @default residual
+             * @enum {string}
+             */
+            of?: "residual" | "heads" | "mlp";
+            /**
+             * Direction
+             * @description Denoise puts parts of the prompt into the run of the other one: what is enough. Noise the reverse: what is needed.
+             * @default denoise
+             * @enum {string}
+             */
+            direction?: "denoise" | "noise";
         };
         /**
          * QueryKeyBesideInputs
@@ -1954,7 +2190,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2184,7 +2420,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2238,7 +2474,7 @@ export interface components {
              */
             model?: string;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2353,7 +2589,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2445,7 +2681,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2514,7 +2750,7 @@ export interface components {
              */
             head: number;
             /**
-             * Near means
+             * Layout by
              * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
@@ -2629,7 +2865,7 @@ export interface components {
              */
             least_keys?: number;
             /**
-             * Sure by
+             * Standard errors
              * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
              * @default 2
              */
@@ -2909,6 +3145,59 @@ export interface components {
             seed?: number;
         };
         /**
+         * TokenCount
+         * @description What a model would read of a text.
+         */
+        TokenCount: {
+            /**
+             * Tokens
+             * @description Of the text itself.
+             */
+            tokens: number;
+            /**
+             * Special
+             * @description Tokens that are put around it.
+             */
+            special: number;
+            /**
+             * Most
+             * @description Tokens of the text that the model reads at once; null where there is no limit.
+             */
+            most: number | null;
+            /**
+             * Unknown
+             * @description Some words that its vocabulary does not have.
+             */
+            unknown: string[];
+            /** Unknown Tokens */
+            unknown_tokens: number;
+            /**
+             * Split
+             * @description Some words that are cut into four pieces or more.
+             */
+            split: string[];
+            /** Split Words */
+            split_words: number;
+            /**
+             * Parts
+             * @description Of a text that is too long: where each part that fits begins and ends, in characters.
+             */
+            parts: number[][];
+        };
+        /**
+         * TokenRequest
+         * @description A text whose tokens are to be counted.
+         */
+        TokenRequest: {
+            /**
+             * Model
+             * @description The name of a packaged model.
+             */
+            model: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * View
          * @description A picture as data: properties, and where its arrays are.
          */
@@ -2935,6 +3224,78 @@ export interface components {
             kind: string;
             /** Parameters */
             parameters: components["schemas"]["SettingInfo"][];
+        };
+        /**
+         * WhyInputs
+         * @description Ids of inputs.
+         */
+        WhyInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * WhyRequest
+         * @description Why a head looks here.
+         */
+        WhyRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "why";
+            /** @default {} */
+            inputs?: components["schemas"]["WhyInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["WhySettings"];
+        };
+        /** WhySettings */
+        WhySettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             * @default 18
+             */
+            layer?: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             * @default 6
+             */
+            head?: number;
+            /**
+             * Query
+             * @description The token that looks, numbered from 0; the last if left out.
+             * @default null
+             */
+            query?: number | null;
+            /**
+             * Key
+             * @description The token that is looked at; of those but the first the strongest if left out.
+             * @default null
+             */
+            key?: number | null;
+            /**
+             * Confirm
+             * @description How many parts of each side are taken away to see whether it holds.
+             * @default 3
+             */
+            confirm?: number;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default 64
+             */
+            first_tokens?: number;
         };
         /**
          * WordsInputs
@@ -3499,15 +3860,15 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3594,15 +3955,15 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3695,15 +4056,15 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
-                /** @description The share of a distribution that its ellipse holds; not with ellipses from contexts. (Of ellipses map.) */
+                /** @description The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts. (Of ellipses map.) */
                 mass?: number;
                 /** @description What the texts are called in tables and pictures; by their files. (Of compare_kl boxes, robustness boxes.) */
                 names?: string;
@@ -3802,6 +4163,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    count_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Bad input */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Missing */
+            424: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Refused, or failed */

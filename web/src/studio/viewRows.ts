@@ -12,7 +12,8 @@ interface Described {
 export function rowsIn(view: View): Rows | null {
   const { labels, tokens, keys, columns } = view.properties as Described
   if (labels) {
-    const position = columns?.find(({ name }) => name === 'position')
+    // Where sentences are read one by one, a token's number is that in the whole text, and its position that in its sentence.
+    const position = columns?.find(({ name }) => name === 'token number') ?? columns?.find(({ name }) => name === 'position')
     return { labels, positions: (position && view.arrays[position.array]?.data) ?? null }
   }
   const read = tokens ?? keys

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
-import { arranged, attentionOf, described, placesOf, rank, readAtlas, type Wish } from './model'
+import { arranged, attentionOf, bestOfRoles, described, placesOf, rank, readAtlas, storyHead, storyToken, type Wish } from './model'
 
 const heads = [
   [0, 0],
@@ -149,12 +149,41 @@ describe('verdicts', () => {
     expect(ordered({ kept: 0.75, verdict: 'good' })).toBe('1.0')
   })
 
-  it('are said of a head with what it parks', () => {
+  it('are said of a head with what it leaves on sinks', () => {
     expect(judged.heads.map((head) => described(judged, head))).toEqual([
-      'Layer 0, head 0, evenly spread: nothing to map, parks 46 %',
+      'Layer 0, head 0, evenly spread: nothing to map, 46 % on sinks',
       'Layer 0, head 1, map good',
       'Layer 1, head 0, map good',
       'Layer 1, head 1, map not to be read',
     ])
+  })
+})
+
+describe('the beginning', () => {
+  const columns = [
+    { name: 'tags', label: 'Tags', meaning: '', type: 'category', array: 'score0', categories: ['sink', 'previous-token'] },
+    { name: 'most_like', label: 'Most like', meaning: '', type: 'category', array: 'score2', categories: ['broad', 'itself'] },
+    { name: 'interest', label: 'Interest', meaning: '', type: 'number', array: 'score1' },
+  ]
+  const roles = { sink: { score: 'interest', rule: 'Parks.' } }
+  const ranked = readAtlas({ ...view, properties: { ...view.properties, columns, roles } })
+
+  it('is the head that has a role and stands first in the ranking', () => {
+    expect(storyHead(ranked)?.name).toBe('0.0')
+    expect(storyHead(atlas)).toBeNull()
+  })
+
+  it('lists the best heads of each role by the score that tells it', () => {
+    expect(bestOfRoles(ranked, 1).map(({ role, heads }) => [role, heads.map(({ name }) => name)])).toEqual([['sink', ['0.0']]])
+    expect(described(ranked, ranked.heads[2])).toContain('most like broad')
+  })
+
+  it('shows the word whose weight on another word is largest', () => {
+    const words = { ...ranked, tokens: ['[CLS]', 'boat', '.', 'bank'], special: Uint8Array.of(1, 0, 0, 0) }
+    const weights = new Float32Array(16)
+    weights[2 * 4 + 1] = 0.9 // a full stop is no word
+    weights[3 * 4 + 1] = 0.4
+    weights[1 * 4 + 1] = 0.8 // nor is itself another
+    expect(storyToken(words, { weights } as never)).toBe(3)
   })
 })

@@ -4,12 +4,19 @@ import type { View } from '../../lib/view'
 import type { Head } from '../attention/head'
 import { readMapOfHeads, type MapOfHeads } from './headMap'
 import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
+import type { Truth } from '../scatter/truth'
 
 /** The score that heads are ordered by at first. */
 export const RANKING = 'interest'
 
+/** Partners of a token that its score counts at most. */
+const PARTNERS = 10
+
 /** The verdict on heads that have nothing to map. */
 export const EVEN = 'evenly spread'
+
+/** The verdict on heads that leave too few tokens for a map. */
+const NO_MAP = 'no map'
 
 /** A head by its place in the model, both from 0, and its row in every array of the atlas. */
 export interface HeadName {
@@ -19,6 +26,8 @@ export interface HeadName {
   /** "3.5" for layer 3, head 5. */
   name: string
   tags: string[]
+  /** Of a head without a role, the one it comes nearest to. */
+  like: string
   /** How far its map can be read; empty where nothing is known of it. */
   verdict: string
 }
@@ -57,6 +66,8 @@ export interface Atlas {
   hasAttention: boolean
   notes: string[]
   settings: [string, string][]
+  /** What tells each role: a score, and the rule in a sentence. */
+  roles: Record<string, { score: string; rule: string }>
 }
 
 interface Properties {
@@ -67,6 +78,7 @@ interface Properties {
   heads: [number, number][]
   columns: (DescribedColumn & { label: string; meaning: string })[]
   tags: string | null
+  roles?: Atlas['roles']
   token_columns: DescribedColumn[]
   steps: number
   later: string[]
@@ -84,12 +96,14 @@ export function readAtlas(view: View): Atlas {
   }))
   const judged = scores.find(({ name, column }) => name === 'verdict' && column.type === 'category')?.column
   const tagged = scores.find(({ name }) => name === properties.tags)?.column
+  const nearest = scores.find(({ name }) => name === 'most_like')?.column
   const heads = properties.heads.map(([layer, head], row) => ({
     row,
     layer,
     head,
     name: `${layer}.${head}`,
     tags: tagsOf(tagged, row),
+    like: nearest ? cellText(nearest, row, formatNumber) : '',
     verdict: judged ? cellText(judged, row, formatNumber) : '',
   }))
   const counts = counted(heads.flatMap(({ tags }) => tags))
@@ -117,6 +131,7 @@ export function readAtlas(view: View): Atlas {
     ],
     headMap: readMapOfHeads(view),
     steps: properties.steps,
+    roles: properties.roles ?? {},
     hasAttention: properties.later.length > 0,
     notes: properties.notes,
     settings: Object.entries(properties.settings).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -135,15 +150,16 @@ export function verdictRank(verdict: string): number {
   return at < 0 ? Infinity : at
 }
 
-/** What a head is, in a line: where it stands, what it does, how far its map can be read, what it parks. */
+/** What a head is, in a line: where it stands, what it does, how far its map can be read, what it leaves on sinks. */
 export function described(atlas: Atlas, head: HeadName): string {
   const parked = atlas.scores.find(({ name }) => name === 'parked')?.column
   const share = parked?.type === 'number' ? Math.round(100 * parked.values[head.row]) : NaN
   const parts = [
     `Layer ${head.layer}, head ${head.head}`,
     ...head.tags,
+    head.like && `most like ${head.like}`,
     head.verdict === EVEN ? 'evenly spread: nothing to map' : head.verdict && `map ${head.verdict}`,
-    share >= 1 ? `parks ${share} %` : '',
+    share >= 1 ? `${share} % on sinks` : '',
   ]
   return parts.filter(Boolean).join(', ')
 }
@@ -241,6 +257,45 @@ export function rank(values: Float32Array, row: number): number | null {
   return 1 + values.reduce((count, value) => count + (value > values[row] ? 1 : 0), 0)
 }
 
+/** The head to begin with: it has a role if any has, the best verdict among those, and then stands first in the ranking. */
+export function storyHead(atlas: Atlas): HeadName | null {
+  const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
+  if (ranking?.type !== 'number') return null
+  const value = ({ row }: HeadName) => (ranking.values[row] >= 0 ? ranking.values[row] : -1)
+  const able = atlas.heads.filter(({ verdict }) => verdict !== EVEN && verdict !== NO_MAP)
+  const named = able.filter(({ tags }) => tags.length)
+  return (
+    (named.length ? named : able).sort(
+      (a, b) => verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
+    )[0] ?? null
+  )
+}
+
+/** The token to begin with: a word of the text whose strongest weight goes to another word. */
+export function storyToken(atlas: Atlas, { weights }: Head): number | null {
+  const wide = atlas.tokens.length
+  const words = atlas.tokens.map((token, at) => (!atlas.special[at] && /^\W*\p{L}{3,}$/u.test(token) ? at : -1)).filter((at) => at >= 0)
+  let best = { token: null as number | null, weight: 0 }
+  for (const query of words)
+    for (const key of words) {
+      const weight = query === key ? 0 : weights[query * wide + key]
+      if (weight > best.weight) best = { token: query, weight }
+    }
+  return best.token
+}
+
+/** Of every role the heads that have most of what tells it, the most frequent role first. */
+export function bestOfRoles(atlas: Atlas, most: number): { role: string; rule: string; heads: HeadName[] }[] {
+  return atlas.tags.flatMap(([role]) => {
+    const { score, rule } = atlas.roles[role] ?? {}
+    const column = atlas.scores.find(({ name }) => name === score)?.column
+    if (rule === undefined || column?.type !== 'number') return []
+    const value = ({ row }: HeadName) => (column.values[row] >= 0 ? column.values[row] : -1)
+    const heads = atlas.heads.filter(({ tags }) => tags.includes(role)).sort((a, b) => value(b) - value(a) || a.row - b.row)
+    return [{ role, rule, heads: heads.slice(0, most) }]
+  })
+}
+
 /** One head's map, or the map of heads, as the scatter's stage draws it. */
 export function asScatter(title: string, at: Float32Array, labels: string[], columns: Column[], colour: string | null): Scatter {
   return {
@@ -253,6 +308,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     raw: {},
     partners: null,
     truth: null,
+    focus: null,
     columns,
     colour,
     rings: null,
@@ -264,6 +320,23 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     notes: [],
     settings: [],
   }
+}
+
+/** The strongest partners of the tokens of a head's map, by the mean of both ways, as its score counts them. */
+export function headTruth(weights: Float32Array, wide: number, tokens: number[]): Truth {
+  const count = tokens.length
+  const stored = Math.max(1, Math.min(PARTNERS, (count - 1) >> 1))
+  const rows = new Int32Array(count * stored).fill(-1)
+  const values = new Float32Array(count * stored)
+  tokens.forEach((from, row) => {
+    const pairs = tokens.map((to, other) => ({ other, weight: (weights[from * wide + to] + weights[to * wide + from]) / 2 }))
+    const best = pairs.filter(({ other, weight }) => other !== row && weight > 0).sort((a, b) => b.weight - a.weight || a.other - b.other)
+    best.slice(0, stored).forEach(({ other, weight }, i) => {
+      rows[row * stored + i] = other
+      values[row * stored + i] = weight
+    })
+  })
+  return { k: stored, stored, rows, values, byWeight: true, among: null }
 }
 
 /** The chosen rows of a column, for maps that leave some items out. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { arranged, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
+import { arranged, clearQuery, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
 
 // Two sentences of two tokens: queries 0 to 3, keys 4 to 7.
 const all = {
@@ -11,23 +11,31 @@ const all = {
 } as QueryKeys
 const lines: Lines = {
   each: 2,
-  keys: Int32Array.from([5, 4, 5, -1, 6, 7, 7, 6]),
-  weights: Float32Array.from([0.75, 0.25, 1, 0, 0.5, 0.5, 0.875, 0.125]),
+  partners: Int32Array.from([5, 4, 5, -1, 6, 7, 7, 6, 0, -1, 1, 0, 2, 3, 3, 2]),
+  weights: Float32Array.from([0.75, 0.25, 1, 0, 0.5, 0.5, 0.875, 0.125, 0.25, 0, 1, 0.75, 0.5, 0.125, 0.875, 0.5]),
   aggregate: { values: new Float32Array(4), size: 2 },
 }
 
 describe('lines', () => {
   it('lead from a query to its strongest keys', () => {
-    expect(links(lines, 4, 0)).toEqual([
+    expect(links(lines, 0)).toEqual([
       { row: 5, weight: 0.75 },
       { row: 4, weight: 0.25 },
     ])
-    expect(links(lines, 4, 1)).toEqual([{ row: 5, weight: 1 }])
+    expect(links(lines, 1)).toEqual([{ row: 5, weight: 1 }])
   })
 
-  it('lead from a key to the queries that have it among theirs', () => {
-    expect(links(lines, 4, 5).map(({ row }) => row)).toEqual([1, 0])
-    expect(links(lines, 4, 7, 1)).toEqual([{ row: 3, weight: 0.875 }])
+  it('lead from a key to the queries that give it most', () => {
+    expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
+    expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
+  })
+})
+
+describe('the beginning', () => {
+  it('is the query that attends most to another word', () => {
+    const labels = ['the', 'cat', 'sat', '.', 'the', 'cat', 'sat', '.']
+    expect(clearQuery({ ...all, labels }, lines)).toBe(0) // 1 → 5 is itself, 3 is no word
+    expect(clearQuery({ ...all, labels: labels.map(() => '.') }, lines)).toBeNull()
   })
 })
 

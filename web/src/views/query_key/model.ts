@@ -1,7 +1,8 @@
 import type { View } from '../../lib/view'
 import { categoryMark, type Theme } from '../../lib/colour'
-import { numberColumn, readColumn, saidOf, type Column, type DescribedColumn, type Figure, type Scatter } from '../scatter/model'
+import { numberColumn, readAmong, readColumn, saidOf, type Column, type DescribedColumn, type Figure, type Scatter } from '../scatter/model'
 import type { Style } from '../scatter/style'
+import type { Fate, Truth } from '../scatter/truth'
 
 /** One map of the view: a head, or a head under one constant. */
 export interface Panel {
@@ -43,9 +44,13 @@ export interface QueryKeys {
   colour: string
   sentence: Int32Array
   position: Int32Array
+  /** Its number in the whole text, which every room knows it by; −1 of a special token between sentences. */
+  number: Int32Array
   sentences: string[]
   special: string
   beside: { xy: Float32Array; rows: Int32Array; quality: Figure[] } | null
+  /** The row that is chosen at first, or null. */
+  focus: number | null
   notes: string[]
 }
 
@@ -67,6 +72,7 @@ interface Properties {
   sentences: string[]
   special: string
   beside?: { quality: Figure[] }
+  focus?: number
   notes: string[]
 }
 
@@ -94,6 +100,7 @@ export function readQueryKeys(view: View): QueryKeys {
     colour: properties.color,
     sentence: numbers('sentence'),
     position: numbers('position'),
+    number: numbers('token number'),
     sentences: properties.sentences,
     special: properties.special,
     beside: properties.beside
@@ -103,6 +110,7 @@ export function readQueryKeys(view: View): QueryKeys {
           quality: properties.beside.quality,
         }
       : null,
+    focus: properties.focus ?? null,
     notes: properties.notes,
   }
 }
@@ -121,42 +129,60 @@ export function placesOf(view: View, all: QueryKeys, panel: number): Float32Arra
   return (view.arrays['xy'].data as Float32Array).subarray(panel * size, (panel + 1) * size)
 }
 
-/** The strongest keys of every query of a head: rows of all points, −1 for none, and their weights. */
+/** Of every query of a head its strongest keys, of every key the queries that give it most: rows of all points, −1
+ * for none, and their weights. */
 export interface Lines {
   each: number
-  keys: Int32Array
+  partners: Int32Array
   weights: Float32Array
   aggregate: { values: Float32Array; size: number }
 }
 
 export async function linesOf(view: View, panel: Panel): Promise<Lines> {
   const name = `${panel.layer}_${panel.head}`
-  const [keys, weights, aggregate] = await Promise.all(['keys', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()))
+  const [partners, weights, aggregate] = await Promise.all(
+    ['partners', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
+  )
   const steps = (view.properties as unknown as Properties).steps
   return {
-    each: keys.shape[1],
-    keys: keys.data as Int32Array,
+    each: partners.shape[1],
+    partners: partners.data as Int32Array,
     weights: Float32Array.from(weights.data, (value) => (value / steps) ** 2),
     aggregate: { values: aggregate.data as Float32Array, size: aggregate.shape[0] },
   }
 }
 
+/** Keys of a query, and queries of a key, that are counted as kept or missing. */
+const COUNTED = 5
+
 export interface Link {
   row: number
   weight: number
+  fate?: Fate
 }
 
-/** Of a query its strongest keys; of a key the queries that have it among theirs. The strongest first. */
-export function links(lines: Lines, queries: number, row: number, most = 10): Link[] {
-  const found: Link[] = []
-  if (row < queries) {
-    for (let i = row * lines.each; i < (row + 1) * lines.each; i++)
-      if (lines.keys[i] >= 0 && lines.weights[i] > 0) found.push({ row: lines.keys[i], weight: lines.weights[i] })
-  } else {
-    for (let i = 0; i < lines.keys.length; i++)
-      if (lines.keys[i] === row) found.push({ row: Math.floor(i / lines.each), weight: lines.weights[i] })
-  }
-  return found.sort((a, b) => b.weight - a.weight || a.row - b.row).slice(0, most)
+/** Of a query its strongest keys, of a key the queries that give it most, the strongest first: as many as count. */
+export function links({ each, partners, weights }: Lines, row: number): Link[] {
+  return Array.from({ length: Math.min(each, COUNTED) }, (_, i) => row * each + i)
+    .filter((at) => partners[at] >= 0 && weights[at] > 0)
+    .map((at) => ({ row: partners[at], weight: weights[at] }))
+}
+
+/** The same as the true neighbours of a map: a query's are keys of its sentence, and a key's queries. */
+export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
+  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among: readAmong(view) }
+}
+
+/** The query whose strongest key is clearest: another word, with the largest weight. */
+export function clearQuery(all: QueryKeys, { each, partners, weights }: Lines): number | null {
+  const isWord = (row: number) => /^\W*\p{L}{3,}$/u.test(all.labels[row])
+  let best = { row: null as number | null, weight: 0 }
+  partners.subarray(0, all.queries * each).forEach((key, i) => {
+    const row = Math.floor(i / each)
+    if (key < 0 || weights[i] <= best.weight || all.position[key] === all.position[row] || !isWord(row) || !isWord(key)) return
+    best = { row, weight: weights[i] }
+  })
+  return best.row
 }
 
 /** Rows of the tokens of one sentence, on one side, in order. */
@@ -175,8 +201,8 @@ export function partner(all: QueryKeys, row: number): number {
   return -1
 }
 
-/** A panel as the scatter's stage draws it. */
-export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Column): Scatter {
+/** A panel as the scatter's stage draws it; what is true of it is known once its lines are read. */
+export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Column, truth: Truth | null = null): Scatter {
   return {
     title: panel.title,
     subtitle: '',
@@ -186,7 +212,8 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     labels: all.labels,
     raw: all.raw,
     partners: null,
-    truth: null,
+    truth,
+    focus: null,
     columns: [column],
     colour: column.name,
     rings: null,

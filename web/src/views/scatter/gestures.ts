@@ -6,11 +6,13 @@ export interface Gestures {
   /** A click on a point; `more` when Shift was held. */
   pick(row: number, more: boolean): void
   lasso(rows: number[]): void
+  /** Escape, or a click where nothing is. */
   clear(): void
 }
 
 const CLICK = 4
 const STEP = 48
+const ZOOM = 2
 
 /** Mouse, touch and keys on the stage. Gives back what takes the listeners off again. */
 export function gestures(element: HTMLElement, stage: Stage, does: Gestures): () => void {
@@ -72,6 +74,7 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
     if ((mode === 'drag' || mode === 'lasso') && moved < CLICK && event.type === 'pointerup' && event.button === 0) {
       const row = stage.pick(at.x, at.y)
       if (row >= 0) does.pick(row, event.shiftKey)
+      else if (!event.shiftKey) does.clear()
     }
     mode = fingers.size ? 'drag' : 'none'
   }
@@ -96,6 +99,12 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
     action()
   }
 
+  function twice(event: MouseEvent) {
+    if (event.target !== element) return
+    const { x, y } = place(event)
+    stage.zoomBy(event.shiftKey ? 1 / ZOOM : ZOOM, x, y)
+  }
+
   const leave = () => does.hover(null)
   const menu = (event: Event) => stage.turns && event.preventDefault()
   const listeners: [string, (event: never) => void][] = [
@@ -104,6 +113,7 @@ export function gestures(element: HTMLElement, stage: Stage, does: Gestures): ()
     ['pointerup', up],
     ['pointercancel', up],
     ['pointerleave', leave],
+    ['dblclick', twice],
     ['keydown', key],
     ['contextmenu', menu],
   ]

@@ -1,7 +1,7 @@
 import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
 import type { Partners } from './partners'
-import type { Truth } from './truth'
+import type { Among, Truth } from './truth'
 
 /** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
 export interface Scatter {
@@ -17,6 +17,8 @@ export interface Scatter {
   partners: Partners | null
   /** The nearest of every item in the data; null where the map does not carry them. */
   truth: Truth | null
+  /** The row that is chosen at first, or null. */
+  focus: number | null
   columns: Column[]
   /** The column coloured by at first, or null. */
   colour: string | null
@@ -90,6 +92,7 @@ interface Properties {
   quality?: Figure[]
   /** How many neighbours the scores count. */
   k?: number
+  focus?: number
   kls?: (number | null)[]
   notes?: string[]
   settings?: Record<string, unknown>
@@ -110,6 +113,7 @@ export function readScatter(view: View): Scatter {
     raw: properties.raw_tokens ?? {},
     partners: readPartners(view),
     truth: readTruth(view, properties.k ?? 0),
+    focus: properties.focus ?? null,
     columns,
     colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
@@ -134,7 +138,8 @@ function readPartners({ arrays }: View): Partners | null {
   }
 }
 
-function readTruth({ arrays }: View, k: number): Truth | null {
+function readTruth(view: View, k: number): Truth | null {
+  const { arrays } = view
   const rows = arrays['true_rows']
   if (!rows) return null
   const stored = rows.shape[1]
@@ -142,7 +147,19 @@ function readTruth({ arrays }: View, k: number): Truth | null {
     k: Math.min(k || stored, stored),
     stored,
     rows: rows.data as Int32Array,
-    distances: arrays['true_distances'].data as Float32Array,
+    values: (arrays['true_weights'] ?? arrays['true_distances']).data as Float32Array,
+    byWeight: 'true_weights' in arrays,
+    among: readAmong(view),
+  }
+}
+
+/** Among whom neighbours are looked for; null for all. */
+export function readAmong({ arrays }: View): Among | null {
+  if (!arrays['true_own']) return null
+  return {
+    own: arrays['true_own'].data as Int32Array,
+    sought: arrays['true_sought'].data as Int32Array,
+    place: (arrays['true_place']?.data as Int32Array | undefined) ?? null,
   }
 }
 

@@ -136,13 +136,13 @@ export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVi
   text.globalAlpha = 1
 }
 
-/** Arcs from what is in focus: solid to whom it asks and to true neighbours that are near, dashed to who asks it
- * and to true ones that lie far, crossed out to near ones that are none. */
+/** Arcs from what is in focus: solid to true neighbours that are near, dashed to those that lie far, crossed out to
+ * near ones that are none. */
 function drawStrands(text: CanvasRenderingContext2D, { marks, paper, screen, isVisible }: Scene): void {
   const shown = marks.strands!.filter(({ row }) => isVisible(row))
   for (const arc of arcs(marks.focus!, shown, screen)) {
-    const { way, from, bend, to, width, alpha } = arc
-    const { dashed, leads, crossed } = strandLook(way)
+    const { from, bend, to, width, alpha } = arc
+    const { dashed, leads, crossed } = strandLook(arc)
     text.strokeStyle = leads ? paper.accent : paper.ink
     text.setLineDash(dashed ? DASH : [])
     text.globalAlpha = crossed ? alpha / 2 : alpha

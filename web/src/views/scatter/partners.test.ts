@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
 import { readScatter } from './model'
-import { arcs, farText, leftOff, partnersOf, readingOrder } from './partners'
+import { arcs, farText, leftOff, partnersOf, readingOrder, strandsOf } from './partners'
+import type { Fate } from './truth'
 
 /** Four tokens on a line, one of them far off; the first asks the last. */
 const view: View = {
@@ -30,28 +31,27 @@ const scatter = readScatter(view)
 
 describe('partners of a token', () => {
   it('are the strongest in the weights, near or far, both ways', () => {
-    expect(partnersOf(scatter, 0, 6)).toEqual({
+    expect(partnersOf(scatter, 0)).toEqual({
       asks: [
         { row: 3, weight: 0.5, near: false },
         { row: 1, weight: 0.25, near: true },
       ],
       asked: [{ row: 1, weight: 0.5, near: true }],
     })
-    expect(partnersOf(scatter, 0, 1)!.asks).toHaveLength(1)
-    expect(partnersOf(scatter, 2, 6)!.asks).toEqual([])
+    expect(partnersOf(scatter, 2)!.asks).toEqual([])
   })
 
   it('are not known of other maps', () => {
-    expect(partnersOf({ ...scatter, partners: null }, 0, 6)).toBeNull()
+    expect(partnersOf({ ...scatter, partners: null }, 0)).toBeNull()
   })
 
   it('are named where they lie far and weigh something', () => {
-    const { asks, asked } = partnersOf(scatter, 0, 6)!
+    const { asks, asked } = partnersOf(scatter, 0)!
     expect(farText(scatter, 'asks', asks)).toBe('attends to “x” at 41, which lies far')
     expect(farText(scatter, 'asked', asked)).toBe('')
     const far = asks.map((one) => ({ ...one, near: false }))
     expect(farText(scatter, 'asked', far)).toBe('is attended to by “x” at 41 and “␣river” at 3, which lie far')
-    expect(farText(scatter, 'asks', partnersOf(scatter, 3, 6)!.asks)).toBe('')
+    expect(farText(scatter, 'asks', partnersOf(scatter, 3)!.asks)).toBe('')
   })
 
   it('leave out what the map leaves off, and say how much', () => {
@@ -59,13 +59,26 @@ describe('partners of a token', () => {
   })
 })
 
+it('lines lead to true neighbours each way that they are partners, and to false ones', () => {
+  const one = (row: number, fate: Fate) => ({ row, fate, value: 1, place: 0 })
+  const fates = { kept: [one(1, 'kept')], missing: [one(3, 'missing')], false: [one(2, 'false')] }
+  expect(strandsOf(fates, partnersOf(scatter, 0))).toEqual([
+    { row: 2, weight: 1, fate: 'false' },
+    { row: 3, weight: 0.5, fate: 'missing', way: 'asks' },
+    { row: 1, weight: 0.5, fate: 'kept', way: 'asked' },
+    { row: 1, weight: 0.25, fate: 'kept', way: 'asks' },
+  ])
+  expect(strandsOf(null, partnersOf(scatter, 0))!.map(({ fate }) => fate)).toEqual(['kept', 'missing', 'kept'])
+  expect(strandsOf(null, null)).toBeUndefined()
+})
+
 it('arcs of both ways between one pair are bent apart, the strongest widest', () => {
   const screen = (row: number) => [100 * row, 0] as const
   const [asks, asked] = arcs(
     0,
     [
-      { row: 1, weight: 0.4, way: 'asks' },
-      { row: 1, weight: 0.1, way: 'asked' },
+      { row: 1, weight: 0.4, fate: 'kept', way: 'asks' },
+      { row: 1, weight: 0.1, fate: 'kept', way: 'asked' },
     ],
     screen,
   )

@@ -1,6 +1,6 @@
 import { positionsOf, type Scatter } from './model'
 import { neighbours } from './neighbours'
-import type { Fate } from './truth'
+import type { Fate, Neighbour } from './truth'
 
 /** The strongest weights of every token of a head, k each way, strongest first; row −1 where there are fewer. */
 export interface Partners {
@@ -21,20 +21,40 @@ export interface Partner {
 /** Whom a token attends to ("asks") and who attends to it ("asked"). */
 export type Way = 'asks' | 'asked'
 
-/** A line from what is in focus to a partner, or to a neighbour and what became of it. */
+/** A line from what is in focus to a neighbour, what became of it, and on maps of heads who attends to whom. */
 export interface Strand {
   row: number
   weight: number
-  way: Way | Fate
+  fate: Fate
+  way?: Way
 }
 
 /** Whether a line is dashed, whether it is drawn in the colour that leads, and whether it is crossed out. */
-export function strandLook(way: Way | Fate): { dashed: boolean; leads: boolean; crossed: boolean } {
-  return { dashed: way === 'asked' || way === 'missing', leads: way === 'asks' || way === 'kept', crossed: way === 'false' }
+export function strandLook({ fate, way }: Pick<Strand, 'fate' | 'way'>): { dashed: boolean; leads: boolean; crossed: boolean } {
+  return { dashed: fate === 'missing', leads: way ? way === 'asks' : fate === 'kept', crossed: fate === 'false' }
+}
+
+/** The lines of what is in focus: to every true neighbour, each way that it is a partner, and to false ones. Where
+ * the map does not carry true neighbours, to its partners. */
+export function strandsOf(fates: Record<Fate, Neighbour[]> | null, partners: Record<Way, Partner[]> | null): Strand[] | undefined {
+  const ways = ['asked', 'asks'] as const
+  if (fates)
+    return (['false', 'missing', 'kept'] as const).flatMap((fate) =>
+      fates[fate].flatMap(({ row }): Strand[] => {
+        const both = ways.flatMap((way) => {
+          const partner = fate === 'false' ? undefined : partners?.[way].find((one) => one.row === row)
+          return partner ? [{ row, weight: partner.weight, fate, way }] : []
+        })
+        return both.length ? both : [{ row, weight: 1, fate }]
+      }),
+    )
+  return partners
+    ? ways.flatMap((way) => partners[way].map(({ row, weight, near }): Strand => ({ row, weight, fate: near ? 'kept' : 'missing', way })))
+    : undefined
 }
 
 /** The two strokes that cross a line out, at two thirds of it. */
-export function crossOf({ from, to }: Arc, half = 4.5): [readonly [number, number], readonly [number, number]][] {
+export function crossOf({ from, to }: Pick<Arc, 'from' | 'to'>, half = 4.5): [readonly [number, number], readonly [number, number]][] {
   const x = from[0] + (2 * (to[0] - from[0])) / 3
   const y = from[1] + (2 * (to[1] - from[1])) / 3
   return [
@@ -49,14 +69,14 @@ export function crossOf({ from, to }: Arc, half = 4.5): [readonly [number, numbe
   ]
 }
 
-/** The strongest partners of a row, at most so many each way. */
-export function partnersOf(scatter: Scatter, row: number, most: number): Record<Way, Partner[]> | null {
+/** The strongest partners of a row, each way. */
+export function partnersOf(scatter: Scatter, row: number): Record<Way, Partner[]> | null {
   const { partners } = scatter
   if (!partners) return null
   const { k } = partners
   const near = new Set(neighbours(scatter.at, scatter.dims, row, k).map((one) => one.row))
   const read = (rows: Int32Array, weights: Float32Array): Partner[] =>
-    Array.from({ length: Math.min(k, most) }, (_, i) => row * k + i)
+    Array.from({ length: k }, (_, i) => row * k + i)
       .filter((at) => rows[at] >= 0)
       .map((at) => ({ row: rows[at], weight: weights[at], near: near.has(rows[at]) }))
   return { asks: read(partners.asks, partners.asksWeights), asked: read(partners.asked, partners.askedWeights) }
@@ -83,7 +103,8 @@ export function leftOff(scatter: Scatter, row: number): number {
 
 /** A strand on screen: a shallow arc, bent to one side for each way, so that both between one pair are seen. */
 export interface Arc {
-  way: Way | Fate
+  fate: Fate
+  way?: Way
   from: readonly [number, number]
   bend: readonly [number, number]
   to: readonly [number, number]
@@ -92,15 +113,15 @@ export interface Arc {
 }
 
 export function arcs(focus: number, strands: readonly Strand[], screen: (row: number) => readonly [number, number]): Arc[] {
-  const top = Math.max(...strands.map(({ weight }) => weight), 1e-12)
+  const top = Math.max(...strands.filter(({ way }) => way).map(({ weight }) => weight), 1e-12)
   const from = screen(focus)
-  return strands.map(({ row, weight, way }) => {
+  return strands.map(({ row, weight, fate, way }) => {
     const to = screen(row)
     const side = way === 'asks' ? 0.1 : way === 'asked' ? -0.1 : 0
     const bend = [(from[0] + to[0]) / 2 - side * (to[1] - from[1]), (from[1] + to[1]) / 2 + side * (to[0] - from[0])] as const
-    if (way !== 'asks' && way !== 'asked') return { way, from, bend, to, width: 1.4, alpha: 0.8 }
+    if (!way) return { fate, from, bend, to, width: 1.4, alpha: 0.8 }
     const share = Math.sqrt(weight / top)
-    return { way, from, bend, to, width: 0.8 + 2.2 * share, alpha: 0.3 + 0.6 * share }
+    return { fate, way, from, bend, to, width: 0.8 + 2.2 * share, alpha: 0.3 + 0.6 * share }
   })
 }
 

@@ -39,15 +39,22 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     ),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
+    ...drawn(stage, style, scatter, paper),
+    '</g>',
+    `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
+    '</svg>',
+  ].join('\n')
+}
+
+/** The map itself, without title and legend. */
+export function drawn(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {
+  return [
     ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
     ...lines(stage, paper),
     ...labels(stage, paper),
     ...ticks(stage, paper),
-    '</g>',
-    `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
-    '</svg>',
-  ].join('\n')
+  ]
 }
 
 function ellipses(stage: Stage, style: Style): string[] {
@@ -98,11 +105,11 @@ function lines(stage: Stage, paper: Paper): string[] {
         ]
       : []),
     ...stage.arcs().flatMap((arc) => {
-      const { way, from, bend, to, width, alpha } = arc
-      const { dashed, leads, crossed } = strandLook(way)
+      const { fate, way, from, bend, to, width, alpha } = arc
+      const { dashed, leads, crossed } = strandLook(arc)
       const stroke = `fill="none" stroke="${leads ? paper.accent : paper.ink}" stroke-width="${width.toFixed(2)}"`
       const dash = dashed ? ` stroke-dasharray="${DASH.join(' ')}"` : ''
-      const line = `<path class="${way}" d="M${at(from)}Q${at(bend)} ${at(to)}" ${stroke} stroke-opacity="${(crossed ? alpha / 2 : alpha).toFixed(2)}"${dash}/>`
+      const line = `<path class="${way ? `${fate} ${way}` : fate}" d="M${at(from)}Q${at(bend)} ${at(to)}" ${stroke} stroke-opacity="${(crossed ? alpha / 2 : alpha).toFixed(2)}"${dash}/>`
       const cross = crossOf(arc).map(([begin, end]) => `M${at(begin)}L${at(end)}`)
       return crossed ? [line, `<path class="cross" d="${cross.join('')}" ${stroke} stroke-opacity="${alpha.toFixed(2)}"/>`] : [line]
     }),

@@ -22,15 +22,15 @@ const scatter = readScatter(view)
 describe('neighbours of an item', () => {
   it('are kept, missing or false, and say where they went', () => {
     expect(fatesOf(scatter, 0)).toEqual({
-      kept: [{ row: 1, fate: 'kept', distance: 0.5, place: 0 }],
-      missing: [{ row: 4, fate: 'missing', distance: 1, place: 4 }],
-      false: [{ row: 2, fate: 'false', distance: 2, place: 3 }],
+      kept: [{ row: 1, fate: 'kept', value: 0.5, place: 0 }],
+      missing: [{ row: 4, fate: 'missing', value: 1, place: 4 }],
+      false: [{ row: 2, fate: 'false', value: 2, place: 3 }],
     })
   })
 
   it('have no place in the data beyond what the map knows', () => {
-    const few = { ...scatter, truth: { ...scatter.truth!, stored: 2, rows: Int32Array.of(1, 4), distances: Float32Array.of(0.5, 1) } }
-    expect(fatesOf(few, 0)!.false).toEqual([{ row: 2, fate: 'false', distance: NaN, place: 0 }])
+    const few = { ...scatter, truth: { ...scatter.truth!, stored: 2, rows: Int32Array.of(1, 4), values: Float32Array.of(0.5, 1) } }
+    expect(fatesOf(few, 0)!.false).toEqual([{ row: 2, fate: 'false', value: NaN, place: 0 }])
   })
 
   it('are not known of items without any, nor of maps that do not carry them', () => {
@@ -38,11 +38,22 @@ describe('neighbours of an item', () => {
     expect(fatesOf({ ...scatter, truth: null }, 0)).toBeNull()
   })
 
+  it('are looked for among those who may be, half of them at most', () => {
+    // c and d are queries of one sentence, a and b its keys; e is the key of another
+    const among = { own: Int32Array.of(1, 1, 0, 0, 3), sought: Int32Array.of(0, 0, 1, 1, 2), place: null }
+    const truth = { ...scatter.truth!, rows: Int32Array.of(3, 2, -1, 2, 3, -1, 0, 1, -1, 0, 1, -1, -1, -1, -1), among }
+    const found = fatesOf({ ...scatter, truth }, 2)!
+    expect(found.missing.map(({ row, place }) => [row, place])).toEqual([[0, 2]])
+    expect(found.false.map(({ row }) => row)).toEqual([1])
+    const causal = { ...truth, among: { ...among, place: Int32Array.of(0, 5, 3, 1, 0) } }
+    expect(fatesOf({ ...scatter, truth: causal }, 2)!.kept.map(({ row }) => row)).toEqual([0])
+  })
+
   it('are drawn solid, dashed or crossed out', () => {
-    expect(strandLook('kept')).toEqual({ dashed: false, leads: true, crossed: false })
-    expect(strandLook('missing')).toEqual({ dashed: true, leads: false, crossed: false })
-    expect(strandLook('false')).toEqual({ dashed: false, leads: false, crossed: true })
-    const arc = { way: 'false', from: [0, 0], bend: [15, 0], to: [30, 0], width: 1, alpha: 1 } as const
+    expect(strandLook({ fate: 'kept' })).toEqual({ dashed: false, leads: true, crossed: false })
+    expect(strandLook({ fate: 'missing' })).toEqual({ dashed: true, leads: false, crossed: false })
+    expect(strandLook({ fate: 'false' })).toEqual({ dashed: false, leads: false, crossed: true })
+    const arc = { fate: 'false', from: [0, 0], bend: [15, 0], to: [30, 0], width: 1, alpha: 1 } as const
     expect(crossOf(arc, 3)[0]).toEqual([
       [17, -3],
       [23, 3],
@@ -65,7 +76,7 @@ describe('colours by true distance', () => {
     const count = 100_000
     const at = Float32Array.from({ length: 2 * count }, (_, i) => Math.sin(i * 12.9898) * 43758.5453)
     const rows = Int32Array.from({ length: 10 * count }, (_, i) => (i * 7919 + 1) % count)
-    const truth = { k: 10, stored: 10, rows, distances: Float32Array.from(rows, (_, i) => i % 10) }
+    const truth = { k: 10, stored: 10, rows, values: Float32Array.from(rows, (_, i) => i % 10), byWeight: false, among: null }
     const many = { ...scatter, count, at, truth, labels: [] as string[] }
     const dressed = {
       ...plain,

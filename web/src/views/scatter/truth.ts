@@ -27,7 +27,32 @@ export interface Truth {
   k: number
   stored: number
   rows: Int32Array
-  distances: Float32Array
+  /** How far each is in the data, or how strongly it is tied. */
+  values: Float32Array
+  byWeight: boolean
+  /** Among whom neighbours are looked for; null for all. */
+  among: Among | null
+}
+
+/** The group that each row is in, and that of its neighbours. In a causal text, where tokens stand: queries, of
+ * the smaller group, see keys up to their own place. */
+export interface Among {
+  own: Int32Array
+  sought: Int32Array
+  place: Int32Array | null
+}
+
+function mayBe({ own, sought, place }: Among, row: number, other: number): boolean {
+  if (other === row || own[other] !== sought[row]) return false
+  return !place || (own[row] < sought[row] ? place[other] <= place[row] : place[other] >= place[row])
+}
+
+/** How many neighbours of a row are counted: k, but at most half of those who may be. */
+function countedFor({ k, among, rows, stored }: Truth, row: number): number {
+  if (!among) return k
+  let count = 0
+  for (let other = 0; other < rows.length / stored; other++) if (mayBe(among, row, other)) count++
+  return Math.min(k, Math.max(count >> 1, Math.min(count, 1)))
 }
 
 /** What became of a neighbour: near in both, near in the data alone, near on the map alone. */
@@ -36,8 +61,8 @@ export type Fate = 'kept' | 'missing' | 'false'
 export interface Neighbour {
   row: number
   fate: Fate
-  /** How far it is in the data; NaN beyond what the map knows. */
-  distance: number
+  /** How far it is in the data, or how strongly tied; NaN beyond what the map knows. */
+  value: number
   /** Its place among all, from 1: of a missing one on the map, of a false one in the data (0 beyond what is known). */
   place: number
 }
@@ -46,18 +71,20 @@ export interface Neighbour {
 export function fatesOf(scatter: Scatter, row: number): Record<Fate, Neighbour[]> | null {
   const { truth } = scatter
   if (!truth || truth.rows[row * truth.stored] < 0) return null
-  const { k, stored, rows, distances } = truth
+  const { stored, rows, values, among } = truth
+  const k = countedFor(truth, row)
   const known = Array.from({ length: stored }, (_, i) => rows[row * stored + i])
-  const near = neighbours(scatter.at, scatter.dims, row, k).map((one) => one.row)
+  const may = among ? (other: number) => mayBe(among, row, other) : undefined
+  const near = neighbours(scatter.at, scatter.dims, row, k, may).map((one) => one.row)
   const isNear = new Set(near)
   const isTrue = new Set(known.slice(0, k))
   const one = (other: number, fate: Fate, place: number): Neighbour => {
     const at = known.indexOf(other)
-    return { row: other, fate, distance: at < 0 ? NaN : distances[row * stored + at], place }
+    return { row: other, fate, value: at < 0 ? NaN : values[row * stored + at], place }
   }
   const truly = known.slice(0, k).filter((other) => other >= 0)
   const missing = truly.filter((other) => !isNear.has(other))
-  const places = placesOnMap(scatter, row, missing)
+  const places = placesOnMap(scatter, row, missing, may)
   return {
     kept: truly.filter((other) => isNear.has(other)).map((other) => one(other, 'kept', 0)),
     missing: missing.map((other, i) => one(other, 'missing', places[i])),
@@ -66,7 +93,7 @@ export function fatesOf(scatter: Scatter, row: number): Record<Fate, Neighbour[]
 }
 
 /** The place of some rows among all by their distance to one on the map, from 1. */
-function placesOnMap({ at, dims, count }: Scatter, row: number, others: number[]): number[] {
+function placesOnMap({ at, dims, count }: Scatter, row: number, others: number[], may?: (other: number) => boolean): number[] {
   const squared = (i: number) => {
     let sum = 0
     for (let d = 0; d < dims; d++) sum += (at[i * dims + d] - at[row * dims + d]) ** 2
@@ -77,27 +104,29 @@ function placesOnMap({ at, dims, count }: Scatter, row: number, others: number[]
   const farthest = Math.max(...limits)
   for (let i = 0; i < count; i++) {
     const far = squared(i)
-    if (far < farthest && i !== row) for (let j = 0; j < limits.length; j++) if (far < limits[j]) places[j]++
+    if (far < farthest && i !== row && (!may || may(i))) for (let j = 0; j < limits.length; j++) if (far < limits[j]) places[j]++
   }
   return places
 }
 
-/** The same points coloured by how near they are in the data to one of them; those beyond what is known are grey. */
+/** The same points coloured by how near they are in the data to one of them, or how strongly tied to it; those
+ * beyond what is known are grey. */
 export function byTrueDistance(style: Style, { truth, count }: Scatter, row: number, theme: Theme): Style {
   if (!truth) return style
-  const { stored, rows, distances } = truth
+  const { stored, rows, values, byWeight } = truth
   const colours = new Uint8Array(style.colours.length)
   // Four bytes at once: of very many points this is most of the work.
   new Uint32Array(colours.buffer).fill(new Uint32Array(Uint8Array.of(...rgb(NEUTRAL[theme]), UNKNOWN_ALPHA).buffer)[0])
-  const last = Math.max(...Array.from({ length: stored }, (_, i) => distances[row * stored + i]).filter(Number.isFinite), 0)
-  const first = distances[row * stored]
+  const last = Math.max(...Array.from({ length: stored }, (_, i) => values[row * stored + i]).filter(Number.isFinite), 0)
+  const first = values[row * stored]
+  const nearnessOf = (value: number) =>
+    byWeight ? Math.sqrt(value / (first || 1)) : last > first ? 1 - (value - first) / (last - first) : 1
   const lit: number[] = [row]
   colours.set([...rampColour(1, theme), 255], 4 * row)
   for (let i = stored - 1; i >= 0; i--) {
     const other = rows[row * stored + i]
     if (other < 0) continue
-    const nearness = last > first ? 1 - (distances[row * stored + i] - first) / (last - first) : 1
-    colours.set([...rampColour(0.2 + 0.8 * nearness, theme), 255], 4 * other)
+    colours.set([...rampColour(0.2 + 0.8 * nearnessOf(values[row * stored + i]), theme), 255], 4 * other)
     lit.push(other)
   }
   const isLit = new Uint8Array(count)

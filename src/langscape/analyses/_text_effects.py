@@ -1,0 +1,153 @@
+"""What the parts of a model do on one text, kept in the store; several make effects over a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._captures import check_reads_text
+from langscape.data import Progress
+from langscape.declarations import Input, Setting, analysis
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Model, Seed, Text
+from langscape.errors import DataError
+from langscape.io.codec import noun
+
+How = Annotated[
+    Literal["share", "estimate", "screen", "exact"],
+    Setting(
+        "How",
+        "Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. "
+        "Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.",
+        labels={"screen": "screen and verify", "exact": "exact, every part"},
+    ),
+]
+PartKinds = Annotated[
+    Literal["heads", "mlps", "layers", "all"],
+    Setting("Parts", "Which parts are taken away.", labels={"mlps": "MLPs", "all": "heads, MLPs and layers"}),
+]
+Corpus = Annotated[
+    str | Path | Sequence[str] | Sequence[Path] | None,
+    Input(
+        "corpus",
+        "Texts",
+        "Several texts instead of one: a text file, a folder, a .csv or .parquet with a column of texts, or "
+        "a packaged corpus (`langscape corpora`).",
+        many=True,
+        listed=True,
+    ),
+]
+Draws = Annotated[
+    int, Setting("Draws", "Backward passes of the estimate; more make it steadier.", ge=1, le=200)
+]
+EffectTokens = Annotated[
+    int, Setting("First tokens", "Of each text, no more than so many tokens are read.", ge=4, le=4096)
+]
+Chosen = Annotated[list[str] | None, Setting("Chosen", "Only these parts are taken away.")]
+Exact = Annotated[bool, Setting("Exact", "Whether parts are taken away.")]
+Estimated = Annotated[bool, Setting("Estimated", "Whether effects are estimated.")]
+
+_KINDS = {"heads": ("head",), "mlps": ("mlp",), "layers": ("layer",), "all": ("head", "mlp", "layer")}
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class TextEffects:
+    """One text: a value for every part, NaN where it was not computed.
+
+    names are those of the parts, kinds "head", "mlp" or "layer"; interest and tags are those of an atlas, of
+    heads alone. floor is what rounding makes of an edit that changes nothing.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    layers: np.ndarray
+    heads: np.ndarray
+    effect: np.ndarray
+    loss_change: np.ndarray
+    estimate: np.ndarray
+    share: np.ndarray
+    interest: np.ndarray
+    tags: tuple[str, ...]
+    floor: float
+    tokens: int
+    notes: tuple[str, ...] = ()
+
+
+@analysis(version=1, name="effects.text", hidden=True)
+def text_effects(
+    model: Model = "default",
+    text: Text = None,
+    *,
+    parts: PartKinds = "heads",
+    exact: Exact = False,
+    estimated: Estimated = False,
+    chosen: Chosen = None,
+    draws: Draws = 4,
+    first_tokens: EffectTokens = 64,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> TextEffects:
+    """What each part does on one text."""
+    from langscape.models.effect_estimates import estimated_effects, shares
+    from langscape.models.effects import Effect, Measure, exact_effects, parts_of
+    from langscape.models.residual import stream
+    from langscape.models.unedited import read_unedited
+
+    network = opened(model)
+    check_reads_text(network)
+    run = read_unedited(network, text, first_tokens)
+    named = parts_of(network, _KINDS[parts])
+    blank = np.full(len(named), np.nan)
+    measure = Measure(run) if exact or estimated else None
+    estimate = estimated_effects(run, named, measure, draws=draws, seed=seed) if estimated else blank
+    found = Effect(blank.copy(), blank.copy())
+    if exact:
+        taken = [at for at, one in enumerate(named) if chosen is None or str(one) in chosen]
+        some = exact_effects(run, [named[at] for at in taken], measure, progress=progress)
+        found.effect[taken], found.loss_change[taken] = some
+    notes: list[str] = []
+    try:
+        share = shares(stream(network, run.ids.tolist()), named)
+    except DataError as error:
+        share, notes = blank, [f"the share is not known: {error}"]
+    interest, tags = _looks(run, named)
+    return TextEffects(
+        tuple(str(one) for one in named),
+        tuple(one.kind for one in named),
+        np.array([one.layer for one in named]),
+        np.array([one.head for one in named]),
+        found.effect,
+        found.loss_change,
+        estimate,
+        share,
+        interest,
+        tags,
+        float("nan") if measure is None else measure.floor,
+        run.tokens,
+        tuple(notes),
+    )
+
+
+def _looks(run: Any, named: Sequence[Any]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Interest and names of the heads, from where they look."""
+    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads
+    from langscape.metrics.sinks import separators_of
+
+    weights = np.concatenate([one.float().cpu().numpy() for one in run.weights])
+    tokens = run.row.source.tokens()
+    known: dict[str, Any] = {
+        "ids": list(run.row.source.ids), "special": tokens.special, "separators": separators_of(tokens)
+    }  # fmt: skip
+    sinks = find_sinks(weights, separators=known["separators"])
+    scores = head_scores(weights, **known, sinks=sinks)
+    tags = name_heads(scores, even_scores(weights, **known))
+    values, names = np.full(len(named), np.nan), [""] * len(named)
+    for at, one in enumerate(named):
+        if one.kind == "head":
+            values[at], names[at] = scores["interest"][one.layer, one.head], str(tags[one.layer, one.head])
+    return values, tuple(names)

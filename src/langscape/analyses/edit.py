@@ -1,0 +1,176 @@
+"""One run with parts replaced beside the unedited one: what the model would write, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from langscape.analyses._captures import captured, check_reads_text
+from langscape.data import Capture, Progress, Shown, View
+from langscape.data.edit import LIKE, Edit
+from langscape.declarations import Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import FirstTokens, Head, Layer, Model, Text
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+Edits = Annotated[list[str], Setting("Edits", f"What is replaced: {LIKE}; one after the other.", short="e")]
+
+
+@noun
+@dataclass(frozen=True, eq=False, repr=False)
+class EditedRun(Shown):
+    """A text read with edits, beside the unedited run.
+
+    edits    in words
+    effect   per token: KL of the next token in nats, or of an encoder how far its last state moves
+    before, after   per token what the model would write next, and how surely; empty for encoders
+    capture  the attention of the edited run, unedited that of the other
+    """
+
+    model: str
+    edits: tuple[str, ...]
+    decoder: bool
+    tokens: tuple[str, ...]
+    effect: np.ndarray
+    before: tuple[str, ...]
+    before_chance: np.ndarray
+    after: tuple[str, ...]
+    after_chance: np.ndarray
+    capture: Capture
+    unedited: Capture
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was edited first, then what else there is to know."""
+        return self.capture.notes
+
+    def view(self, title: str | None = None) -> View:
+        """The effect on every token."""
+        from langscape.views import Matrix, matrices
+
+        rows = [
+            f"{at} {token}" + (f" → {self.after[at]}" if self.after else "")
+            for at, token in enumerate(self.tokens)
+        ]
+        table = Matrix(
+            "KL of the next token, in nats" if self.decoder else "movement of the last hidden state",
+            rows, ["effect"], self.effect[:, None], "plain", 0.0, 3,
+        )  # fmt: skip
+        return matrices([table], title=title or f"{self.model}, edited", row_name="token", notes=self.notes)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """A row per token."""
+        found: dict[str, np.ndarray] = {"token": np.array(self.tokens, object), "effect": self.effect}
+        if self.after:
+            found |= {"before": np.array(self.before, object), "before_chance": self.before_chance}
+            found |= {"after": np.array(self.after, object), "after_chance": self.after_chance}
+        return found
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per token (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() == ".csv":
+            return write_columns(self.columns(), path)
+        return write(self.view(title), path)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"{model_title(settings['model'])} with {', '.join(settings['edits'])}"
+
+
+@picture("matrices", name="edit")
+def tokens_picture(found: EditedRun, context: Any) -> View:
+    """The effect on every token."""
+    return found.view(context.title)
+
+
+@picture("attention", name="attention")
+def after_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
+    """The attention of a head in the edited run."""
+    from langscape.views import attention
+
+    return attention(found.capture, layer, head)
+
+
+@picture("attention", name="unedited")
+def before_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
+    """The attention of the same head in the unedited run."""
+    from langscape.views import attention
+
+    return attention(found.unedited, layer, head)
+
+
+def lines(found: EditedRun) -> list[str]:
+    """Token by token what the model would write before and after, and the effect."""
+    out = [f"mean effect {found.effect[1:].mean():.4f}"]
+    for at, token in enumerate(found.tokens):
+        words = ""
+        if found.after:
+            sure = f"{100 * found.before_chance[at]:3.0f} % → ", f"{100 * found.after_chance[at]:3.0f} %"
+            words = f"{found.before[at]!r} {sure[0]}{found.after[at]!r} {sure[1]}"
+        out.append(f"{at:>4} {token:<14} {found.effect[at]:8.4f}  {words}".rstrip())
+    return out
+
+
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    for one in settings["edits"]:
+        Edit.parse(one)
+
+
+@analysis(
+    version=1,
+    title="A run with edits",
+    room="test",
+    pictures=(tokens_picture, after_picture, before_picture),
+    describe=_title,
+    check=_check,
+    lines=lines,
+    formats=FORMATS,
+)
+def edit(
+    model: Model = "decoder",
+    text: Text = None,
+    *,
+    edits: Edits = ["head 16.0 mean"],  # noqa: B006  never changed
+    first_tokens: FirstTokens = 64,
+    progress: Progress | None = None,
+) -> EditedRun:
+    """Read a text with parts of the model replaced, beside the unedited run: next words, effect, attention.
+
+    >>> found = edit("default", "The cat sat on the mat.", edits=["head 2.3 zero", "mlp 4 mean"])
+    >>> found.edits[0], bool(found.effect.min() > 0)
+    ('head 2.3 replaced by zero at every token but the first', True)
+    """
+    import torch
+
+    network = opened(model)
+    check_reads_text(network)
+    decoder = network.kind == "decoder" and network.layout.vocabulary > 0
+    want = ("attention", "logits" if decoder else "hidden")
+    how: dict[str, Any] = {"first_tokens": first_tokens, "cut": True}
+    unedited, edited = (captured(network, text, want, edits=some, **how) for some in ((), edits))  # type: ignore[arg-type]
+    words: list[tuple[tuple[str, ...], np.ndarray]] = [((), np.empty(0)), ((), np.empty(0))]
+    if decoder:
+        logs = [torch.tensor(one["logits"]).log_softmax(-1) for one in (unedited, edited)]
+        effect = (logs[0].exp() * (logs[0] - logs[1])).sum(-1).clamp_min(0).numpy()
+        words = []
+        for one in logs:
+            chance, ids = one.exp().max(-1)
+            words.append((tuple(network.tokenizer.decode([at]) for at in ids.tolist()), chance.numpy()))
+    else:
+        before, after = unedited["hidden"][-1], edited["hidden"][-1]
+        effect = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    return EditedRun(
+        name, tuple(edited.metadata["edits"]), decoder, tuple(edited.tokens.readable), effect, words[0][0],
+        words[0][1], words[1][0], words[1][1], edited.only("attention"), unedited.only("attention"),
+    )  # fmt: skip

@@ -1,0 +1,208 @@
+"""Two prompts: which layer and token, head or MLP carries the difference between their next words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from langscape.analyses._captures import check_reads_text
+from langscape.data import Progress, Shown, View
+from langscape.declarations import Input, Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Model, Text
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+CLEAN, CORRUPT = "The capital of Italy is", "The capital of France is"
+"""What is read where no prompt is given."""
+
+Corrupt = Annotated[
+    str | Path | None,
+    Input("text", "Other prompt", "The same prompt with a word changed for another; as many tokens."),
+]
+Of = Annotated[
+    Literal["residual", "heads", "mlp"],
+    Setting(
+        "Patch",
+        "The stream or the MLP at every layer and token, or all tokens of every head.",
+        labels={"residual": "the stream", "mlp": "MLPs"},
+    ),
+]
+Direction = Annotated[
+    Literal["denoise", "noise"],
+    Setting(
+        "Direction",
+        "Denoise puts parts of the prompt into the run of the other one: what is enough. Noise the reverse: "
+        "what is needed.",
+    ),
+]
+ToldApart = Annotated[
+    list[str] | None,
+    Setting(
+        "Words",
+        "Two words whose logits are told apart, that of the prompt first; what each prompt goes on with if "
+        "left out.",
+    ),
+]
+Show = Annotated[int, Setting("Show", "How many cells to print.", ge=1)]
+
+
+@noun
+@dataclass(frozen=True, eq=False, repr=False)
+class Patched(Shown):
+    """What patching each cell restores.
+
+    values      (layer, token), or of heads (layer, head): the words' logit difference at the last token
+    receiving   the difference without a patch in the run that is patched, giving in the one patched from
+    restored    the share of the way from one to the other; 1 is all of it
+    """
+
+    model: str
+    of: str
+    direction: str
+    tokens: tuple[str, ...]
+    other_tokens: tuple[str, ...]
+    words: tuple[str, str]
+    values: np.ndarray
+    receiving: float
+    giving: float
+    next_words: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def restored(self) -> np.ndarray:
+        """Shares of the way, by cell."""
+        return (self.values - self.receiving) / (self.giving - self.receiving)
+
+    @property
+    def columns(self) -> list[str]:
+        """What stands across: heads, or tokens, with both where the prompts differ."""
+        if self.of == "heads":
+            return [str(head) for head in range(self.values.shape[1])]
+        pairs = zip(self.tokens, self.other_tokens, strict=True)
+        return [a if a == b else f"{a} / {b}" for a, b in pairs]
+
+    def view(self, title: str | None = None) -> View:
+        """The grid as a heat map of shares; the page tells the logit difference beside."""
+        from langscape.views import Matrix, matrices
+
+        a, b = self.words
+        grid = Matrix(
+            f"share restored of {a} − {b}", [str(layer) for layer in range(len(self.values))], self.columns,
+            self.restored, "plain", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
+        )  # fmt: skip
+        what = {"residual": "the stream that enters each layer", "heads": "each head", "mlp": "each MLP"}
+        return matrices(
+            [grid],
+            title=title or f"Patching {self.model}",
+            subtitle=f"{what[self.of]}, {self.direction}: {self.receiving:+.2f} → {self.giving:+.2f}",
+            row_name="layer",
+            column_name="head" if self.of == "heads" else "token",
+            notes=self.notes,
+        )
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per cell (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() != ".csv":
+            return write(self.view(title), path)
+        layers, places = (one.ravel() for one in np.indices(self.values.shape))
+        names = np.array(self.columns, object)
+        columns = {"layer": layers, "position": places, "column": names[places]}
+        return write_columns(
+            {**columns, "difference": self.values.ravel(), "restored": self.restored.ravel()}, path
+        )
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    what = {"residual": "the stream", "heads": "heads", "mlp": "MLPs"}[settings["of"]]
+    return f"Patching {what} of {model_title(settings['model'])}"
+
+
+@picture("matrices", name="grid")
+def grid_picture(found: Patched, context: Any) -> View:
+    """Layers × tokens, or layers × heads: what each restores."""
+    return found.view(context.title)
+
+
+def lines(found: Patched, *, show: Show = 10) -> list[str]:
+    """The cells that restore most, as lines of text."""
+    a, b = found.words
+    restored = found.restored
+    out = [
+        f"logit difference {a} − {b}: {found.receiving:+.2f} in the run that is patched, "
+        f"{found.giving:+.2f} in the one patched from",
+        f"next word: {found.next_words[0]!r} for the prompt, {found.next_words[1]!r} for the other",
+    ]
+    for flat in np.argsort(-restored, axis=None)[:show]:
+        layer, place = np.unravel_index(flat, restored.shape)
+        where = (
+            f"{layer}.{place}"
+            if found.of == "heads"
+            else f"layer {layer}, {found.columns[place]!r} at {place}"
+        )
+        flips = " (flips)" if found.values[layer, place] * found.receiving < 0 else ""
+        out.append(f"{100 * restored[layer, place]:6.1f} % {where}{flips}")
+    return out
+
+
+@analysis(
+    version=1,
+    title="Patching between two prompts",
+    room="test",
+    pictures=(grid_picture,),
+    describe=_title,
+    lines=lines,
+    formats=FORMATS,
+)
+def patch(
+    model: Model = "decoder",
+    text: Text = None,
+    *,
+    corrupt: Corrupt = None,
+    words: ToldApart = None,
+    of: Of = "residual",
+    direction: Direction = "denoise",
+    progress: Progress | None = None,
+) -> Patched:
+    """Put parts of one prompt's run into the run of another, cell by cell, and see which carry its next word.
+
+    Without a second prompt, two prompts about capitals are read.
+
+    >>> found = patch("decoder", of="heads", words=["Rome", "Paris"])
+    >>> tuple(int(one) for one in np.unravel_index(found.restored.argmax(), found.restored.shape))
+    (23, 4)
+    """
+    from langscape.models.patching import patch_grid, read_prompts
+
+    network = opened(model)
+    check_reads_text(network)
+    clean, other = (
+        (CLEAN, CORRUPT) if corrupt is None else (str(text).rstrip("\n"), str(corrupt).rstrip("\n"))
+    )
+    prompts = read_prompts(network, clean, other, words)
+    found = patch_grid(prompts, of, direction, progress=progress)
+    spelled = [network.tokenizer.decode([one]).strip() for one in prompts.words]
+    coming = [network.tokenizer.decode(prompts.top_words(run, 1)) for run in (prompts.clean, prompts.corrupt)]
+    whose = (
+        ("the other prompt", "the prompt") if direction == "denoise" else ("the prompt", "the other prompt")
+    )
+    kept = "" if of != "heads" else ", at all tokens"
+    notes = (
+        f"One cell at a time{kept}: the run over {whose[0]} is given what the run over {whose[1]} had there. "
+        "Each number is total, through all later parts, and of this pair of prompts alone",
+    )
+    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    return Patched(
+        name, of, direction, tuple(prompts.clean.row.source.tokens().readable),
+        tuple(prompts.corrupt.row.source.tokens().readable), (spelled[0], spelled[1]), found.values,
+        found.receiving, found.giving, (coming[0], coming[1]), notes,
+    )  # fmt: skip

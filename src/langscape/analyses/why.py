@@ -1,0 +1,246 @@
+"""Why does this head look here? One attention weight, traced to the parts of the stream that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from langscape.analyses._captures import check_reads_text
+from langscape.data import Progress, Shown, View
+from langscape.declarations import Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import FirstTokens, Head, Layer, Model, Text
+from langscape.errors import SettingsError, not_there
+from langscape.io.codec import noun
+from langscape.models.display_names import model_title
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+TOP = 8
+"""Parts of each side, and pairs, that are shown."""
+
+QueryToken = Annotated[
+    int | None, Setting("Query", "The token that looks, numbered from 0; the last if left out.", ge=0)
+]
+KeyToken = Annotated[
+    int | None,
+    Setting("Key", "The token that is looked at; of those but the first the strongest if left out.", ge=0),
+]
+Confirm = Annotated[
+    int,
+    Setting("Confirm", "How many parts of each side are taken away to see whether it holds.", ge=0, le=20),
+]
+
+
+@noun
+@dataclass(frozen=True, eq=False, repr=False)
+class Why(Shown):
+    """One weight of a head, and what made it.
+
+    weight    from query to key; score is its score before softmax
+    contrast  the score beyond the mean of the other keys in sight, without the first: what is explained
+    key_parts, query_parts   the parts that add most to the contrast, on the key's and the query's side
+    key_adds, query_adds     what they add; key_without, query_without the weight where a part has its mean
+              (NaN where it was not tried)
+    pairs     (part, part) names of the strongest pairs, query side first, pair_adds what they add
+    left      the share of the contrast that these pairs leave
+    error     how far the sum of all parts is from the model's own scores, at most
+    """
+
+    model: str
+    layer: int
+    head: int
+    query: int
+    key: int
+    tokens: tuple[str, ...]
+    weight: float
+    score: float
+    contrast: float
+    key_parts: tuple[str, ...]
+    key_adds: np.ndarray
+    key_without: np.ndarray
+    query_parts: tuple[str, ...]
+    query_adds: np.ndarray
+    query_without: np.ndarray
+    pairs: tuple[tuple[str, str], ...]
+    pair_adds: np.ndarray
+    left: float
+    error: float
+    parts: int
+    notes: tuple[str, ...] = ()
+
+    def view(self, title: str | None = None) -> View:
+        """Both sides and the pairs as three tables."""
+        from langscape.views import Matrix, matrices
+
+        sides = [
+            Matrix(
+                name, parts, ["adds", "without it"],
+                np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 2,
+                "share of the contrast; weight",
+            )
+            for name, parts, adds, without in (
+                ("What the key holds", self.key_parts, self.key_adds, self.key_without),
+                ("What the query holds", self.query_parts, self.query_adds, self.query_without),
+            )
+        ]  # fmt: skip
+        named = [f"{one} × {other}" for one, other in self.pairs]
+        shares = (self.pair_adds / max(abs(self.contrast), 1e-9))[:, None]
+        both = Matrix("Pairs, query × key", named, ["adds"], shares, "plain", 0.0, 2, "share of the contrast")
+        return matrices(
+            [*sides, both],
+            title=title or self.named,
+            subtitle=self.subtitle,
+            row_name="part",
+            notes=self.notes,
+        )
+
+    @property
+    def named(self) -> str:
+        """What is asked."""
+        return f"Why {self.layer}.{self.head} of {self.model} looks here"
+
+    @property
+    def subtitle(self) -> str:
+        """The weight and its score."""
+        return (
+            f"from {self.tokens[self.query]!r} ({self.query}) to {self.tokens[self.key]!r} ({self.key}) · "
+            f"weight {self.weight:.2f} · score {self.score:.2f}, {self.contrast:+.2f} beyond the other keys"
+            f" · {self.parts} parts, their sum off by {self.error:.0e}"
+        )
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per part (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() != ".csv":
+            return write(self.view(title), path)
+        sides = ["key"] * len(self.key_parts) + ["query"] * len(self.query_parts)
+        return write_columns(
+            {
+                "side": np.array(sides, object),
+                "part": np.array([*self.key_parts, *self.query_parts], object),
+                "adds": np.concatenate([self.key_adds, self.query_adds]),
+                "weight_without": np.concatenate([self.key_without, self.query_without]),
+            },
+            path,
+        )
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    where = f"{settings['layer']}.{settings['head']}"
+    return f"Why {where} of {model_title(settings['model'])} looks where it looks"
+
+
+@picture("matrices", name="why")
+def why_picture(found: Why, context: Any) -> View:
+    """What the key and the query hold that made the weight, and the pairs."""
+    return found.view()
+
+
+def lines(found: Why) -> list[str]:
+    """Both sides and the pairs, as lines of text."""
+    out = [found.named, found.subtitle]
+    for side, parts, adds, without in (
+        ("key side", found.key_parts, found.key_adds, found.key_without),
+        ("query side", found.query_parts, found.query_adds, found.query_without),
+    ):
+        out.append(f"{side:<14} {'adds':>7}  weight without it")
+        for name, value, weight in zip(parts, adds, without, strict=True):
+            tried = "" if weight != weight else f"{found.weight:.2f} → {weight:.2f}"
+            out.append(f"  {name:<12} {value:+7.2f}  {tried}".rstrip())
+    out.append("pairs (query × key)")
+    pairs = zip(found.pairs, found.pair_adds, strict=True)
+    out += [f"  {one} × {other}: {value:+.2f}" for (one, other), value in pairs]
+    out.append(f"these pairs leave {100 * found.left:.0f} % of the contrast")
+    return out
+
+
+@analysis(
+    version=1,
+    title="Why a head looks here",
+    room="test",
+    pictures=(why_picture,),
+    describe=_title,
+    lines=lines,
+    formats=FORMATS,
+)
+def why(
+    model: Model = "decoder",
+    text: Text = None,
+    *,
+    layer: Layer = 18,
+    head: Head = 6,
+    query: QueryToken = None,
+    key: KeyToken = None,
+    confirm: Confirm = 3,
+    first_tokens: FirstTokens = 64,
+    progress: Progress | None = None,
+) -> Why:
+    """Trace one attention weight to the heads, MLPs and embeddings that made it, and try whether it holds.
+
+    The score before softmax is split exactly, by what each earlier part added to the stream at the query and
+    at the key. What is shown is a contrast: this key against the mean of the others in sight, without the
+    first. Parts are direct: what a head does through later ones counts as theirs.
+
+    >>> text = "The cat sat on the mat, and the dog sat by the cat."
+    >>> found = why("default", text, layer=2, head=3, confirm=0)
+    >>> len(found.key_parts), found.error < 1e-4
+    (8, True)
+    """
+    from langscape.models.inputs import Reading, rows
+    from langscape.models.score_parts import score_parts, weight_without
+
+    network = opened(model)
+    check_reads_text(network)
+    row = next(iter(rows(network, [text], None, Reading("start", first_tokens=first_tokens))))
+    ids, count = list(row.source.ids), len(row.source)
+    split = score_parts(network, ids, layer)
+    weights = split.weights
+    if not 0 <= head < len(weights):
+        raise not_there("head", head, range(len(weights)))
+    asked = count - 1 if query is None else query
+    for name, number in (("query", asked), ("key", 0 if key is None else key)):
+        if number >= count:
+            raise not_there(name, number, range(count), "this text")
+    looked = key
+    if looked is None:
+        looked = 1 + int(weights[head, asked, 1:].argmax()) if count > 1 else 0
+    if weights[head, asked, looked] <= 0:
+        raise SettingsError(f"token {asked} does not see token {looked}; name a key before it")
+    contrast = split.contrast(head, asked, looked)
+    total = float(contrast.sum())
+    sides = []
+    for axis in (0, 1):  # over query parts: the key's side
+        adds = contrast.sum(axis=axis)
+        first = np.argsort(-adds)[:TOP]
+        names = tuple(split.names[int(at)] for at in first)
+        without = np.full(len(names), np.nan)
+        tried = [at for at, name in enumerate(names) if name[0].isdigit() or name.startswith("MLP")][:confirm]
+        for at in tried:
+            without[at] = weight_without(network, ids, names[at], layer, head, asked, looked)
+        sides.append((names, adds[first], without))
+    best = np.argsort(-contrast, axis=None)[:TOP]
+    places = [np.unravel_index(at, contrast.shape) for at in best]
+    pairs = tuple((split.names[int(a)], split.names[int(b)]) for a, b in places)
+    pair_adds = contrast.ravel()[best]
+    notes = [
+        "Parts are direct: what a head does through later ones counts as theirs, and over all heads these "
+        "numbers say little of what taking one away does. The weight without a part says whether it holds"
+    ]
+    if any(site.softcap or site.biased for site in network.layout.sites):
+        notes.append("Scores are bent or biased after this sum; what is split is the score before that")
+    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    (key_parts, key_adds, key_without), (query_parts, query_adds, query_without) = sides
+    return Why(
+        name, layer, head, asked, looked, tuple(row.source.tokens().readable),
+        float(weights[head, asked, looked]), float(split.own[head, asked, looked]), total, key_parts,
+        key_adds, key_without, query_parts, query_adds, query_without, pairs, pair_adds,
+        1 - float(pair_adds.sum()) / total if total else float("nan"), split.error, len(split.names),
+        tuple(notes),
+    )  # fmt: skip

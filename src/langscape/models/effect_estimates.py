@@ -1,0 +1,137 @@
+"""Effects of all parts without taking any away: from some backward passes, or from one forward.
+
+KL has no slope at the unedited run, so that gradients of the loss do not estimate it. Its curvature does:
+labels are drawn from the model's own next-token distribution, and the squared product of each draw's gradient
+with what the edit would change, averaged over draws and halved, is the effect to second order (a
+Fisher estimate). For encoders, random directions on the unit sphere of hidden states stand for labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import torch
+
+from langscape.models.attention_hook import Call, editing
+from langscape.models.effects import Measure, PartName
+from langscape.models.forward import trunk
+from langscape.models.parts import changing_inputs, changing_outputs
+from langscape.models.residual import Stream
+from langscape.models.unedited import Unedited, mean_but_first
+
+Kept = dict[tuple[str, int], torch.Tensor]
+
+
+def estimated_effects(
+    run: Unedited, parts: Sequence[PartName], measure: Measure | None = None, *, draws: int = 4, seed: int = 0
+) -> np.ndarray:
+    """An estimate of every part's effect, in their order: one forward, and a backward for each draw."""
+    measure = measure or Measure(run)
+    kept, final, logits = with_gradients(run, measure)
+    deltas = {key: _change(run, key) for key in kept}
+    keys = list(kept)
+    random = torch.Generator().manual_seed(seed)
+    total = {key: torch.zeros(()) for key in keys}
+    for draw in range(draws):
+        objective = _drawn(run, final, logits, random)
+        grads = torch.autograd.grad(objective, [kept[key] for key in keys], retain_graph=draw < draws - 1)
+        for key, grad in zip(keys, grads, strict=True):
+            # (token, head) or (token,): squares of single tokens, whose errors do not add up in step
+            total[key] = total[key] + (grad * deltas[key])[0].sum(-1).double().pow(2).sum(0) / draws
+    count = run.tokens
+    found = []
+    for one in parts:
+        value = total[one.kind, one.layer]
+        value = float(value[one.head] if one.kind == "head" else value)
+        found.append(value / 2 / (count - 1) if measure.decoder else (value / count) ** 0.5)
+    return np.array(found)
+
+
+def with_gradients(run: Unedited, measure: Measure) -> tuple[Kept, torch.Tensor, torch.Tensor | None]:
+    """The unedited run again, with a graph from what its parts give to its final states and logits."""
+    kept: Kept = {}
+    model, network = run.model, run.model.network
+
+    def hear(at: int, call: Call, output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        kept["head", at] = output = output if output.requires_grad else output.detach().requires_grad_()
+        return call.weights, output
+
+    def keep_mlp(layer: int, output: torch.Tensor) -> torch.Tensor:
+        kept["mlp", layer] = output
+        return output
+
+    def keep_state(layer: int, state: torch.Tensor) -> torch.Tensor:
+        if layer == 0:
+            state = state.detach().requires_grad_()
+        else:
+            kept["layer", layer - 1] = state
+        return state
+
+    body: Any = network if measure.bent else trunk(network)
+    settings = {"use_cache": False} if model.kind == "decoder" else {}
+    with model.running(), torch.enable_grad(), ExitStack() as stack:
+        stack.enter_context(editing(network, hear))
+        stack.enter_context(changing_inputs(model.parts.blocks, keep_state))
+        if model.parts.mlps:
+            stack.enter_context(changing_outputs(model.parts.mlps, keep_mlp))
+        last: list[Any] = []
+        hook = model.parts.blocks[-1].register_forward_hook(lambda module, args, output: last.append(output))
+        stack.callback(hook.remove)
+        output = body(**run.inputs, return_dict=True, **settings)
+        kept["layer", run.layers - 1] = last[-1][0] if isinstance(last[-1], tuple) else last[-1]
+        if measure.bent:
+            return kept, kept["layer", run.layers - 1], output.logits[0].float()
+        final = output[0]
+        return kept, final, measure.logits_of(final[0]) if measure.decoder else None
+
+
+def _drawn(
+    run: Unedited, final: torch.Tensor, logits: torch.Tensor | None, random: torch.Generator
+) -> torch.Tensor:
+    """What is differentiated: the loss on labels that the model itself would write, or a random direction."""
+    with torch.enable_grad():
+        if logits is not None:
+            chances = logits.detach().softmax(-1).cpu()
+            labels = torch.multinomial(chances, 1, generator=random)[:, 0].to(logits.device)
+            return torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        length = run.final.norm(dim=-1, keepdim=True)
+        direction = torch.randn(final.shape, generator=random).to(final.device, final.dtype)
+        return (final / length * direction).sum()
+
+
+def _change(run: Unedited, key: tuple[str, int]) -> torch.Tensor:
+    """What taking a part away changes: its mean less itself, nothing at the first token."""
+    kind, layer = key
+    if kind == "head":
+        own = run.heads[layer]
+    elif kind == "mlp":
+        own = run.mlps[layer]
+    else:
+        own = run.states[layer + 1] - run.states[layer]
+    delta = mean_but_first(own) - own
+    delta[:, 0] = 0
+    return delta
+
+
+def shares(stream: Stream, parts: Sequence[PartName]) -> np.ndarray:
+    """How much of the stream each part makes, from the unedited run alone.
+
+    The mean over tokens but the first of ‖what the part adds − its mean‖ ÷ ‖the stream it is added to‖.
+    """
+    seen = stream.capture
+    lengths = np.linalg.norm(seen["stream"], axis=-1)
+    found = []
+    for one in parts:
+        node = 2 * one.layer
+        if one.kind == "head":
+            added = seen["heads"][one.layer, one.head]
+        elif one.kind == "mlp":
+            added, node = seen["mlp"][one.layer], node + 1
+        else:
+            added = seen["stream"][node + 2] - seen["stream"][node]
+        away = np.linalg.norm(added[1:] - added[1:].mean(axis=0), axis=-1)
+        found.append(float((away / np.maximum(lengths[node, 1:], 1e-30)).mean()))
+    return np.array(found)

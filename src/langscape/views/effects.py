@@ -1,0 +1,67 @@
+"""The effects view: what each part of a model attends to against what it does, and the table of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from langscape.data import Items, View
+
+NUMBERS = ("matters", "matters_low", "matters_high", "effect", "loss_change", "estimate", "share", "interest")
+_BY = {
+    "share": "share of the stream, nothing taken away",
+    "estimate": "estimate, nothing taken away",
+    "screen": "estimated, and the first taken away",
+    "exact": "each taken away",
+}
+
+
+def effects(
+    scores: Items,
+    order: Sequence[int] | np.ndarray,
+    *,
+    title: str,
+    measure: str,
+    how: str,
+    texts: int,
+    tokens: int,
+    notes: Sequence[str] = (),
+) -> View:
+    """Parts as a picture; `scores` and `order` are those of `Effects`."""
+    columns = scores.columns
+    rank = agreement(columns["interest"], columns["matters"])
+    over = "1 text" if texts == 1 else f"{texts:,} texts"
+    subtitle = f"{measure} · {_BY[how]} · {over}, {tokens:,} tokens"
+    properties = {
+        "title": title,
+        "subtitle": subtitle,
+        "measure": measure,
+        "how": how,
+        "labels": list(scores.labels),
+        "parts": [str(one) for one in columns["part"]],
+        "tags": [str(one) for one in columns["tags"]],
+        "source": [str(one) for one in columns["source"]],
+        "found": [str(one) for one in columns["found"]],
+        "agreement": rank,
+        "texts": texts,
+        "notes": list(notes),
+    }
+    arrays: dict[str, np.ndarray] = {name: np.asarray(columns[name], np.float32) for name in NUMBERS}
+    arrays["layer"] = np.asarray(columns["layer"], np.int32)
+    arrays["head"] = np.asarray(columns["head"], np.int32)
+    arrays["order"] = np.asarray(order, np.int32)
+    return View("effects", properties, arrays)
+
+
+def agreement(interest: np.ndarray, matters: np.ndarray) -> float | None:
+    """The rank correlation of both, where there are enough heads to say.
+
+    >>> agreement(np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])) is None
+    True
+    """
+    known = np.isfinite(interest) & np.isfinite(matters)
+    if known.sum() < 8:
+        return None
+    looks, does = (np.argsort(np.argsort(one[known], kind="stable")) for one in (interest, matters))
+    return float(np.corrcoef(looks, does)[0, 1])

@@ -1,0 +1,86 @@
+"""`patch`, `why` and `edit` as analyses: files, lines, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.commands import at_home_in, run
+
+import langscape
+from langscape.errors import SettingsError
+
+TEXT = "the cat sat on the mat and the cat saw a red lamp"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        at_home_in(tmp_path_factory.mktemp("home"), patch)
+        yield
+
+
+@pytest.mark.slow
+def test_each_command_writes_page_picture_and_table(tiny_gpt: Path, tmp_path: Path) -> None:
+    model = tiny_gpt / "tiny"
+    (tmp_path / "a.txt").write_text("the cat sat on a mat\n")
+    (tmp_path / "b.txt").write_text("the lamp sat on a mat\n")
+    (tmp_path / "c.txt").write_text(TEXT)
+    prompts = (
+        "--text",
+        tmp_path / "a.txt",
+        "--corrupt",
+        tmp_path / "b.txt",
+        "--words",
+        "door",
+        "--words",
+        "red",
+    )
+    asked = {
+        "patch": (*prompts, "--of", "heads"),
+        "why": ("--text", tmp_path / "c.txt", "--layer", 1, "--head", 2, "--query", 8, "--key", 3),
+        "edit": ("--text", tmp_path / "c.txt", "--edits", "head 0.1 zero", "--edits", "edge 1.2 8>3"),
+    }
+    for name, options in asked.items():
+        for suffix in (".html", ".png", ".csv"):
+            done = run(name, model, *options, "--out", tmp_path / f"{name}{suffix}")
+            assert (tmp_path / f"{name}{suffix}").stat().st_size > 100, done.output
+    assert "head 0.1 replaced by zero" in done.output
+    assert (tmp_path / "patch.csv").read_text().startswith("layer,position,column,difference,restored\n")
+
+
+def test_why_names_what_an_edit_confirms(tiny_gpt: Path) -> None:
+    found = langscape.why(str(tiny_gpt / "tiny"), TEXT, layer=1, head=2, query=8, key=3, confirm=8)
+    assert found.error < 1e-4
+    heads = [at for at, name in enumerate(found.key_parts) if name[0].isdigit()]
+    edited = langscape.capture(
+        str(tiny_gpt / "tiny"), TEXT, ("attention",), edits=[f"head {found.key_parts[heads[0]]}"]
+    )
+    assert found.key_without[heads[0]] == pytest.approx(float(edited["attention"][1, 2, 8, 3]), abs=1e-6)
+    assert np.isnan(found.key_without[[at for at, n in enumerate(found.key_parts) if n == "constant"]]).all()
+    assert sorted(found.key_adds, reverse=True) == found.key_adds.tolist()
+
+
+def test_an_edited_run_says_what_the_model_would_write(tiny_gpt: Path) -> None:
+    found = langscape.edit(str(tiny_gpt / "tiny"), TEXT, edits=["head 0.1 zero"])
+    assert len(found.after) == len(found.tokens) == len(found.effect)
+    assert found.effect[0] == 0  # the first token keeps its head, and sees no other
+    assert found.effect[1:].max() > 0
+    assert found.view().properties["notes"][0].startswith("Edited run: head 0.1")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: langscape.edit(model, TEXT, edits=["everything"]), "is not understood; write"),
+        (lambda model: langscape.why(model, TEXT, layer=1, head=1, query=3, key=5), "does not see token 5"),
+        (lambda model: langscape.why(model, TEXT, layer=1, head=1, query=99), "query 99 is not there"),
+        (lambda model: langscape.patch("lstm-tiny", TEXT), "is an LSTM"),
+        (lambda model: langscape.edit("lstm-tiny", TEXT), "is an LSTM"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(tiny_gpt: Path, call, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        call(str(tiny_gpt / "tiny"))

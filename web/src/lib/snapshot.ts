@@ -1,0 +1,222 @@
+import { escape } from './svg'
+
+/** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
+const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .mark[popovertarget], [popover], button.button'
+
+/** Elements that are painted by other means than the page's, and how each is written as SVG. */
+const painted = new WeakMap<Element, () => string>()
+
+/** Says how what is painted in an element is written as SVG, from its upper left corner. */
+export function paintedAs(element: Element, draw: () => string): void {
+  painted.set(element, draw)
+}
+
+/** Properties of SVG that the page's style sheets may set. */
+const DRAWN = [
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'stroke-opacity',
+  'stroke-dasharray',
+  'stroke-linecap',
+  'opacity',
+  'font-size',
+  'font-weight',
+  'font-family',
+  'text-anchor',
+  'dominant-baseline',
+]
+
+/**
+ * What stands on screen in an element, as an SVG that stands alone: grounds and borders as rectangles, text as text,
+ * drawings as drawings, canvases as images. What is scrolled out of sight is not in it.
+ */
+export function snapshot(root: HTMLElement, title: string): string {
+  const box = root.getBoundingClientRect()
+  const [width, height] = [Math.ceil(box.width), Math.ceil(box.height)]
+  const picture = new Picture(box.left, box.top)
+  const body = picture.element(root)
+  const style = getComputedStyle(document.body)
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(style.fontFamily)}">`,
+    `<title>${escape(title)}</title>`,
+    `<rect width="${width}" height="${height}" fill="${opaque(style.backgroundColor) ? style.backgroundColor : 'white'}"/>`,
+    `<defs>${picture.clips.join('')}</defs>`,
+    body,
+    '</svg>',
+  ].join('\n')
+}
+
+class Picture {
+  readonly clips: string[] = []
+  readonly #left: number
+  readonly #top: number
+  readonly #pen = document.createElement('canvas').getContext('2d')!
+
+  constructor(left: number, top: number) {
+    this.#left = left
+    this.#top = top
+  }
+
+  element(element: Element): string {
+    if (element.matches(UNSEEN)) return ''
+    const style = getComputedStyle(element)
+    if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0') return ''
+    const box = element.getBoundingClientRect()
+    if (element instanceof SVGSVGElement) return this.#drawing(element, box)
+    const parts = [style.display === 'contents' ? '' : this.#ground(style, box)]
+    const draw = painted.get(element)
+    if (draw) parts.push(`<svg ${this.#place(box)}>${draw()}</svg>`)
+    if (element instanceof HTMLInputElement) return element.value ? parts[0] + this.#field(element, style, box) : ''
+    if (element instanceof HTMLSelectElement) return parts[0] + this.#line(element.selectedOptions[0]?.text ?? '', style, box)
+    if (element instanceof HTMLCanvasElement) {
+      const isPainted = element.parentElement !== null && painted.has(element.parentElement)
+      return parts[0] + (isPainted ? '' : this.#image(element, box))
+    }
+    for (const child of element.childNodes) {
+      if (child instanceof Element) parts.push(this.element(child))
+      else if (child instanceof Text) parts.push(...this.#words(child, style))
+    }
+    const inside = parts.join('')
+    if (!inside) return ''
+    const isClipped = style.overflowX !== 'visible' || style.overflowY !== 'visible'
+    const faint = Number(style.opacity) < 1 ? ` opacity="${style.opacity}"` : ''
+    return isClipped || faint ? `<g${isClipped ? this.#clip(box) : ''}${faint}>${inside}</g>` : inside
+  }
+
+  #place({ left, top, width, height }: DOMRect): string {
+    return `x="${number(left - this.#left)}" y="${number(top - this.#top)}" width="${number(width)}" height="${number(height)}"`
+  }
+
+  #clip(box: DOMRect): string {
+    const id = `clip${this.clips.length}`
+    this.clips.push(`<clipPath id="${id}"><rect ${this.#place(box)}/></clipPath>`)
+    return ` clip-path="url(#${id})"`
+  }
+
+  #ground(style: CSSStyleDeclaration, box: DOMRect): string {
+    const out: string[] = []
+    const round = parseFloat(style.borderTopLeftRadius) || 0
+    if (opaque(style.backgroundColor)) out.push(`<rect ${this.#place(box)} rx="${round}" fill="${style.backgroundColor}"/>`)
+    const sides = (['Top', 'Right', 'Bottom', 'Left'] as const).map((side) => ({
+      width: style[`border${side}Style`] === 'none' ? 0 : parseFloat(style[`border${side}Width`]),
+      colour: style[`border${side}Color`],
+    }))
+    const [top, right, bottom, left] = sides
+    if (sides.every(({ width, colour }) => width > 0 && opaque(colour) && colour === top.colour)) {
+      const half = top.width / 2
+      const inner = new DOMRect(box.left + half, box.top + half, Math.max(box.width - top.width, 0), Math.max(box.height - top.width, 0))
+      out.push(`<rect ${this.#place(inner)} rx="${round}" fill="none" stroke="${top.colour}" stroke-width="${top.width}"/>`)
+      return out.join('')
+    }
+    const bar = (one: { width: number; colour: string }, at: DOMRect) =>
+      one.width > 0 && opaque(one.colour) && out.push(`<rect ${this.#place(at)} fill="${one.colour}"/>`)
+    bar(top, new DOMRect(box.left, box.top, box.width, top.width))
+    bar(bottom, new DOMRect(box.left, box.bottom - bottom.width, box.width, bottom.width))
+    bar(left, new DOMRect(box.left, box.top, left.width, box.height))
+    bar(right, new DOMRect(box.right - right.width, box.top, right.width, box.height))
+    return out.join('')
+  }
+
+  /** What a field holds; a switch that is on wears a tick. */
+  #field(input: HTMLInputElement, style: CSSStyleDeclaration, box: DOMRect): string {
+    if (input.type !== 'checkbox') return this.#line(input.type === 'text' || input.type === 'number' ? input.value : '', style, box)
+    const tick = input.checked
+      ? `<path transform="translate(${number(box.left - this.#left)} ${number(box.top - this.#top)})" d="M3 7l3 3 5-6" fill="none" stroke="${style.color}" stroke-width="1.6"/>`
+      : ''
+    return `<rect ${this.#place(box)} rx="2" fill="none" stroke="${style.color}" stroke-opacity=".5"/>${tick}`
+  }
+
+  /** One line of text in the middle of a box. */
+  #line(text: string, style: CSSStyleDeclaration, box: DOMRect): string {
+    if (!text) return ''
+    const size = parseFloat(style.fontSize)
+    const [x, y] = [box.left - this.#left + parseFloat(style.paddingLeft) + 2, box.top - this.#top + box.height / 2 + size * 0.36]
+    return `<text x="${number(x)}" y="${number(y)}" font-size="${size}" fill="${style.color}">${escape(text)}</text>`
+  }
+
+  #image(canvas: HTMLCanvasElement, box: DOMRect): string {
+    if (!canvas.width || !canvas.height) return ''
+    return `<image ${this.#place(box)} preserveAspectRatio="none" href="${canvas.toDataURL('image/png')}"/>`
+  }
+
+  /** Text line by line, where it stands; what is set in capitals by the style is so here too. */
+  #words(node: Text, style: CSSStyleDeclaration): string[] {
+    const text = node.data
+    if (!text.trim()) return []
+    const lines: { text: string; box: DOMRect }[] = []
+    const range = document.createRange()
+    for (const { 0: word, index } of text.matchAll(/[^\s-]*-?\s*/g)) {
+      // Lines break at hyphens too.
+      if (!word.trim()) continue
+      range.setStart(node, index)
+      range.setEnd(node, index + word.trimEnd().length)
+      const box = range.getBoundingClientRect()
+      if (!box.width) continue
+      const last = lines[lines.length - 1]
+      if (last && Math.abs(last.box.top - box.top) < 2) last.text += word
+      else lines.push({ text: word, box })
+    }
+    this.#pen.font = style.font
+    const { fontBoundingBoxDescent: descent } = this.#pen.measureText('x')
+    const look = `font-size="${parseFloat(style.fontSize)}" font-weight="${style.fontWeight}"${style.fontStyle === 'normal' ? '' : ' font-style="italic"'} fill="${style.color}"`
+    if (style.writingMode.startsWith('vertical'))
+      // Set upright in tables, to be read from below.
+      return lines.slice(0, 1).map(({ box }) => {
+        const foot = node.parentElement!.getBoundingClientRect().bottom - this.#top
+        return `<text transform="translate(${number(box.right - this.#left - descent)} ${number(foot)}) rotate(-90)" ${look}>${escape(text.trim())}</text>`
+      })
+    return lines.map(({ text, box }) => {
+      const [x, y] = [box.left - this.#left, box.bottom - this.#top - descent]
+      const kept = style.whiteSpace.startsWith('pre') ? text : text.replaceAll(/\s+/g, ' ')
+      return `<text x="${number(x)}" y="${number(y)}" ${look} xml:space="preserve">${escape(kept.trimEnd())}</text>`
+    })
+  }
+
+  /** A drawing with what style sheets say of its parts written into them. */
+  #drawing(source: SVGSVGElement, box: DOMRect): string {
+    const copy = source.cloneNode(true) as SVGSVGElement
+    const [from, to] = [source, copy].map((one) => [one, ...one.querySelectorAll('*')])
+    from.forEach((one, i) => {
+      const style = getComputedStyle(one)
+      for (const name of DRAWN) to[i].setAttribute(name, style.getPropertyValue(name))
+      to[i].removeAttribute('class')
+      to[i].removeAttribute('style')
+    })
+    const seen = { x: box.left - this.#left, y: box.top - this.#top, width: box.width, height: box.height }
+    for (const [name, value] of Object.entries(seen)) copy.setAttribute(name, number(value))
+    copy.setAttribute('overflow', getComputedStyle(source).overflow === 'visible' ? 'visible' : 'hidden')
+    return new XMLSerializer().serializeToString(copy)
+  }
+}
+
+const number = (value: number) => String(Math.round(value * 100) / 100)
+
+function opaque(colour: string): boolean {
+  return colour !== 'transparent' && !/^rgba\(.*, 0\)$/.test(colour)
+}
+
+/** Several pictures beside each other as one, under a title; each keeps its own size. */
+export function together(title: string, pictures: string[], paper: { ground: string; ink: string }): string {
+  const [gap, top] = [16, 44]
+  const sizes = pictures.map((one) =>
+    ['width', 'height'].map((name) => Number(one.match(new RegExp(`<svg[^>]* ${name}="([\\d.]+)"`))?.[1])),
+  )
+  const width = sizes.reduce((sum, [wide]) => sum + wide + gap, gap)
+  const height = top + Math.max(...sizes.map(([, high]) => high)) + gap
+  let x = gap
+  // Each has ids of its own, or the second would be clipped as the first.
+  const placed = pictures.map((one, at) => {
+    const inner = one.replaceAll(/(\sid="|url\(#|href="#)(?=[\w-]+)/g, `$1p${at}-`).replace(/<svg /, `<svg x="${x}" y="${top}" `)
+    x += sizes[at][0] + gap
+    return inner
+  })
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<title>${escape(title)}</title><rect width="${width}" height="${height}" fill="${paper.ground}"/>`,
+    `<text x="${gap}" y="28" font-size="18" font-weight="600" font-family="sans-serif" fill="${paper.ink}">${escape(title)}</text>`,
+    ...placed,
+    '</svg>',
+  ].join('\n')
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+
+import type { NamedArray, View } from '../../lib/view'
+import { Plot, readEffects, sorted } from './model'
+
+const f = (...data: number[]): NamedArray => ({ shape: [data.length], data: Float32Array.from(data) })
+const i = (...data: number[]): NamedArray => ({ shape: [data.length], data: Int32Array.from(data) })
+
+function view(): View {
+  return {
+    kind: 'effects',
+    later: {},
+    properties: {
+      title: 'T',
+      subtitle: 'S',
+      how: 'screen',
+      texts: 1,
+      agreement: null,
+      notes: [],
+      labels: ['0.0', '0.1', 'MLP 0'],
+      parts: ['head', 'head', 'mlp'],
+      tags: ['', 'induction', ''],
+      source: ['exact', 'estimate', 'exact'],
+      found: ['', '', ''],
+    },
+    arrays: {
+      layer: i(0, 0, 0),
+      head: i(0, 1, -1),
+      matters: f(0.01, 0.1, 1),
+      matters_low: f(NaN, NaN, NaN),
+      matters_high: f(NaN, NaN, NaN),
+      effect: f(0.01, NaN, 1),
+      loss_change: f(0.5, NaN, 2),
+      estimate: f(0.01, 0.1, 1),
+      share: f(0.3, 0.2, 0.1),
+      interest: f(0.9, 0.2, NaN),
+      order: i(2, 0, 1),
+    },
+  }
+}
+
+it('keeps the order that came with the parts, and sorts by others with what is not known last', () => {
+  const model = readEffects(view())
+  expect(model.parts.map(({ name }) => name)).toEqual(['MLP 0', '0.0', '0.1'])
+  expect(sorted(model, 'share').map(({ name }) => name)).toEqual(['0.0', '0.1', 'MLP 0'])
+  expect(sorted(model, 'lossChange').map(({ name }) => name)).toEqual(['MLP 0', '0.0', '0.1'])
+  expect(sorted(model, 'interest').map(({ name }) => name)).toEqual(['0.0', '0.1', 'MLP 0'])
+})
+
+it('plots heads alone, the stronger the higher', () => {
+  const plot = new Plot(readEffects(view()))
+  expect(plot.parts.map(({ name }) => name)).toEqual(['0.0', '0.1'])
+  expect(plot.y(plot.parts[1])).toBeGreaterThan(plot.y(plot.parts[0]))
+  expect(plot.ticks.map(({ text }) => text)).toEqual(['0.01', '0.1'])
+})

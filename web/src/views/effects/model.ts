@@ -1,0 +1,114 @@
+import type { View } from '../../lib/view'
+
+/** One head, MLP or layer. Numbers are NaN where they are not known. */
+export interface Part {
+  row: number
+  name: string
+  kind: string
+  layer: number
+  head: number
+  matters: number
+  low: number
+  high: number
+  source: string
+  /** What is said instead of a number: "none found" below the rounding floor. */
+  found: string
+  lossChange: number
+  estimate: number
+  share: number
+  interest: number
+  tags: string
+}
+
+export interface EffectsModel {
+  title: string
+  subtitle: string
+  how: string
+  texts: number
+  agreement: number | null
+  notes: string[]
+  /** In the order of what they do, the strongest first. */
+  parts: Part[]
+}
+
+export const COLUMNS = ['matters', 'lossChange', 'share', 'interest', 'layer'] as const
+export type Column = (typeof COLUMNS)[number]
+
+export function readEffects(view: View): EffectsModel {
+  const properties = view.properties as {
+    title: string
+    subtitle: string
+    how: string
+    texts: number
+    agreement: number | null
+    notes: string[]
+    labels: string[]
+    parts: string[]
+    tags: string[]
+    source: string[]
+    found: string[]
+  }
+  const at = (name: string, row: number) => view.arrays[name].data[row]
+  const order = Array.from(view.arrays['order'].data)
+  const parts = order.map((row) => ({
+    row,
+    name: properties.labels[row],
+    kind: properties.parts[row],
+    layer: at('layer', row),
+    head: at('head', row),
+    matters: at('matters', row),
+    low: at('matters_low', row),
+    high: at('matters_high', row),
+    source: properties.source[row],
+    found: properties.found[row],
+    lossChange: at('loss_change', row),
+    estimate: at('estimate', row),
+    share: at('share', row),
+    interest: at('interest', row),
+    tags: properties.tags[row],
+  }))
+  const { title, subtitle, how, texts, agreement, notes } = properties
+  return { title, subtitle, how, texts, agreement, notes, parts }
+}
+
+/** The parts by a column, the largest first (layers from 0 on); "matters" is the order that came with them. */
+export function sorted(model: EffectsModel, column: Column): Part[] {
+  if (column === 'matters') return model.parts
+  const sign = column === 'layer' ? 1 : -1
+  const value = (part: Part) => (Number.isNaN(part[column]) ? Infinity : sign * part[column])
+  return [...model.parts].sort((a, b) => value(a) - value(b) || a.layer - b.layer || a.head - b.head)
+}
+
+/** Places on a plot of interest across and what a part does, by its logarithm, up; both from 0 to 1. */
+export class Plot {
+  readonly parts: Part[]
+  readonly low: number
+  readonly high: number
+
+  constructor(model: EffectsModel) {
+    this.parts = model.parts.filter((part) => !Number.isNaN(part.interest) && !Number.isNaN(part.matters))
+    const values = this.parts.map((part) => part.matters).filter((value) => value > 0)
+    const high = Math.max(...values, 1e-9)
+    this.high = Math.log10(high) + 0.1
+    this.low = Math.max(Math.log10(Math.min(...values, high)), this.high - 5) - 0.1
+  }
+
+  x(part: Part): number {
+    return Math.min(Math.max(part.interest, 0), 1)
+  }
+
+  y(part: Part): number {
+    const place = (Math.log10(Math.max(part.matters, 1e-30)) - this.low) / (this.high - this.low)
+    return Math.min(Math.max(place, 0), 1)
+  }
+
+  /** Powers of ten within, with their places. */
+  get ticks(): { text: string; place: number }[] {
+    const found = []
+    for (let power = Math.ceil(this.low); power <= Math.floor(this.high); power++) {
+      const text = power >= -4 ? String(Number((10 ** power).toFixed(4))) : `1e${power}`
+      found.push({ text: text.replace('-', '−'), place: (power - this.low) / (this.high - this.low) })
+    }
+    return found
+  }
+}
