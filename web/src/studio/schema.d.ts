@@ -1071,6 +1071,12 @@ export interface components {
              * @default null
              */
             prompt_file?: string | null;
+            /**
+             * Baseline
+             * @description A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left out, it is the text that is kept with the model.
+             * @default null
+             */
+            baseline?: string | null;
         };
         /**
          * FlowRequest
