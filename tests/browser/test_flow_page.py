@@ -172,7 +172,7 @@ def test_gates_have_one_scale_and_numbers_are_there_when_asked_for(lstm_page):
     assert bars["width"] / box["width"] == pytest.approx(seen["forget"][0, 2].max(), abs=0.02)
     expect(lstm_page.locator("text.number")).to_have_count(0)
     lstm_page.get_by_label("Numbers").check()
-    shown = lstm_page.locator("text.number").all_inner_texts()
+    shown = lstm_page.locator("text.number").all_text_contents()
     assert f"{seen['forget'][0, 2, 0]:.3f}" in shown
 
 

@@ -43,11 +43,14 @@ def test_what_is_wrong_is_said_before_anything_is_computed(given, said):
     assert said in str(done.exception)
 
 
-@pytest.mark.parametrize(("option", "value"), [("--space", "hsv"), ("--fit", "near")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("--space", "hsv"), ("--fit", "near"), ("--top", "100000"), ("--seed", "-1")]
+)
 def test_a_choice_that_is_not_there_is_refused(option, value):
     done = run.invoke(app, ["flow", "lstm-tiny", option, value])
     assert done.exit_code == 2
-    assert value in done.stderr
+    assert option in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_without_a_place_the_page_is_written_aside():

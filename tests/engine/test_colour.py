@@ -141,3 +141,11 @@ def test_what_cannot_be_coloured_is_named(clusters) -> None:
         colours(np.eye(3))
     with pytest.raises(DataError, match="not finite"):
         colours(np.full((9, 3), np.inf))
+
+
+def test_the_better_of_two_maps_is_the_one_that_keeps_more_of_the_distances():
+    X = np.random.default_rng(0).normal(size=(60, 8)) * [9, 5, 3, 0.1, 0.1, 0.1, 0.1, 0.1]
+    kept = {layout: colours(X, layout=layout).quality["words"] for layout in ("tsne", "pca", "better")}
+    assert kept["better"] == max(kept["tsne"], kept["pca"]) == kept["pca"]
+    with pytest.raises(SettingsError, match="layout 'umap' is not known"):
+        colours(X, layout="umap")  # type: ignore[arg-type]

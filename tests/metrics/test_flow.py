@@ -133,6 +133,17 @@ def test_weak_pairs_are_those_the_text_has_and_the_model_has_not() -> None:
     assert alarm.text == "'cat' follows 'the' in 50.0% of places, but the model gives it 1.00%"
 
 
+@pytest.mark.parametrize("by", ["distance", "logit"])
+def test_nearest_words_found_in_blocks_are_those_of_a_full_sort(by, monkeypatch) -> None:
+    monkeypatch.setattr("langscape.metrics.flow._AT_ONCE", 70)
+    rng = np.random.default_rng(0)
+    vectors, rows = rng.normal(size=(11, 3)), rng.normal(size=(20, 3))
+    best, values = metrics.nearest_words(vectors, rows, 4, by=by)
+    full = vectors @ rows.T if by == "logit" else -np.linalg.norm(vectors[:, None] - rows, axis=2)
+    np.testing.assert_array_equal(best, np.argsort(-full, axis=1)[:, :4])
+    np.testing.assert_allclose(np.abs(values), np.abs(np.take_along_axis(full, best, 1)), atol=1e-9)
+
+
 def test_contributions_ask_for_places_that_are_there() -> None:
     seen = read()
     with pytest.raises(SettingsError, match="gate 'exit' is not known"):

@@ -7,6 +7,7 @@ import math
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,12 @@ def test_bad_settings_and_texts_are_named(tmp_path: Path) -> None:
         Training(held_out=1)
     with pytest.raises(SettingsError, match="tied needs hidden = dim, but they are 3 and 4"):
         Training(dim=4, hidden=3, tied=True)
+    with pytest.raises(SettingsError, match="seed -1 is not possible; it is a whole number from 0 on"):
+        Training(seed=-1)
+    with pytest.raises(SettingsError, match=r"training has exploded; lower rate 1e\+09"):
+        train_lstm(LINES, tmp_path / "exploded", replace(SHORT, rate=1e9))
+    with pytest.raises(DataError, match="the corpus holds no words"):
+        train_lstm(["", "  "], tmp_path / "m")
     with pytest.raises(DataError, match="one line"):
         train_lstm(["all on one line"], tmp_path / "m")
     with pytest.raises(DataError, match="fewer than one window of 32"):

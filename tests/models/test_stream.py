@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models.families import DECODERS, ENCODERS, GPT, GROUPED, OUTSIDE, PAIRS, built
+from tests.models.families import (
+    DECODERS,
+    ENCODERS,
+    GPT,
+    GROUPED,
+    OUTSIDE,
+    PAIRS,
+    VOCABULARY,
+    built,
+    tokenizer,
+)
 
 from langscape.errors import DataError, SettingsError
 from langscape.models import (
@@ -22,6 +32,7 @@ from langscape.models import (
     word_table,
     wrap_model,
 )
+from langscape.models.bend import Bend
 
 IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33]
 FAMILIES = {**ENCODERS, **DECODERS}
@@ -215,3 +226,37 @@ def test_smollm_adds_up_and_knows_the_capital_of_italy(smollm: Any) -> None:
     assert smollm.tokenizer.decode([words.ids[-1, -1, 0]]).strip() == "Rome"
     parts = contributions(held, words.ids[-1])
     assert parts.error < 1e-4 * np.abs(parts.score).max()
+
+
+def test_the_lens_of_a_soft_capped_model_ends_in_the_models_own_softmax():
+    """Large logits, so that the cap is felt: without it the best word would have nearly all."""
+    network = built(DECODERS["gemma2"])
+    network.config.final_logit_softcapping = 3.0
+    with torch.no_grad():
+        network.get_output_embeddings().weight *= 40
+    held = stream(wrap_model(network, tokenizer(), name="capped"), "the red lamp hung over the water")
+    assert held.bend == Bend(cap=3.0)
+    ids = torch.tensor([held.capture.tokens.require_ids().tolist()])
+    with torch.no_grad():
+        own = network(input_ids=ids).logits[0].softmax(-1).numpy()
+    best = lens(held, 5)
+    np.testing.assert_allclose(
+        best.values[-1], np.take_along_axis(own, best.ids[-1].astype(int), -1), atol=1e-5
+    )
+    plain = torch.from_numpy(held.capture["logits"].copy()).softmax(-1).max(-1).values.numpy()
+    assert np.abs(plain - best.values[-1, :, 0]).max() > 0.1
+
+
+def test_a_head_that_computes_something_of_its_own_gives_no_sums_of_logits():
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=40, is_decoder=True,
+    )  # fmt: skip
+    network = transformers.BertLMHeadModel(config).eval()
+    held = stream(wrap_model(network, tokenizer(), name="bert-lm"), "the red lamp hung")
+    assert not held.head
+    assert "logits" not in held.capture.arrays
+    assert any("sums of parts would miss its logits" in note for note in held.capture.notes)
+    parts = contributions(held, np.full((len(held.capture.tokens), 1), 7))
+    assert parts.error < 1e-4 * max(1.0, float(np.abs(parts.score).max()))

@@ -8,10 +8,12 @@ import pytest
 import torch
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
-from langscape.analyses._flow_stream import SPLIT, busy_heads, choices
+from langscape.analyses._flow_stream import GREY, SPLIT, busy_heads, choices
 from langscape.analyses.flow import default_prompt, flow
+from langscape.engine.colour import oklab
 from langscape.errors import SettingsError
 from langscape.io.codec import differences, read_noun, write_noun
+from langscape.metrics import spearman
 from langscape.models import capture, contributions, lens, open_model, stream, wrap_lstm, wrap_model
 from langscape.views import write
 from langscape.views.flow import refuse_long
@@ -136,6 +138,33 @@ def test_vectors_of_another_width_are_coloured_through_the_words_they_predict():
     assert any("different widths" in note for note in view.properties["notes"])
     assert view.arrays["colour_hidden"].shape == (2, 5, 3)
     assert not any("different widths" in note for note in lstm_view().properties["notes"])
+
+
+def test_the_figure_of_colours_is_that_of_the_vectors_shown_and_the_others_are_grey_and_counted():
+    found = lstm_flow("random")
+    names = ("embedding", "candidate", "forget_product", "remember_product", "cell", "cell_tanh", "hidden")
+    names = (*names, "cell_before", "hidden_before")
+    shown = np.concatenate([found.arrays[f"colour_{name}"].reshape(-1, 3) for name in names])
+    grey = int((shown == GREY).all(1).sum())
+    (note,) = [note for note in found.remarks if "are grey" in note]
+    assert note.startswith(f"{grey} of {len(shown)} vectors")
+    tiny = lstm_flow("tiny")
+    vectors = np.concatenate([tiny.vectors[name].reshape(-1, 7) for name in names])
+    colours = np.concatenate([tiny.arrays[f"colour_{name}"].reshape(-1, 3) for name in names])
+    told = (colours != GREY).any(1)
+    figure = spearman(vectors[told], oklab(colours[told] / 255))
+    assert tiny.scores["colours"] == pytest.approx(float(figure), abs=0.02)
+    assert abs(tiny.scores["colours_null"]) < 0.2 < tiny.scores["colours"]
+
+
+def test_a_word_has_one_colour_whatever_the_prompt():
+    one, other = flow(tiny_lstm(), "the dog barks ."), flow(tiny_lstm(), "a small cat sleeps .")
+    first, second = (
+        dict(zip(of.words, of.arrays["word_colours"].tolist(), strict=True)) for of in (one, other)
+    )
+    shared = first.keys() & second.keys()
+    assert len(shared) > 3
+    assert all(first[word] == second[word] for word in shared)
 
 
 def test_a_first_token_that_the_prompt_does_not_hold_is_explained():

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, follows, named_words
+from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
 from langscape.data import Capture, Flow
 from langscape.errors import DataError
 from langscape.io.codec import noun
+from langscape.metrics.lstm_baseline import LSTMBaseline
+from langscape.metrics.lstm_faults import Fault, lstm_faults
+from langscape.metrics.surprisal import share_in_words
 
 NEAREST = 5
-LEAST = 4
-"""Steps below which "always" means little."""
+BEYOND, LARGER = math.log(100), 3.0
+"""Nats beyond the largest surprise of a text, and times its largest cell, from which a prompt stands out."""
 
 
 @noun
@@ -50,8 +54,8 @@ class LSTMReading:
         return {name: self.meanings.get(name, self.capture[name]) for name in self.nearest}
 
 
-def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
-    """Run an LSTM over a prompt, and find what its vectors mean."""
+def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -> LSTMReading:
+    """Run an LSTM over a prompt, find what its vectors mean, and what stands out beside what is usual."""
     from langscape.metrics import predicted_vectors
     from langscape.models import capture
     from langscape.views.flow_lstm import VECTORS, refuse_long_lstm
@@ -87,6 +91,7 @@ def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
         for name in ("input_weights", "hidden_weights", "bias")
     }
     names = [name for name in seen.arrays if name not in ("logits", "softmax")]
+    faults, found = lstm_faults(weights, usual, model.words), prompt_alarms(seen, usual)
     return LSTMReading(
         model.name,
         prompt,
@@ -100,14 +105,22 @@ def read_lstm(model: Any, prompt: str, generate: int = 0) -> LSTMReading:
         own,
         meanings,
         _worst_sum(seen, weights),
-        tuple(_alarms(seen, ids.tolist(), weights, model.words)),
+        tuple([*model_alarms(faults, ids.tolist(), weights["embedding"], model.words), *found]),
     )
 
 
 def lstm_flow(
-    reading: LSTMReading, title: str, top: int, vector_colours: Mapping[str, np.ndarray], colours: Any
+    reading: LSTMReading,
+    title: str,
+    top: int,
+    vector_colours: Mapping[str, np.ndarray],
+    colours: Any,
+    scores: Mapping[str, float],
 ) -> Flow:
-    """The flow with `top` next words at every step; colours are those of the words (`WordColours`)."""
+    """The flow with `top` next words at every step.
+
+    colours are those of the words (`WordColours`), scores say how well those of vectors follow them.
+    """
     from langscape.views.flow_lstm import WEIGHTS
 
     seen, numbering = reading.capture, Numbering()
@@ -144,7 +157,7 @@ def lstm_flow(
         seen.arrays,
         seen.axes,
         arrays,
-        {"sums": reading.worst_sum, **follows(colours)},
+        {"sums": reading.worst_sum, **scores},
         reading.alarms,
         weights,
         reading.start,
@@ -249,28 +262,63 @@ def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
     return worst
 
 
-def _alarms(
-    capture: Capture, ids: Sequence[int], weights: Mapping[str, Any], words: Sequence[str]
-) -> list[dict[str, Any]]:
-    """What a reader should look at: stuck gates, dead units, words on one spot, words never expected."""
-    from langscape.metrics import alarms, surprises, twins
+def prompt_alarms(seen: Capture, usual: LSTMBaseline) -> list[dict[str, Any]]:
+    """What stands out in one prompt, compared with what is usual of the model.
 
-    found = [
-        _alarm(one.where, one.layer, -1, one.text, one.share >= 0.5, one.units)
-        for one in (alarms(capture, share=0.25) if len(capture.tokens) >= LEAST else [])
-    ]
-    for one in twins(weights["embedding"], words) if len(words) >= 3 else []:
+    A next word stands out whose chance is less than a hundredth of the least of the text that the model is
+    compared with, and a cell that is three times as large as it ever was there. Without a text,
+    next words are noticed that were given less than an even chance.
+    """
+    from langscape.metrics import surprises
+
+    found = []
+    largest = usual.surprise[1]
+    for one in surprises(seen):
+        given = math.log(one.share * seen["softmax"].shape[1])
+        if not math.isfinite(largest):
+            found.append(_alarm("softmax", -1, one.units[0], one.text, False))
+        elif given > largest + BEYOND:
+            chance = math.exp(-largest)
+            text = f"{one.text}; the least that any next word had was {share_in_words(chance)}"
+            found.append(_alarm("softmax", -1, one.units[0], text, True, evidence=usual.evidence))
+    size = np.abs(seen["cell"])
+    most = usual.cell.max(-1)
+    for layer in np.flatnonzero(size.max((1, 2)) > np.maximum(LARGER * most, 1)):
+        step, unit = (int(at) for at in np.unravel_index(size[layer].argmax(), size[layer].shape))
+        text = (
+            f"layer {layer}: the cell reaches {size[layer].max():.3g} at “{seen.tokens[step]}”; the "
+            f"most that it ever had was {most[layer]:.3g}"
+        )
+        found.append(_alarm("cell", int(layer), step, text, True, (unit,), usual.evidence))
+    return found
+
+
+def model_alarms(
+    faults: Sequence[Fault], ids: Sequence[int], embedding: np.ndarray, words: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What is wrong with the model itself, and words of the prompt that have one vector."""
+    from langscape.metrics import twins
+
+    found = []
+    for one in faults:
+        step = -1
+        units = one.units
+        if one.where == "embedding":
+            step = next((at for at, row in enumerate(ids) if row in units), -1)
+            units = ()
+        found.append(_alarm(one.where, one.layer, step, one.text, True, units, one.evidence))
+    empty = {unit for one in faults if one.where == "embedding" for unit in one.units}
+    for one in twins(embedding, words) if len(words) >= 3 else []:
         step = next((at for at, row in enumerate(ids) if row in one.units), None)
-        if step is not None:
+        if step is not None and not empty.intersection(one.units):
             found.append(_alarm("embedding", -1, step, one.text, True))
-    found += [_alarm("softmax", -1, one.units[0], one.text, one.share > 10) for one in surprises(capture)]
     return found
 
 
 def _alarm(
-    vector: str, layer: int, step: int, text: str, loud: bool, units: Sequence[int] = ()
+    vector: str, layer: int, step: int, text: str, loud: bool, units: Sequence[int] = (), evidence: str = ""
 ) -> dict[str, Any]:
     return {
         "vector": vector, "layer": layer, "step": step, "text": text, "units": list(units),
-        "level": "alarm" if loud else "notice",
+        "level": "alarm" if loud else "notice", "evidence": evidence,
     }  # fmt: skip

@@ -80,7 +80,7 @@ def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
         "sizes": np.linalg.norm(seen["stream"], axis=-1).astype(np.float32),
     }
     if residual.head:
-        arrays["surprise"] = _surprise(seen["logits"], np.asarray(ids))
+        arrays["surprise"] = _surprise(residual.bend.of(seen["logits"]), np.asarray(ids))
     if residual.post_norm:
         arrays |= _norms(residual)
     named = [np.asarray(ids), best.ids, candidates, heads.ids, mlp.ids]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,33 @@ class NamedWords:
 def follows(words: Any) -> dict[str, float]:
     """How well the colours of words (`WordColours`) follow their vectors, and colours dealt anew."""
     return {"colours": words.quality["words"], "colours_null": words.quality["words_null"]}
+
+
+def honest(words: int) -> float:
+    """The least rank correlation, to so many words, at which a vector's colour says where it stands.
+
+    A colour by chance passes it in one of forty cases.
+
+    >>> round(honest(20), 2), honest(2000)
+    (0.45, 0.2)
+    """
+    return max(0.2, 2 / float(np.sqrt(words)))
+
+
+def vectors_follow(vectors: np.ndarray, rgb: np.ndarray, seed: int) -> dict[str, float]:
+    """How well the colours (m, 3) that are shown follow the vectors (m, dim), and colours dealt anew.
+
+    NaN of fewer than 3 vectors.
+    """
+    from langscape.engine.colour import oklab
+    from langscape.metrics import spearman
+
+    if len(vectors) < 3:
+        return {"colours": math.nan, "colours_null": math.nan}
+    lab = oklab(rgb)
+    dealt = np.random.default_rng(seed).permutation(len(lab))
+    figure, null = (float(spearman(vectors, one, most_rows=600, seed=seed)) for one in (lab, lab[dealt]))
+    return {"colours": figure, "colours_null": null}
 
 
 def named_words(

@@ -8,22 +8,24 @@ store: another number of words or another colour starts from there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._flow_baseline import baseline_of
 from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
-from langscape.analyses._flow_stream import StreamReading, read_stream, stream_flow
-from langscape.analyses._flow_words import DEEPEST, follows
+from langscape.analyses._flow_stream import GREY, StreamReading, read_stream, stream_flow
+from langscape.analyses._flow_words import DEEPEST, follows, honest, vectors_follow
 from langscape.data import Flow, Progress, Step, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Generate, Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.models.catalog import CATALOG, in_words
 from langscape.models.display_names import model_title
 
@@ -35,6 +37,9 @@ WHOLE = 10_000
 
 A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
 of it, and take one colour."""
+
+GATES = ("input", "forget", "output")
+"""What is plain unless a reader asks for colours, and hence no part of their score."""
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
 
@@ -54,6 +59,16 @@ Prompt = Annotated[
 PromptFile = Annotated[
     str | Path | None,
     Input("text", "Text", "A file with the text to read, instead of a prompt.", option="--text", short="t"),
+]
+Baseline = Annotated[
+    str | Path | None,
+    Input(
+        "text",
+        "Compare with",
+        "A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left "
+        "out, it is the text that is kept with the model.",
+        option="--baseline",
+    ),
 ]
 Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=DEEPEST, document="003")]
 Space = Annotated[
@@ -78,9 +93,17 @@ Fit = Annotated[
 @noun
 @dataclass(frozen=True, eq=False)
 class VectorColours:
-    """The colours of an LSTM's vectors by their names, uint8."""
+    """The colours of an LSTM's vectors by their names, uint8; grey where a vector has no honest colour.
+
+    scores      "colours", how well colours follow the vectors that have one, gates left out, and
+                "colours_null"
+    grey, of    how many vectors are grey, of how many
+    """
 
     colours: Mapping[str, np.ndarray]
+    scores: Mapping[str, float]
+    grey: int
+    of: int
 
 
 @picture("flow", name="flow")
@@ -103,24 +126,39 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
-@analysis(version=2, name="flow.reading", hidden=True)
+@analysis(version=1, name="flow.baseline", hidden=True)
+def flow_baseline(
+    model: FlowModel = "lstm-tiny",
+    *,
+    baseline: Baseline = None,
+    progress: Progress | None = None,
+) -> LSTMBaseline:
+    """What is usual of an LSTM over a text, with which the alarms of every prompt compare."""
+    return baseline_of(opened(model), None if baseline is None else str(baseline))
+
+
+@analysis(version=2, name="flow.reading", hidden=True, uses=(flow_baseline,))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
     network = opened(model)
     text = prompt if prompt_file is None else str(prompt_file).strip()
+    if prompt_file is not None and not text:
+        raise SettingsError("the text is empty; give at least one word")
     text = default_prompt(network) if text is None else text
-    read = read_lstm if network.kind == "lstm" else read_stream
-    return read(network, text, generate)
+    if network.kind == "lstm":
+        return read_lstm(network, text, flow_baseline(model, baseline=baseline), generate)
+    return read_stream(network, text, generate)
 
 
-@analysis(version=2, name="flow.word_colours", hidden=True)
+@analysis(version=3, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -137,12 +175,13 @@ def flow_word_colours(
     return _word_colours(_Table(word_table(network), network.revision), space, seed)
 
 
-@analysis(version=1, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+@analysis(version=2, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
 def flow_vector_colours(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -150,20 +189,29 @@ def flow_vector_colours(
     progress: Progress | None = None,
 ) -> VectorColours:
     """The colours of an LSTM's vectors, each fitted among the words."""
-    reading = flow_reading(model, prompt, prompt_file=prompt_file, generate=generate)
+    reading = flow_reading(model, prompt, prompt_file=prompt_file, baseline=baseline, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
-    found = {}
+    found, flat, fitted, greys = {}, [], [], []
     for name, vectors in reading.coloured_vectors().items():
-        fitted = words.fit(vectors.reshape(-1, vectors.shape[-1]), fit)
-        found[name] = screen_bytes(fitted).reshape(*vectors.shape[:-1], 3)
-    return VectorColours(found)
+        rows = vectors.reshape(-1, vectors.shape[-1])
+        rgb = words.fit(rows, fit)
+        grey = words.follows(rows, rgb) < honest(len(words.mapped))
+        found[name] = np.where(grey[:, None], GREY, screen_bytes(rgb)).astype(np.uint8)
+        found[name] = found[name].reshape(*vectors.shape[:-1], 3)
+        if name not in GATES:
+            flat.append(rows)
+            fitted.append(rgb)
+            greys.append(grey)
+    told = np.concatenate(greys)
+    scores = vectors_follow(np.concatenate(flat)[~told], np.concatenate(fitted)[~told], seed)
+    return VectorColours(found, scores, int(told.sum()), len(told))
 
 
 @analysis(
-    version=8,
+    version=9,
     pictures=(flow_picture,),
-    uses=(flow_reading, flow_word_colours, flow_vector_colours),
+    uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
     check=_check,
     formats=FORMATS,
@@ -175,6 +223,7 @@ def flow(
     prompt: Prompt = None,
     *,
     prompt_file: PromptFile = None,
+    baseline: Baseline = None,
     generate: Generate = 0,
     top: Top = 8,
     space: Space = "oklab",
@@ -189,7 +238,9 @@ def flow(
     ('.', 'the', 'small', 'dog', 'barks', '.')
     """
     tell = progress or (lambda step: None)
-    text: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "generate": generate}
+    text: dict[str, Any] = {
+        "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
+    }  # fmt: skip
     tell(Step(0, 3, "reading the prompt"))
     reading = flow_reading(model, **text)
     title = flow_title(reading.model, reading.prompt)
@@ -198,7 +249,13 @@ def flow(
         words = flow_word_colours(model, space=space, seed=seed)
         tell(Step(2, 3, "colours of vectors"))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
-        return lstm_flow(reading, title, top, vectors.colours, words)
+        found = lstm_flow(reading, title, top, vectors.colours, words, vectors.scores)
+        if vectors.grey:
+            said = (
+                f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: no colour says where they"
+            )
+            found = replace(found, remarks=(*found.remarks, f"{said} stand among the words"))
+        return found
     if reading.vocabulary <= WHOLE:
         words = flow_word_colours(model, space=space, seed=seed)
         return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), follows(words)))

@@ -1,12 +1,14 @@
 """Colours by meaning (document 003, 3.2): words in a colour cube, and any other vector fitted among them.
 
-The words' embeddings are mapped to three dimensions by t-SNE, each axis rescaled to [0, 1]: a cube. The cube
+The words' embeddings are mapped to three dimensions, by t-SNE as in the document or by their three principal
+axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. The cube
 is a cube in OKLab, the largest that screens can show, so that equal distances look equal; or red, green and
 blue themselves, as in the document.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +28,7 @@ from langscape.metrics import spearman
 
 Space = Literal["oklab", "rgb"]
 Fit = Literal["force", "exact"]
+Layout = Literal["better", "tsne", "pca"]
 
 MAPPED = 2000
 """Words that a map is made of; of a larger vocabulary a seeded sample, and the others among them."""
@@ -120,8 +123,12 @@ class WordColours:
         return W
 
 
-def colours(embeddings: Any, *, space: Space = "oklab", seed: int = 0) -> WordColours:
+def colours(
+    embeddings: Any, *, space: Space = "oklab", seed: int = 0, layout: Layout = "better"
+) -> WordColours:
     """A colour for every row of the embeddings (n, dim), near ones alike.
+
+    layout is how words come into the cube: "tsne", "pca", or the better of both by `quality["words"]`.
 
     >>> made = colours(np.random.default_rng(0).normal(size=(20, 7)))
     >>> made.rgb.shape, made.fit(np.zeros((2, 7))).shape
@@ -137,18 +144,36 @@ def colours(embeddings: Any, *, space: Space = "oklab", seed: int = 0) -> WordCo
     chance = np.random.default_rng(seed)
     n = len(X)
     mapped = np.arange(n) if n <= MAPPED else np.sort(chance.choice(n, MAPPED, replace=False))
-    xyz = _mapped(X[mapped], seed)
-    if n > MAPPED:
-        xyz = _with_others(X, mapped, xyz)
-    low, high = xyz[mapped].min(0), xyz[mapped].max(0)
-    cube = np.clip((xyz - low) / np.where(high > low, high - low, 1), 0, _SIDE)
+    if layout not in ("better", "tsne", "pca"):
+        raise SettingsError(f'layout {layout!r} is not known; use "better", "tsne" or "pca"')
     references = mapped[np.sort(chance.choice(len(mapped), min(REFERENCES, len(mapped)), replace=False))]
+    figure, cube = -math.inf, np.empty((n, 3))
+    for one in ("tsne", "pca") if layout == "better" else (layout,):
+        made = _cube(X, mapped, one, seed)
+        kept = float(spearman(X[mapped], oklab(shown(made[mapped], space)), most_rows=1000, seed=seed))
+        if kept > figure:
+            figure, cube = kept, made
     rgb = shown(cube, space)
-    figure = float(spearman(X[mapped], oklab(rgb[mapped]), most_rows=1000, seed=seed))
     dealt = chance.permutation(len(mapped))
     null = float(spearman(X[mapped], oklab(rgb[mapped[dealt]]), most_rows=500, seed=seed))
     scale = _scale(X[mapped[:1000]], cube[mapped[:1000]])
     return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, "words_null": null})
+
+
+def _cube(X: np.ndarray, mapped: np.ndarray, layout: str, seed: int) -> np.ndarray:
+    """The places (n, 3) of all words in the cube; the map is made of the mapped ones."""
+    if layout == "tsne":
+        xyz = _mapped(X[mapped], seed)
+        xyz = xyz if len(mapped) == len(X) else _with_others(X, mapped, xyz)
+    else:
+        middle = X[mapped].mean(0)
+        axes = np.linalg.svd(X[mapped] - middle, full_matrices=False)[2][:3]
+        # of two directions that an axis may have, the one whose largest weight is positive
+        axes *= np.sign(np.take_along_axis(axes, np.abs(axes).argmax(1)[:, None], 1))
+        xyz = np.zeros((len(X), 3))
+        xyz[:, : len(axes)] = (X - middle) @ axes.T
+    low, high = xyz[mapped].min(0), xyz[mapped].max(0)
+    return np.clip((xyz - low) / np.where(high > low, high - low, 1), 0, _SIDE)
 
 
 def _scale(X: np.ndarray, cube: np.ndarray) -> float:

@@ -34,6 +34,7 @@ ASLEEP = 0.02
 """A unit whose hidden value stays within this range over all steps is dead."""
 
 _GATES = ("input", "forget", "output")
+_AT_ONCE = 4_000_000
 
 
 def change(before: Any, after: Any) -> np.ndarray:
@@ -84,17 +85,27 @@ def nearest_words(
         )
     if not k >= 1:
         raise SettingsError(f"k {k} is not possible; it must be at least 1")
-    k = min(k, len(R))
-    if by == "logit":
-        scores = V @ R.T + (0 if bias is None else np.asarray(bias, np.float64))
-        order = -scores
-    elif by == "distance":
-        squared = (V * V).sum(1)[:, None] + (R * R).sum(1) - 2 * (V @ R.T)
-        scores = order = np.sqrt(np.maximum(squared, 0))
-    else:
+    if by not in ("distance", "logit"):
         raise SettingsError(f'by {by!r} is not known; use "distance" or "logit"')
-    best = np.argsort(order, axis=1, kind="stable")[:, :k]
-    return best, np.take_along_axis(scores, best, 1)
+    k = min(k, len(R))
+    best, scores = np.empty((len(V), k), np.int64), np.empty((len(V), k))
+    lengths, added = (R * R).sum(1), 0 if bias is None else np.asarray(bias, np.float64)
+    # a block of vectors at a time: all of 50,000 words against all would be 20 GB
+    block = max(1, _AT_ONCE // len(R))
+    for at in range(0, len(V), block):
+        part = V[at : at + block]
+        products = part @ R.T
+        if by == "logit":
+            values = products + added
+            order = -values
+        else:
+            squared = (part * part).sum(1)[:, None] + lengths - 2 * products
+            values = order = np.sqrt(np.maximum(squared, 0))
+        few = np.sort(np.argpartition(order, k - 1, axis=1)[:, :k], axis=1)
+        sorted_few = np.argsort(np.take_along_axis(order, few, 1), axis=1, kind="stable")
+        best[at : at + block] = np.take_along_axis(few, sorted_few, 1)
+        scores[at : at + block] = np.take_along_axis(values, best[at : at + block], 1)
+    return best, scores
 
 
 def predicted_vectors(vectors: Any, decoder: Any, embeddings: Any, bias: Any = None) -> np.ndarray:

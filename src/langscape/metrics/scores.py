@@ -924,12 +924,13 @@ register(
     Score(
         "colours",
         "Colours",
-        "Rank correlation of distances between words and between their colours; 1 keeps the order.",
+        "Rank correlation of distances between the vectors that have a colour (of a transformer, the words) "
+        "and between their colours; 1 keeps the order.",
         {"flow": None},
         symbol="ρ",
         low=-1.0,
         chance="0",
-        null="the same colours dealt anew among the words",
+        null="the same colours dealt anew",
     )
 )
 register(

@@ -26,14 +26,15 @@ def surprises(seen: Capture, *, most: int = 5) -> list[Alarm]:
     return [
         Alarm(
             "surprise", -1, "softmax", (i,), float(times[i]),
-            f"after “{seen.tokens[i]}” came “{seen.tokens[i + 1]}”, given {_share(given[i])}: "
+            f"after “{seen.tokens[i]}” came “{seen.tokens[i + 1]}”, given {share_in_words(given[i])}: "
             f"{in_digits(times[i])} times less than an even chance",
         )
         for i in worst
     ]  # fmt: skip
 
 
-def _share(chance: float) -> str:
+def share_in_words(chance: float) -> str:
+    """A chance as a percentage that says what is known."""
     return f"{100 * chance:.2g} %" if chance >= 1e-4 else "less than 0.01 %"
 
 

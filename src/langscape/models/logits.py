@@ -225,6 +225,8 @@ def _best(stream: Stream, vectors: torch.Tensor, top: int, kind: str) -> Words:
         scores = flat[start : start + _AT_ONCE] @ words.T
         if kind == "probability" and stream.bias is not None:
             scores += stream.bias
+        if kind == "probability":
+            scores = stream.bend(scores)
         best = scores.topk(top, dim=-1)
         ids.append(best.indices)
         found = best.values

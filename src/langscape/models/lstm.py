@@ -83,7 +83,13 @@ class Network(torch.nn.Module):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LSTMModel(Model):
-    """An LSTM language model that `capture` can run; `tokenizer` is its Vocabulary."""
+    """An LSTM language model that `capture` can run; `tokenizer` is its Vocabulary.
+
+    baseline is a text of the kind that it was trained on, a sentence a line, with which its alarms compare;
+    empty where there is none.
+    """
+
+    baseline: str = ""
 
     def __repr__(self) -> str:
         units = "characters" if self.tokenizer.level == "char" else "words"

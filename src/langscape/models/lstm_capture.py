@@ -46,6 +46,8 @@ def read(
             raise SettingsError(f"an LSTM's capture has no {one!r}; choose from {', '.join(AXES)}")
     if generate < 0:
         raise SettingsError(f"generate {generate} is not possible; 0 is none")
+    if sample_seed is not None and sample_seed < 0:
+        raise SettingsError(f"sample_seed {sample_seed} is not possible; it is a whole number from 0 on")
     if special not in ("keep", "drop"):
         raise SettingsError(f'special {special!r} is not known; use "keep" or "drop"')
     single = isinstance(text, str) or _is_ids(text)

@@ -22,6 +22,8 @@ from langscape.models.vocabulary import Vocabulary
 
 LARGEST_CONFIG = 200_000_000
 """Bytes of config.json, which holds every word."""
+BASELINE, LARGEST_BASELINE = "baseline.txt", 1_000_000
+"""The text beside the weights that alarms compare with, and its bytes."""
 MOST_WIDTH, MOST_LAYERS = 1_000_000, 1_000
 
 
@@ -40,6 +42,9 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
     with atomic_write(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
         aside.chmod(0o644)  # safetensors writes for its owner alone
+    if model.baseline:
+        with atomic_write(folder / BASELINE) as aside:
+            aside.write_text(model.baseline, encoding="utf-8")
     with atomic_write(folder / "config.json") as aside:
         text = json.dumps({**config, **model.tokenizer.settings()}, ensure_ascii=False, indent=1)
         aside.write_text(text, encoding="utf-8")
@@ -105,4 +110,17 @@ def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> L
         net.decoder.weight = net.embedding.weight
     net.lstm.flatten_parameters()
     net.requires_grad_(False).eval().to(device)
-    return LSTMModel(net, known, "lstm", name, revision)  # type: ignore[arg-type]
+    return LSTMModel(net, known, "lstm", name, revision, baseline=_baseline(folder))  # type: ignore[arg-type]
+
+
+def _baseline(folder: Path) -> str:
+    """The text that the model's alarms compare with, where the folder holds one."""
+    path = folder / BASELINE
+    if not path.is_file():
+        return ""
+    if path.stat().st_size > LARGEST_BASELINE:
+        raise FileError(f"{path} is larger than {LARGEST_BASELINE:,} bytes; a few hundred sentences suffice")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path} cannot be read as a text: {error}; write it as UTF-8") from None

@@ -32,6 +32,10 @@ from langscape.models.vocabulary import Level, Vocabulary, count_words
 
 CHECKPOINT = "checkpoint.safetensors"
 REPORT = "training.json"
+EXPLODED = 200.0
+"""Nats a word at which a run ends: an even chance of a million words has 14."""
+KEPT_LETTERS = 25_000
+"""Letters of held-out text that stay with the model, for its alarms to compare with."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,9 @@ class Training:
             raise SettingsError(f"held_out {self.held_out:g} is not possible; it is a share between 0 and 1")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout {self.dropout:g} is not possible; it is a share below 1")
-        if not self.rate > 0 or not self.clip > 0 or not self.decay >= 0:
+        if not 0 <= self.seed < 2**63:
+            raise SettingsError(f"seed {self.seed} is not possible; it is a whole number from 0 on")
+        if not 0 < self.rate < math.inf or not self.clip > 0 or not self.decay >= 0:
             raise SettingsError(
                 f"rate {self.rate:g} and clip {self.clip:g} must be above 0, decay {self.decay:g} at least 0"
             )
@@ -120,7 +126,9 @@ def train_lstm(
     alone, with an error. `vocabulary` and `network` replace those made from the settings.
     """
     settings = settings or Training()
-    lines, out = list(lines), Path(out)
+    lines, out = [line for line in lines if line.strip()], Path(out)
+    if not lines:
+        raise DataError("the corpus holds no words; give a text with a sentence on every line")
     known = vocabulary or count_words(lines, most=settings.words, level=settings.level, lower=settings.lower)
     train, validation = split_lines(lines, settings.held_out, settings.seed)
     stream, test = encode_lines(train, known), encode_lines(validation, known)
@@ -135,9 +143,10 @@ def train_lstm(
     with _threads(settings.threads):
         for step in range(resumed, settings.steps):
             loss = state.advance(step, streams)
-            if not math.isfinite(loss):
+            if not loss < EXPLODED:  # a NaN as well
                 raise SettingsError(
-                    f"the loss is {loss} at step {step}; lower rate {settings.rate:g}, or clip"
+                    f"the loss is {loss:.3g} nats at step {step}, so training has exploded; lower rate "
+                    f"{settings.rate:g}, or clip {settings.clip:g}"
                 )
             if (step + 1) % settings.keep == 0 and step + 1 < settings.steps:
                 state.save(out / CHECKPOINT, step + 1, run)
@@ -145,7 +154,7 @@ def train_lstm(
             tell(Step(step + 1, settings.steps, "training", {"loss": recent, "perplexity": math.exp(recent)}))
         network.requires_grad_(False).eval()
         score = perplexity(network, test)
-    model = wrap_lstm(network, words=known, name=out.name)
+    model = wrap_lstm(network, words=known, name=out.name, baseline=_kept_text(validation, settings.seed))
     unknown = 0.0
     if known.unknown is not None:
         unknown = float(np.mean(test == known.number[known.unknown]))
@@ -165,6 +174,16 @@ def train_lstm(
         aside.write_text(json.dumps(report, indent=1), encoding="utf-8")
     (out / CHECKPOINT).unlink(missing_ok=True)
     return Trained(model, score, history, unknown, compared, resumed)
+
+
+def _kept_text(lines: list[str], seed: int) -> str:
+    """Some of the lines that were held out, for alarms to compare with."""
+    kept, letters = [], 0
+    for at in np.random.default_rng(seed).permutation(len(lines)):
+        if letters < KEPT_LETTERS:
+            kept.append(" ".join(lines[at].split())[: KEPT_LETTERS // 10])
+            letters += len(kept[-1])
+    return "\n".join(kept) + "\n"
 
 
 def fresh_network(words: int, settings: Training) -> Network:

@@ -26,12 +26,14 @@ def wrap_lstm(
     unknown: str | None = None,
     start: str | None = None,
     name: str = "lstm",
+    baseline: str = "",
 ) -> LSTMModel:
     """A torch.nn.LSTM language model you already hold, ready for `capture`.
 
     Give its three parts, or the network and what they are called in it ("encoder", "rnn", …). `words`
     are the vocabulary in the order of the embedding's rows. Nothing is copied or changed, but the
-    revision is a digest of the weights as they are now.
+    revision is a digest of the weights as they are now. `baseline` is a text of the kind that it was
+    trained on, a sentence a line, with which alarms compare.
 
     >>> parts = {"embedding": torch.nn.Embedding(3, 4), "lstm": torch.nn.LSTM(4, 5)}
     >>> wrap_lstm(**parts, decoder=torch.nn.Linear(5, 3), words=["tea", "is", "hot"])
@@ -53,7 +55,8 @@ def wrap_lstm(
     for key, tensor in sorted(net.state_dict().items()):
         digest.update(f"{key} {tuple(tensor.shape)}".encode())
         digest.update(numpy_of(tensor).tobytes())
-    return LSTMModel(net, known, "lstm", name, digest.hexdigest())  # type: ignore[arg-type]
+    digest.update(baseline.encode())
+    return LSTMModel(net, known, "lstm", name, digest.hexdigest(), baseline=baseline)  # type: ignore[arg-type]
 
 
 def _part(network: torch.nn.Module | None, path: str, what: str) -> torch.nn.Module:

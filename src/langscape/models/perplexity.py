@@ -22,7 +22,8 @@ def perplexity(network: Network, ids: np.ndarray, *, window: int = 512) -> float
             targets = rows[at + 1 : at + 1 + window]
             logits, state = network(rows[None, at : at + len(targets)], state)
             total += float(torch.nn.functional.cross_entropy(logits[0].double(), targets, reduction="sum"))
-    return math.exp(total / (len(rows) - 1))
+    mean = total / (len(rows) - 1)
+    return math.exp(mean) if mean < 700 else math.inf
 
 
 def baselines(train: np.ndarray, test: np.ndarray, words: int) -> dict[str, float]:

@@ -16,6 +16,7 @@ import torch
 from langscape.data import Capture
 from langscape.errors import DataError, SettingsError
 from langscape.models.attention_hook import Call, listening
+from langscape.models.bend import Bend, found_bend
 from langscape.models.edits import applied, checked, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
@@ -23,6 +24,9 @@ from langscape.models.memory import refuse_above
 from langscape.models.model import Model
 from langscape.models.module_hooks import Event, dense_weight, overhearing
 from langscape.models.norm import Norm, frozen_norm
+
+MEETS = 0.02
+"""The share of a model's largest logit that sums may be off: half precision, and no more."""
 
 LIMIT = 2e9
 """Bytes above which a stream is refused: it holds a vector for every head and token."""
@@ -51,6 +55,7 @@ class Stream:
               without one its word embeddings
     head      whether `words` are a language head, so that scores are logits
     mlp_modules   the modules whose output is what each layer's MLP adds
+    bend      what the model makes of these logits before its softmax
     """
 
     capture: Capture
@@ -63,6 +68,7 @@ class Stream:
     projections: tuple[torch.Tensor, ...] = field(repr=False)
     neurons: tuple[tuple[torch.Tensor, torch.Tensor, Norm | None] | None, ...] = field(repr=False)
     mlp_modules: tuple[torch.nn.Module, ...] = field(default=(), repr=False)
+    bend: Bend = field(default_factory=Bend)
 
     @property
     def layers(self) -> int:
@@ -134,11 +140,24 @@ def stream(
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
     notes = [*edit_notes(changes), *model.notes]
     words, bias, logits = _words(model, events, head)
+    bend = Bend()
+    if logits is not None:
+        wrong = _head_error(found.final, words, bias, logits)
+        if wrong > MEETS:
+            head, logits = False, None
+            words, bias, _ = _words(model, events, False)
+            notes.append(
+                f"the language head of {model.name} computes something of its own between the last "
+                f"hidden state and the words: sums of parts would miss its logits by {wrong:.0%} of their size, so "
+                "they are not shown"
+            )
     if logits is not None:
         arrays["logits"] = logits.float().cpu().numpy()
-        if not torch.allclose(logits, output.logits[0].cpu(), atol=1e-4, rtol=1e-4):
+        bend = found_bend(model.network.config, logits.float(), output.logits[0].float().cpu(), model.name)
+        if bend != Bend():
             notes.append(
-                "this model bends its logits before softmax; contributions add up to those before bending"
+                f"this model {bend.in_words} before softmax; chances are those of the logits so made, and "
+                "contributions add up to the logits before"
             )
     for array in arrays.values():
         array.flags.writeable = False
@@ -165,7 +184,19 @@ def stream(
         tuple(found.projections),
         tuple(found.neurons),
         tuple(found.mlp_modules),
+        bend,
     )
+
+
+def _head_error(
+    final: torch.Tensor, words: torch.Tensor, bias: torch.Tensor | None, logits: torch.Tensor
+) -> float:
+    """How far the last vectors, times the words, miss the model's own logits, as a share of the largest."""
+    made = final.cpu().float() @ words.detach().cpu().float().T
+    if bias is not None:
+        made = made + bias.detach().cpu().float()
+    own = logits.float().cpu()
+    return float((made - own).abs().max() / own.abs().max().clamp_min(1e-6))
 
 
 def word_table(model: Model) -> torch.Tensor:

@@ -94,7 +94,7 @@ def _said(found: Flow) -> list[str]:
     """What adds up, and under which condition."""
     if found.kind == "encoder":
         notes = [
-            f"{found.model} has no language head: words are those whose embeddings point most "
+            f"no language head of {found.model} is read: words are those whose embeddings point most "
             "in a vector’s direction, and scores are dot products with them, not predictions"
         ]
         if found.post_norm:

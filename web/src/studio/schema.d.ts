@@ -716,6 +716,155 @@ export interface components {
             state: "deleted";
         };
         /**
+         * EditInputs
+         * @description Ids of inputs.
+         */
+        EditInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * EditRequest
+         * @description A run with edits.
+         */
+        EditRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "edit";
+            /** @default {} */
+            inputs?: components["schemas"]["EditInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EditSettings"];
+        };
+        /** EditSettings */
+        EditSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Edits
+             * @description What is replaced: head 16.0 mean, mlp 5 zero, residual 12 mean at 3-5, or edge 18.6 9>4; one after the other.
+             * @default [
+             *       "head 16.0 mean"
+             *     ]
+             */
+            edits?: string[];
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default 64
+             */
+            first_tokens?: number;
+        };
+        /**
+         * EffectsInputs
+         * @description Ids of inputs.
+         */
+        EffectsInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+            /**
+             * Texts
+             * @description Several texts instead of one: a text file, a folder, a .csv or .parquet with a column of texts, or a packaged corpus (`langscape corpora`).
+             * @default null
+             */
+            texts?: string | null;
+        };
+        /**
+         * EffectsRequest
+         * @description What parts do.
+         */
+        EffectsRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "effects";
+            /** @default {} */
+            inputs?: components["schemas"]["EffectsInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EffectsSettings"];
+        };
+        /** EffectsSettings */
+        EffectsSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default default
+             */
+            model?: string;
+            /**
+             * How
+             * @description Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.
+             * @default screen
+             * @enum {string}
+             */
+            how?: "share" | "estimate" | "screen" | "exact";
+            /**
+             * Parts
+             * @description Which parts are taken away.
+             * @default heads
+             * @enum {string}
+             */
+            parts?: "heads" | "mlps" | "layers" | "all";
+            /**
+             * Verify
+             * @description How many parts are taken away after screening.
+             * @default 30
+             */
+            verify?: number;
+            /**
+             * Draws
+             * @description Backward passes of the estimate; more make it steadier.
+             * @default 4
+             */
+            draws?: number;
+            /**
+             * First tokens
+             * @description Of each text, no more than so many tokens are read.
+             * @default 64
+             */
+            first_tokens?: number;
+            /**
+             * A text is
+             * @description A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and the whole of a row of a table or list.
+             * @default auto
+             * @enum {string}
+             */
+            unit?: "auto" | "sentence" | "paragraph" | "line" | "whole";
+            /**
+             * Column
+             * @description Of a table: the column that holds the texts.
+             * @default null
+             */
+            column?: string | null;
+            /**
+             * Texts at most
+             * @description So many texts are drawn evenly from all there are.
+             * @default 12
+             */
+            most?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
          * EllipsesInputs
          * @description Ids of inputs.
          */
@@ -922,6 +1071,12 @@ export interface components {
              * @default null
              */
             prompt_file?: string | null;
+            /**
+             * Baseline
+             * @description A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left out, it is the text that is kept with the model.
+             * @default null
+             */
+            baseline?: string | null;
         };
         /**
          * FlowRequest
@@ -1717,7 +1872,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description An analysis with its inputs and settings. */
-        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EditRequest"] | components["schemas"]["EffectsRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["PatchRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"] | components["schemas"]["WhyRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.
@@ -1927,6 +2082,68 @@ export interface components {
             row: number;
             /** Similarity */
             similarity: number;
+        };
+        /**
+         * PatchInputs
+         * @description Ids of inputs.
+         */
+        PatchInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+            /**
+             * Corrupt
+             * @description The same prompt with a word changed for another; as many tokens.
+             * @default null
+             */
+            corrupt?: string | null;
+        };
+        /**
+         * PatchRequest
+         * @description Patching between two prompts.
+         */
+        PatchRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "patch";
+            /** @default {} */
+            inputs?: components["schemas"]["PatchInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["PatchSettings"];
+        };
+        /** PatchSettings */
+        PatchSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Words
+             * @description Two words whose logits are told apart, that of the prompt first; what each prompt goes on with if left out.
+             * @default null
+             */
+            words?: string[] | null;
+            /**
+             * Patch
+             * @description The stream or the MLP at every layer and token, or all tokens of every head.
+             * @default residual
+             * @enum {string}
+             */
+            of?: "residual" | "heads" | "mlp";
+            /**
+             * Direction
+             * @description Denoise puts parts of the prompt into the run of the other one: what is enough. Noise the reverse: what is needed.
+             * @default denoise
+             * @enum {string}
+             */
+            direction?: "denoise" | "noise";
         };
         /**
          * QueryKeyBesideInputs
@@ -3009,6 +3226,78 @@ export interface components {
             parameters: components["schemas"]["SettingInfo"][];
         };
         /**
+         * WhyInputs
+         * @description Ids of inputs.
+         */
+        WhyInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * WhyRequest
+         * @description Why a head looks here.
+         */
+        WhyRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "why";
+            /** @default {} */
+            inputs?: components["schemas"]["WhyInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["WhySettings"];
+        };
+        /** WhySettings */
+        WhySettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             * @default 18
+             */
+            layer?: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             * @default 6
+             */
+            head?: number;
+            /**
+             * Query
+             * @description The token that looks, numbered from 0; the last if left out.
+             * @default null
+             */
+            query?: number | null;
+            /**
+             * Key
+             * @description The token that is looked at; of those but the first the strongest if left out.
+             * @default null
+             */
+            key?: number | null;
+            /**
+             * Confirm
+             * @description How many parts of each side are taken away to see whether it holds.
+             * @default 3
+             */
+            confirm?: number;
+            /**
+             * First tokens
+             * @description Read no more than so many tokens of the text, from its start.
+             * @default 64
+             */
+            first_tokens?: number;
+        };
+        /**
          * WordsInputs
          * @description Ids of inputs.
          */
@@ -3571,11 +3860,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -3666,11 +3955,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -3767,11 +4056,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;

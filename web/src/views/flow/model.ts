@@ -31,6 +31,8 @@ export interface Alarm {
   units?: number[]
   level: 'alarm' | 'notice'
   text: string
+  /** What it was measured on. */
+  evidence?: string
 }
 
 export interface Figure {

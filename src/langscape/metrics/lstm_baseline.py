@@ -1,0 +1,152 @@
+"""What is usual of an LSTM: its gates, cells, hidden units and surprises over a text of many sentences.
+
+One prompt says little of a model: over ten steps a third of its units may stand still. What an alarm says is
+compared with a run over a text, which is made once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from langscape.errors import DataError
+from langscape.io.codec import noun
+
+STEPS = 1500
+"""Words of a text that are read."""
+
+RANDOM = 600
+"""Words, in random order, that are read where there is no text."""
+
+PARTS = ("input", "forget", "candidate", "output")
+"""Rows of the weights, a block each: three gates, and what could be remembered."""
+
+
+@noun
+@dataclass(frozen=True, eq=False)
+class LSTMBaseline:
+    """An LSTM over a text, read in one go.
+
+    text       what was read, in words
+    steps      how many words of it
+    gates      lowest, mean and highest value of every gate and of the candidate, (part, 3, layer, unit);
+               lowest and highest leave out one step in a hundred
+    hidden     lowest and highest hidden value, (2, layer, unit)
+    cell       largest size of every cell, (layer, unit)
+    logits     how far the logits of a word vary over steps, the mean of all words
+    surprise   mean and largest surprise of the next word, in nats; NaN where no text was read
+    entropy    mean surprise that the model itself expects
+    counts     the mean surprise of word counts, each half of the text foretold by the other
+    """
+
+    text: str
+    steps: int
+    gates: np.ndarray
+    hidden: np.ndarray
+    cell: np.ndarray
+    logits: float
+    surprise: tuple[float, float]
+    entropy: float
+    counts: float
+
+    @property
+    def evidence(self) -> str:
+        """What was read, as the end of a sentence.
+
+        >>> nothing = np.zeros(0)
+        >>> LSTMBaseline("its own text", 1500, *[nothing] * 3, 0.0, (0.0, 0.0), 0.0, 0.0).evidence
+        'over 1,500 words of its own text'
+        """
+        return f"over {self.steps:,} words of {self.text}"
+
+
+def lstm_baseline(
+    weights: Mapping[str, Any], ids: np.ndarray, text: str, *, sensible: bool = True
+) -> LSTMBaseline:
+    """Read word numbers as one text and keep what is usual; see `LSTMModel.weights` for the weights.
+
+    sensible is False where the words are no text, so that nothing can be said of predictions.
+    """
+    ids = np.asarray(ids, np.int64)[: STEPS + 1]
+    if len(ids) < 3:
+        raise DataError(f"a baseline needs at least 3 words, and there are {len(ids)}; give a longer text")
+    steps, layers = len(ids) - 1, len(weights["bias"])
+    units = len(weights["bias"][0]) // 4
+    gates = np.empty((len(PARTS), 3, layers, units), np.float32)
+    hidden = np.empty((2, layers, units), np.float32)
+    cells = np.empty((layers, units), np.float32)
+    inputs = weights["embedding"][ids[:-1]].astype(np.float64)
+    for layer in range(layers):
+        values, cell, inputs = _read(inputs, [weights[name][layer] for name in _NAMES], units)
+        low, high = np.percentile(values, [1, 99], axis=0)
+        for at in range(len(PARTS)):
+            rows = slice(at * units, (at + 1) * units)
+            gates[at, :, layer] = low[rows], values[:, rows].mean(0), high[rows]
+        hidden[:, layer] = inputs.min(0), inputs.max(0)
+        cells[layer] = np.abs(cell).max(0)
+    surprise, entropy, logits = _predicted(inputs, ids[1:], weights)
+    if not sensible:
+        surprise = np.full(1, np.nan)
+    return LSTMBaseline(
+        text, steps, gates, hidden, cells, logits, (float(surprise.mean()), float(surprise.max())),
+        entropy, _counted(ids, len(weights["decoder"])),
+    )  # fmt: skip
+
+
+_NAMES = ("input_weights", "hidden_weights", "bias")
+_BLOCK = 128
+
+
+def _read(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gates and candidate (step, 4·unit), cells and hidden values (step, unit) of one layer."""
+    into, again, bias = (one.astype(np.float64) for one in weights)
+    given = inputs @ into.T + bias
+    values = np.empty_like(given)
+    cells, hiddens = np.empty((len(given), units)), np.empty((len(given), units))
+    candidate = slice(2 * units, 3 * units)
+    hidden, cell = np.zeros(units), np.zeros(units)
+    for step, pre in enumerate(given):
+        pre = pre + again @ hidden
+        now = values[step]
+        now[:] = 0.5 * (1 + np.tanh(0.5 * pre))
+        now[candidate] = np.tanh(pre[candidate])
+        cell = now[units : 2 * units] * cell + now[:units] * now[candidate]
+        hidden = now[3 * units :] * np.tanh(cell)
+        cells[step], hiddens[step] = cell, hidden
+    return values, cells, hiddens
+
+
+def _predicted(
+    hidden: np.ndarray, following: np.ndarray, weights: Mapping[str, Any]
+) -> tuple[np.ndarray, float, float]:
+    """The surprise of each next word, the mean entropy, and how far logits vary over steps."""
+    decoder = weights["decoder"].astype(np.float32)
+    bias = weights["decoder_bias"].astype(np.float32)
+    surprise, entropies = np.empty(len(following)), np.empty(len(following))
+    total, squares = np.zeros(len(decoder)), np.zeros(len(decoder))
+    for at in range(0, len(hidden), _BLOCK):
+        logits = (hidden[at : at + _BLOCK].astype(np.float32) @ decoder.T).astype(np.float64)
+        total += logits.sum(0)
+        squares += (logits * logits).sum(0)
+        logits += bias
+        logits -= logits.max(1, keepdims=True)
+        chances = np.exp(logits)
+        whole = chances.sum(1)
+        rows = np.arange(len(logits))
+        surprise[at : at + _BLOCK] = np.log(whole) - logits[rows, following[at : at + _BLOCK]]
+        entropies[at : at + _BLOCK] = np.log(whole) - (chances * logits).sum(1) / whole
+    variance = squares / len(hidden) - (total / len(hidden)) ** 2
+    return surprise, float(entropies.mean()), float(np.sqrt(np.maximum(variance, 0)).mean())
+
+
+def _counted(ids: np.ndarray, words: int) -> float:
+    """The mean surprise of add-one word counts: each half of the text from the other."""
+    half = len(ids) // 2
+    sums = 0.0
+    for train, test in ((ids[:half], ids[half:]), (ids[half:], ids[:half])):
+        counts = np.bincount(train, minlength=words) + 1.0
+        sums -= float(np.log(counts[test] / counts.sum()).sum())
+    return sums / len(ids)
