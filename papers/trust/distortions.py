@@ -48,7 +48,8 @@ def broken_links(map: Map) -> np.ndarray:
     assert map.distances is not None
     n, ends = len(map), map.neighbours[:, :K]
     graph: Any = csr_matrix((map.distances[:, :K].ravel(), ends.ravel(), np.arange(0, n * K + 1, K)), (n, n))
-    given = AnnData(np.asarray(map.vectors), obsm={"X_map": np.asarray(map.xy)}, obsp={"distances": graph})
+    places: Any = {"X_map": np.asarray(map.xy)}
+    given = AnnData(np.asarray(map.vectors), obsm=places, obsp={"distances": graph})
     found = module.identify_broken_box(module.neighborhood_distances(given, embed_key="X_map"))
     pairs = set(
         zip(*(found[found.brokenness][name].tolist() for name in ("center", "neighbor")), strict=True)
