@@ -65,7 +65,7 @@ MEASURE = """async ({ selector, at, value }) => {
   const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
   do {
     await painted()
-    if (performance.now() - start > 60000) throw new Error(`a minute after ${selector} was used nothing is shown`)
+    if (performance.now() - start > 60000) throw new Error(`nothing is shown after ${selector}`)
   } while (!(SHOWN))
   return performance.now() - start
 }"""

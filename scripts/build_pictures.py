@@ -63,6 +63,7 @@ def studio() -> None:
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
             )
             page = chromium.new_page(viewport={"width": 1280, "height": 800})
+            page.add_init_script("localStorage.setItem('langscape-tour', '1')")  # no offer over the picture
             while not server.started:
                 time.sleep(0.05)
             address = f"http://127.0.0.1:{access.port}/"

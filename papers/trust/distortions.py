@@ -47,7 +47,7 @@ def broken_links(map: Map) -> np.ndarray:
     assert map.neighbours is not None
     assert map.distances is not None
     n, ends = len(map), map.neighbours[:, :K]
-    graph = csr_matrix((map.distances[:, :K].ravel(), ends.ravel(), np.arange(0, n * K + 1, K)), (n, n))
+    graph: Any = csr_matrix((map.distances[:, :K].ravel(), ends.ravel(), np.arange(0, n * K + 1, K)), (n, n))
     given = AnnData(np.asarray(map.vectors), obsm={"X_map": np.asarray(map.xy)}, obsp={"distances": graph})
     found = module.identify_broken_box(module.neighborhood_distances(given, embed_key="X_map"))
     pairs = set(

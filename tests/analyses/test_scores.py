@@ -8,7 +8,7 @@ from tests.models.folders import TEXT, bert_folder
 import langscape
 from langscape.metrics.scores import SCORES, applying, score_of
 
-TOLD_APART = {"layer", "head", "tags", "group", "verdict"}
+TOLD_APART = {"layer", "head", "tags", "group", "verdict", "most_like"}
 
 
 @pytest.fixture

@@ -236,6 +236,7 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
 def test_landmarks_are_one_road_whoever_asks_and_however_many_compute(store: Store, vectors: Path) -> None:
     import langscape
     from langscape.declarations.running import using
+    from langscape.metrics import neighbours_on
 
     with using(store):
         made = langscape.words(vectors, landmarks=300, perplexity=10, steps=60, workers=0)
@@ -246,6 +247,11 @@ def test_landmarks_are_one_road_whoever_asks_and_however_many_compute(store: Sto
     np.testing.assert_array_equal(made.xy, again.xy)
     np.testing.assert_array_equal(made.xy[:300], other.xy[:300])
     assert not np.array_equal(made.xy[300:], other.xy[300:])
+    # of all words, placed ones too, the true neighbours are among the landmarks and kept as their score says
+    assert made.neighbours.shape == (1500, 10)
+    assert made.neighbours.max() < 300
+    np.testing.assert_allclose(neighbours_on(made).kept / 10, made.per_point["local"], atol=1e-6)
+    assert any("true neighbours of a word are those among the 300 landmarks" in note for note in made.notes)
     steps = [dict(one.recipe)["step"] for one in store.entries() if one.kind != "bytes"]
     assert sorted(steps) == [
         "vectors.packed", "words", "words", "words.landmarks", "words.placed", "words.placed",

@@ -146,3 +146,10 @@ def test_a_table_tells_the_cell_pointed_at(open_page, capture):
     table = tables[0, 3]
     expect(page.get_by_role("status")).to_contain_text(f"query {table.rows[0]} → key {table.columns[0]}")
     expect(page.get_by_role("status")).to_contain_text("share of the query’s weight")
+
+
+def test_a_page_opens_at_the_token_that_was_asked_for(open_page, capture):
+    asked = query_key(strongest(capture, (0, 1)), {(0, 1): made(capture, 1)}, point="Rhine")
+    page = open_page(asked, wait=False).page
+    expect(page.locator("aside h3").first).to_contain_text("Query “Rhine”")
+    expect(page.locator("[data-line]:not(.false)")).to_have_count(5)

@@ -274,7 +274,7 @@ def test_progress_counts_heads(open_studio):
     page.wait_for_selector("[data-head]", timeout=120_000)
     page.get_by_role("button", name="Your text").click()
     page.get_by_label("Text", exact=True).fill(TEXT * 3)
-    page.get_by_role("spinbutton", name="Restarts").fill("6")
+    page.get_by_role("spinbutton", name="Restarts").fill("60")  # long enough to be seen and cancelled
     page.get_by_role("button", name="Map every head").click()
     bar = page.get_by_role("status").filter(has_text="heads mapped")
     expect(bar).to_contain_text(re.compile(r"heads mapped · \d+ of 72"))

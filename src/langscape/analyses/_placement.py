@@ -113,7 +113,7 @@ def place_words(
             "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
             "dissimilar": placed.dissimilar.astype(bool),
             **{name: values.astype(np.float32) for name, values in placed.scores.items()},
-            **true_columns(placed.true, placed.far),
+            **true_columns(map, placed.true, placed.far, len(new)),
         },
         {
             "rows": len(words),
@@ -136,7 +136,6 @@ def map_places(map: BaseMap) -> Table:
 
 def own_places(map: Map) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
-    from langscape.engine.insert import own_k
     from langscape.metrics.scores import applying
 
     blank = np.full(len(map), np.nan)
@@ -152,26 +151,31 @@ def own_places(map: Map) -> Table:
                 score.name: map.per_point.get(score.name, blank).astype(np.float32)
                 for score in applying("inserted", computed=True)
             },
-            **true_columns(map.neighbours, map.distances, own_k(map)),
+            **true_columns(map, map.neighbours, map.distances, len(map)),
         }
     )
 
 
-def true_columns(
-    rows: np.ndarray | None, far: np.ndarray | None, k: int | None = None
-) -> dict[str, np.ndarray]:
-    """The k nearest of words in the data as columns of a table: their rows on the map, and how far."""
-    if rows is None or far is None:
-        return {}
-    near = {f"{TRUE}{at}": rows[:, at] for at in range(rows.shape[1])[:k]}
-    return near | {f"{FAR}{at}": far[:, at] for at in range(rows.shape[1])[:k]}
+def true_columns(map: Map, rows: np.ndarray | None, far: np.ndarray | None, n: int) -> dict[str, np.ndarray]:
+    """The k nearest of n words in the data as columns of a table: their rows on the map, and how far.
+
+    k is what the map's scores count; −1 and NaN stand for what is not known.
+    """
+    from langscape.engine.insert import own_k
+    from langscape.metrics.scores import neighbours
+
+    k = min(own_k(map) or neighbours(len(map)), len(map))
+    near, away = np.full((n, k), -1, np.int32), np.full((n, k), np.nan, np.float32)
+    if rows is not None and far is not None:
+        known = min(k, rows.shape[1])
+        near[:, :known], away[:, :known] = rows[:, :known], far[:, :known]
+    columns = {f"{TRUE}{at}": near[:, at] for at in range(k)}
+    return columns | {f"{FAR}{at}": away[:, at] for at in range(k)}
 
 
 def true_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same as a map carries them; empty where a part has none."""
+    """The same as a map carries them."""
     count = sum(name.startswith(TRUE) for name in columns)
-    if not count:
-        return {}
     return {
         "neighbours": np.stack([columns[f"{TRUE}{at}"] for at in range(count)], 1).astype(np.int32),
         "distances": np.stack([columns[f"{FAR}{at}"] for at in range(count)], 1).astype(np.float32),
@@ -208,8 +212,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     from langscape.metrics.scores import applying
 
     scores = applying("inserted", computed=True)
-    common = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in common}
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
     inserted = columns["inserted"]
     items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
     odd = int(columns["dissimilar"].sum())
@@ -228,11 +231,11 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
             f"local and global are of all {len(inserted):,} words; {_of_landmarks(base)}",
             *_of_neighbours(parts, len(base)),
         ),
-        **true_of(columns),
     )
     placed = {f"inserted_{score.name}": known_mean(columns[score.name][inserted]) for score in scores}
     whole = large_quality(result, packed)
-    return result.but(quality={**whole, "inserted": float(inserted.sum()), **placed})
+    quality = {**whole, "inserted": float(inserted.sum()), **placed}
+    return result.but(quality=quality, **true_of(columns))
 
 
 def _of_neighbours(parts: Sequence[Table], landmarks: int) -> list[str]:

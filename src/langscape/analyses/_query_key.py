@@ -193,7 +193,7 @@ Color = Annotated[
 ]
 
 
-@analysis(version=3, name="query_key.collect", hidden=True)
+@analysis(version=4, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
     text: Texts = None,

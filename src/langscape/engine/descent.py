@@ -122,7 +122,7 @@ class Tasks:
         return found
 
     @property
-    def _where(self) -> tuple[np.ndarray, ...]:
+    def _where(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self._P, self._P_start, self._sizes, self.problem
 
     @property

@@ -60,7 +60,7 @@ def insertion_quality(
     if n < 2 or not m:
         return values
     near = nearest_items(known, new, k).rows if near is None else near
-    k = near.shape[1]
+    count = near.shape[1]
     low = KDTree(xy)
     against = np.unique(np.linspace(0, n - 1, min(n, _AGAINST if m <= MANY else _AGAINST_MANY)).astype(int))
     # float32 distances lose digits far from the origin
@@ -70,7 +70,7 @@ def insertion_quality(
     def work(part: slice) -> None:
         seen = InsertedPoints(
             near[part],
-            np.reshape(low.query(placed[part], k)[1], (-1, k)),
+            np.reshape(low.query(placed[part], count)[1], (-1, count)),
             squared_distances(_float32(new[part] - centre), items),
             squared_distances(_float32(placed[part] - middle), points),
         )

@@ -25,7 +25,6 @@ from langscape.models.module_hooks import Event, is_norm
 from langscape.models.norm import Norm, frozen_norm
 from langscape.models.residual import Stream, stream
 from langscape.models.transformer import capture
-from langscape.models.unedited import batches
 
 _AT_ONCE = 1e8
 
@@ -97,7 +96,7 @@ def score_parts(model: Model, text: Any, layer: int) -> ScoreParts:
     )
     parts = torch.cat([torch.zeros_like(vectors[:1]), vectors])
     queries, keys = [], []
-    for some in batches(parts, step):
+    for some in parts.split(step):
         call = _through(model, layer, given, some.to(state), norms)
         queries.append(call.query.float().cpu())
         keys.append(_per_head(call.key, call.query.shape[1]).float().cpu())

@@ -172,6 +172,46 @@ export const ROOMS: RoomName[] = [
     about: 'What flows through a network as it reads, step by step.',
   },
   {
+    name: 'test',
+    title: 'Test',
+    analyses: [
+      {
+        analysis: 'effects',
+        title: 'What matters',
+        change: 'Your text',
+        verb: 'Take parts away',
+        gives: 'what each head does',
+        main: ['model', 'how', 'parts', 'verify'],
+      },
+      {
+        analysis: 'why',
+        title: 'Why it looks here',
+        change: 'Another weight',
+        verb: 'Trace this weight',
+        gives: 'what made this weight',
+        quick: true,
+        main: ['model', 'layer', 'head', 'query', 'key'],
+      },
+      {
+        analysis: 'patch',
+        title: 'Two prompts',
+        change: 'Your prompts',
+        verb: 'Patch every cell',
+        gives: 'what each cell restores',
+        main: ['model', 'words', 'of', 'direction'],
+      },
+      {
+        analysis: 'edit',
+        title: 'Edit',
+        change: 'Other edits',
+        verb: 'Run with edits',
+        gives: 'the edited run',
+        main: ['model', 'edits'],
+      },
+    ],
+    about: 'Take parts of a model away, or patch them, and see what changes: does it matter?',
+  },
+  {
     name: 'compare',
     title: 'Compare',
     analyses: [

@@ -1,6 +1,8 @@
-import { verdictColour, type Theme } from '../../lib/colour'
+import { RAMP, verdictColour, type Theme } from '../../lib/colour'
 import type { Inks } from '../../lib/ink'
 import { escape } from '../../lib/svg'
+import type { Column } from '../scatter/model'
+import { legend as marks, rampEnds } from '../scatter/style'
 import { EVEN, placesOf, type Atlas, type HeadName } from './model'
 import { around, type Dressed } from './thumbnail'
 
@@ -17,6 +19,7 @@ export function gridSvg(
   heads: HeadName[],
   wide: number,
   dressed: Dressed,
+  colour: Column,
   said: (head: HeadName) => string,
   theme: Theme,
   inks: Inks,
@@ -25,7 +28,8 @@ export function gridSvg(
   const across = Math.max(1, Math.min(wide, heads.length))
   const width = Math.max(2 * LEFT + across * (SIZE + GAP), 420)
   const verdicts = atlas.verdicts.filter(([verdict]) => heads.some((head) => head.verdict === verdict))
-  const top = HEAD + (verdicts.length ? LEGEND : 0)
+  const ends = rampEnds(colour)
+  const top = HEAD + LEGEND
   const height = top + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
   const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
     `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
@@ -37,12 +41,26 @@ export function gridSvg(
     at += 30 + 6 * verdict.length
     return entry
   })
+  const colours = ends
+    ? [
+        `<linearGradient id="ramp">${RAMP[theme].map((stop, i) => `<stop offset="${i / (RAMP[theme].length - 1)}" stop-color="${stop}"/>`).join('')}</linearGradient>`,
+        text(at, 74, colour.name, 11, inks.soft),
+        text(at + 60, 74, ends[0], 11, inks.soft),
+        `<rect x="${at + 84}" y="66" width="80" height="8" rx="2" fill="url(#ramp)"/>`,
+        text(at + 170, 74, ends[1], 11, inks.soft),
+      ]
+    : marks(colour, theme).map(({ label, colour }) => {
+        const entry = `<rect x="${at}" y="66" width="8" height="8" rx="2" fill="${colour}"/>` + text(at + 12, 74, label, 11, inks.soft)
+        at += 26 + 6 * label.length
+        return entry
+      })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(font)}">`,
     `<title>${escape(atlas.title)}</title><rect width="${width}" height="${height}" fill="${inks.ground}"/>`,
     text(LEFT, 32, atlas.title, 17, inks.ink, ' font-weight="600"'),
     text(LEFT, 52, line, 12, inks.soft),
     ...legend,
+    ...colours,
     ...heads.map((head, i) => {
       const x = LEFT + (i % across) * (SIZE + GAP)
       const y = top + Math.floor(i / across) * (SIZE + FOOT + GAP)

@@ -1,0 +1,1 @@
+"""What interventions may honestly claim, measured."""
