@@ -176,6 +176,8 @@ def main() -> int:
     missed = 0
     for name in sys.argv[1:] or MODELS:
         model = open_model(name, device="cpu")
+        if not isinstance(model, LSTMModel):
+            sys.exit(f"{name} is no LSTM; choose from {', '.join(MODELS)}")
         print(f"\n{name}\n")
         for fault in planted_faults(model):
             right, found = judged(model, fault)

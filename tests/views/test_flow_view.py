@@ -140,15 +140,19 @@ def test_vectors_of_another_width_are_coloured_through_the_words_they_predict():
     assert not any("different widths" in note for note in lstm_view().properties["notes"])
 
 
-def test_the_figure_of_colours_is_that_of_the_vectors_shown_and_the_others_are_grey_and_counted():
-    found = lstm_flow("random")
+def test_the_figure_of_colours_is_that_of_the_vectors_shown_and_the_others_are_grey_and_counted(
+    monkeypatch,
+):
+    tiny = lstm_flow("tiny")
+    monkeypatch.setattr("langscape.analyses.flow.honest", lambda words: 0.9)
+    found = flow(lstm(), "w1 w2 w3 w1 w5")
     names = ("embedding", "candidate", "forget_product", "remember_product", "cell", "cell_tanh", "hidden")
     names = (*names, "cell_before", "hidden_before")
     shown = np.concatenate([found.arrays[f"colour_{name}"].reshape(-1, 3) for name in names])
     grey = int((shown == GREY).all(1).sum())
     (note,) = [note for note in found.remarks if "are grey" in note]
     assert note.startswith(f"{grey} of {len(shown)} vectors")
-    tiny = lstm_flow("tiny")
+    assert 0 < grey < len(shown)
     vectors = np.concatenate([tiny.vectors[name].reshape(-1, 7) for name in names])
     colours = np.concatenate([tiny.arrays[f"colour_{name}"].reshape(-1, 3) for name in names])
     told = (colours != GREY).any(1)

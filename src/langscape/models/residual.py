@@ -148,8 +148,8 @@ def stream(
             words, bias, _ = _words(model, events, False)
             notes.append(
                 f"the language head of {model.name} computes something of its own between the last "
-                f"hidden state and the words: sums of parts would miss its logits by {wrong:.0%} of their size, so "
-                "they are not shown"
+                "hidden state and the words: sums of parts would miss its logits by "
+                f"{wrong:.0%} of their size, so they are not shown"
             )
     if logits is not None:
         arrays["logits"] = logits.float().cpu().numpy()
