@@ -46,7 +46,7 @@ def heads(open_page):
 def test_the_atlas_opens_in_the_order_of_the_ranking_with_score_and_verdict_on_every_tile(heads):
     assert shown(heads) == ["0.1", "1.1", "1.0", "0.0"]
     best, even = heads.locator("[data-head='0.1']"), heads.locator("[data-head='0.0']")
-    expect(best).to_contain_text("interest 0.900")
+    expect(best).to_contain_text("focused attention 0.900")
     expect(best.locator(".verdict")).to_have_text("good")
     expect(best).to_have_attribute("title", "Layer 0, head 1, map good, 46 % on sinks")
     expect(even.locator(".words")).to_have_text("evenly spread")
@@ -73,7 +73,7 @@ def test_the_saved_atlas_says_the_verdicts(heads):
     texts = [node.text for node in drawn.iter(f"{SVG}text")]
     assert [text for text in texts if text in {f"{a}.{b}" for a, b in HEADS}] == shown(heads)
     assert texts.count("good") == 3  # two tiles and the legend
-    assert "interest 0.900" in texts
+    assert "focused attention 0.900" in texts
     assert [group.get("opacity") for group in drawn.iter(f"{SVG}g") if group.get("opacity")] == [".14"]
 
 

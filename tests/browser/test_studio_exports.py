@@ -41,11 +41,12 @@ def test_figures_and_tables_hold_what_is_on_screen(room, tmp_path):
     name, page = room
     button = page.get_by_role("button", name=re.compile("^Export .* as SVG$")).first
     label = button.get_attribute("aria-label")
+    frame = page.locator(f".frame[data-label='{label.removeprefix('Export ').removesuffix(' as SVG')}']")
     drawing = saved(page, label)
     said = words(drawing)
-    heading = page.locator(".frame h1").first.inner_text()
+    heading = frame.locator("h1").inner_text()
     assert " ".join(heading.split()) in said
-    shown = page.locator(".frame").first.get_by_role("list", name="Marks").locator("li").all_inner_texts()
+    shown = frame.get_by_role("list", name="Marks").locator("li").all_inner_texts()
     assert all(word in said for one in shown for word in one.split())
     root = ElementTree.fromstring(drawing)
     picture = Image.open(io.BytesIO(saved(page, label.replace("SVG", "PNG"))))
@@ -55,7 +56,7 @@ def test_figures_and_tables_hold_what_is_on_screen(room, tmp_path):
     path.write_bytes(saved(page, label.replace("SVG", "Parquet")))
     measured = run("measure", path).stdout
     assert heading in measured
-    for score in page.locator(".frame").first.locator("header p b").all_inner_texts():
+    for score in frame.locator("header p b").all_inner_texts():
         value = re.match(r"[-−]?[\d.]+", score)
         assert value is None or value[0] in measured, (name, score, measured)
 

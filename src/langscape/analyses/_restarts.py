@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +75,8 @@ def embed_best(
         settle=steps // 2,
     )
     short = head_schedules(n, max(10, round(SHORT * steps)))
-    found = refine_best(problems, restarts, short, further, seed, progress)
+    counted = _counted(len(problems), restarts, progress)
+    found = refine_best(problems, restarts, short, further, seed, lambda step: counted(step, 0.0, 1.0))
     best = [one.map for one in found]
     return best, _figures(best, [one.kls for one in found], [one.runs for one in found])
 
@@ -139,17 +141,23 @@ def restarted(
     from langscape.engine import embed_many
 
     check_restarts(restarts)
-    tell = progress or (lambda step: None)
+    counted = _counted(len(problems), restarts, progress)
     runs: list[list[Map]] = []
     for r in range(restarts):
-
-        def count(step: Step, r: int = r) -> None:
-            # a reader counts heads, or the restarts of one; steps of a descent are ours alone
-            share = (r + step.done / max(step.total, 1)) / restarts
-            units, doing = (len(problems), "heads mapped") if len(problems) > 1 else (restarts, "restarts")
-            tell(Step(int(share * units), units, doing, step.figures))
-
         start = "pca" if r == 0 else "random"
         schedule = schedules[r % len(schedules)]
-        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=count))
+        within = partial(counted, before=r / restarts, part=1 / restarts)
+        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=within))
     return runs
+
+
+def _counted(problems: int, restarts: int, progress: Progress | None) -> Callable[[Step, float, float], None]:
+    """Steps of a descent, told as what a reader counts: heads, or the restarts of one."""
+    units, doing = (problems, "heads mapped") if problems > 1 else (restarts, "restarts")
+
+    def tell(step: Step, before: float, part: float) -> None:
+        if progress is not None:
+            share = before + part * step.done / max(step.total, 1)
+            progress(Step(int(share * units), units, doing, step.figures))
+
+    return tell

@@ -150,7 +150,7 @@ def edit(
     >>> found.edits[0], bool(found.effect.min() > 0)
     ('head 2.3 replaced by zero at every token but the first', True)
     """
-    import torch
+    from scipy.special import log_softmax
 
     network = opened(model)
     check_reads_text(network)
@@ -160,12 +160,12 @@ def edit(
     unedited, edited = (captured(network, text, want, edits=some, **how) for some in ((), edits))  # type: ignore[arg-type]
     words: list[tuple[tuple[str, ...], np.ndarray]] = [((), np.empty(0)), ((), np.empty(0))]
     if decoder:
-        logs = [torch.tensor(one["logits"]).log_softmax(-1) for one in (unedited, edited)]
-        effect = (logs[0].exp() * (logs[0] - logs[1])).sum(-1).clamp_min(0).numpy()
+        logs = [log_softmax(one["logits"].astype(np.float32), axis=-1) for one in (unedited, edited)]
+        effect = np.maximum((np.exp(logs[0]) * (logs[0] - logs[1])).sum(-1), 0)
         words = []
         for one in logs:
-            chance, ids = one.exp().max(-1)
-            words.append((tuple(network.tokenizer.decode([at]) for at in ids.tolist()), chance.numpy()))
+            ids, chance = one.argmax(-1), np.exp(one.max(-1))
+            words.append((tuple(network.tokenizer.decode([at]) for at in ids.tolist()), chance))
     else:
         before, after = unedited["hidden"][-1], edited["hidden"][-1]
         effect = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)

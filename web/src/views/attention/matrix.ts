@@ -136,12 +136,6 @@ export class Matrix {
     return [this.#x(column + 0.5), this.#y(row + 0.5)]
   }
 
-  /** What is drawn, for a saved picture. */
-  picture(): HTMLCanvasElement {
-    this.draw()
-    return this.#base
-  }
-
   /** What is on screen as an SVG that stands alone, with a title and a line above; cells of one colour share a path. */
   svg(title: string, line: string): string {
     this.draw()
