@@ -28,10 +28,10 @@ def test_click_pins_lists_neighbours_with_distances_and_escape_clears(open_page,
     opened.click("tea")
     distances = np.linalg.norm(nine.xy - nine.xy[0], axis=1)
     order = np.argsort(distances, kind="stable")[1:]
-    rows = opened.page.locator(".near li")
+    rows = opened.page.locator(".picks li")
     expect(rows).to_have_count(8)
     expect(rows.locator("span:first-child")).to_have_text([nine.labels[i] for i in order])
-    shown = [float(text) for text in rows.locator(".distance").all_text_contents()]
+    shown = [float(text) for text in rows.locator("span:last-child").all_text_contents()]
     np.testing.assert_allclose(shown, distances[order], atol=0.005)
     expect(opened.page.locator(".focus .name")).to_have_text("tea")
     opened.page.keyboard.press("Escape")
@@ -108,7 +108,7 @@ def test_the_list_of_selected_items_leads_to_their_neighbours(open_page, nine):
     lasso(opened, around(opened, ["cat", "dog", "hen"]))
     opened.page.locator(".items").get_by_role("button", name="hen").click()
     expect(opened.page.locator(".focus .name")).to_have_text("hen")
-    expect(opened.page.locator(".near li").first).to_contain_text("cat")
+    expect(opened.page.locator(".picks li").first).to_contain_text("cat")
     opened.page.get_by_role("button", name="Clear").click()
     expect(opened.page.locator(".items")).to_have_count(0)
 

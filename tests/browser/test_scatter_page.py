@@ -198,7 +198,7 @@ def test_a_3d_map_says_so_turns_under_the_drag_and_lists_3d_distances(open_page)
     assert opened.stage.screenshot() != before
     search_box(opened.page).fill("origin")
     search_box(opened.page).press("Enter")
-    expect(opened.page.locator(".near .distance")).to_have_text(["1", "1", "5"])
+    expect(opened.page.locator(".picks span:last-child")).to_have_text(["1", "1", "5"])
 
 
 def test_of_four_dimensions_two_are_chosen_and_the_page_says_so(open_page):
@@ -244,7 +244,7 @@ def test_a_view_may_begin_with_equal_quantiles_and_neighbours_keep_true_distance
     expect(page.get_by_label("Axes")).to_contain_text("k = 3")
     search_box(page).fill("tea")
     search_box(page).press("Enter")
-    expect(page.locator(".near .distance").first).to_have_text("2")
+    expect(page.locator(".picks span:last-child").first).to_have_text("2")
 
 
 def test_several_views_are_tabs(open_page, nine):
