@@ -101,7 +101,7 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
         (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
         (
             ("texts", "./tiny", "--words", "text.txt", "--color", "group"),
-            "color 'group' is not known; use loc",
+            "color 'group' is not known; use kept, local",
         ),
     ],
 )

@@ -51,5 +51,5 @@ it('plots heads alone, the stronger the higher', () => {
   const plot = new Plot(readEffects(view()))
   expect(plot.parts.map(({ name }) => name)).toEqual(['0.0', '0.1'])
   expect(plot.y(plot.parts[1])).toBeGreaterThan(plot.y(plot.parts[0]))
-  expect(plot.ticks.map(({ text }) => text)).toEqual(['0.01', '0.1'])
+  expect(plot.ticks.map(({ text }) => text)).toEqual(['0.01', '0.02', '0.05', '0.1'])
 })

@@ -102,12 +102,17 @@ export class Plot {
     return Math.min(Math.max(place, 0), 1)
   }
 
-  /** Powers of ten within, with their places. */
+  /** Powers of ten within, and their double and fivefold where there are few, with their places. */
   get ticks(): { text: string; place: number }[] {
+    const steps = this.high - this.low < 2.5 ? [1, 2, 5] : [1]
     const found = []
-    for (let power = Math.ceil(this.low); power <= Math.floor(this.high); power++) {
-      const text = power >= -4 ? String(Number((10 ** power).toFixed(4))) : `1e${power}`
-      found.push({ text: text.replace('-', '−'), place: (power - this.low) / (this.high - this.low) })
+    for (let power = Math.floor(this.low); power <= Math.floor(this.high); power++) {
+      for (const step of steps) {
+        const place = (power + Math.log10(step) - this.low) / (this.high - this.low)
+        if (place < 0 || place > 1) continue
+        const text = power >= -4 ? String(Number((step * 10 ** power).toFixed(4))) : `${step}e${power}`
+        found.push({ text: text.replace('-', '−'), place })
+      }
     }
     return found
   }
