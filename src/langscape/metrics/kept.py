@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from langscape.errors import DataError
 from langscape.metrics.heads import visible_keys
@@ -27,6 +26,8 @@ def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
     >>> kept(P, [[0, 0], [1, 0], [8, 0], [9, 0]], k=1).per_point.tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
+    from scipy.sparse import issparse
+
     P, xy = affinities if issparse(affinities) else np.asarray(affinities), np.asarray(places, np.float64)
     n = len(xy)
     if P.shape != (n, n) or n < 2:
