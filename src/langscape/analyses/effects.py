@@ -222,7 +222,7 @@ def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[st
     rank = agreement(columns["interest"], columns["matters"])
     if rank is not None:
         out.append(
-            f"rank correlation of what heads attend to (focused attention) and what they do: {rank:.2f}"
+            f"rank correlation of focused attention and of what heads do: {rank:.2f}"
         )
     return out
 
