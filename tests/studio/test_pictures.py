@@ -14,6 +14,7 @@ from PIL import Image
 
 from langscape import affinity, embed, read_vectors
 from langscape.engine import Schedule, insert
+from langscape.models import get_model
 from langscape.sources import samples
 from langscape.studio.forms import OFFERED
 from langscape.views.page import STATIC
@@ -267,8 +268,15 @@ ASKED = {
     "compare_kl": {"runs": 2, "layers": [1], "heads": [2], "steps": 60, "perplexity": 5},
     "robustness": {"repeats": 2, "layers": [1], "heads": [2], "steps": 60, "perplexity": 5},
     "compare": {"what": "head", "layer": 1, "head": 2, "other_head": 3, "restarts": 2, "steps": 60},
+    "effects": {"verify": 3, "first_tokens": 16},
+    "why": {"model": "default", "layer": 2, "head": 1, "first_tokens": 16},
+    "edit": {"model": "default", "edits": ["head 2.5 mean"], "first_tokens": 16},
+    "patch": {"of": "mlp"},
 }
 """Small settings of every ask that needs a model."""
+
+PROMPTS = {"patch": {"text": b"The capital of France is", "corrupt": b"The capital of Italy is"}}
+"""What is read instead of a text."""
 
 
 def test_every_ask_with_a_model_is_asked_here():
@@ -278,16 +286,24 @@ def test_every_ask_with_a_model_is_asked_here():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_every_view_of_every_ask_is_drawn_sent_and_saved(client, name):
-    text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
-    inputs = {"text": text} if any(one.name == "text" for one in OFFERED[name].signature.inputs) else {}
+    if name == "patch":
+        get_model("decoder")
+    taken = {one.name for one in OFFERED[name].signature.inputs}
+    texts = PROMPTS.get(name, {"text": TEXT})
+    inputs = {
+        one: client.post(f"/api/inputs?kind=text&name={one}.txt", texts[one]).json["id"]
+        for one in taken & set(texts)
+    }
     record = client.wait(client.ask(name, ASKED[name], **inputs)["id"], seconds=300)
     for picture in OFFERED[name].pictures:
-        view = view_of(client, record["id"], picture.name)
+        which = "layer=1&head=2" if name == "edit" and picture.kind == "attention" else ""
+        view = view_of(client, record["id"], picture.name, which and f"?{which}")
         assert view["kind"] == picture.kind
         for key, array in client.arrays(view).items():
             assert list(array.shape) == view["arrays"][key]["shape"]
         for format in ("svg", "csv") if picture is OFFERED[name].pictures[0] else ("csv",):
-            got = client.get(f"/api/jobs/{record['id']}/export?view={picture.name}&format={format}")
+            asked = f"view={picture.name}&format={format}&{which}".rstrip("&")
+            got = client.get(f"/api/jobs/{record['id']}/export?{asked}")
             assert got.status == 200, got.body
             assert len(got.body) > 200
 

@@ -221,9 +221,7 @@ def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[st
 
     rank = agreement(columns["interest"], columns["matters"])
     if rank is not None:
-        out.append(
-            f"rank correlation of focused attention and of what heads do: {rank:.2f}"
-        )
+        out.append(f"rank correlation of focused attention and of what heads do: {rank:.2f}")
     return out
 
 

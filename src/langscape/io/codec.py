@@ -32,6 +32,7 @@ _ELSEWHERE = {
     "Figures": "langscape.metrics.role_names",
     "HeadTally": "langscape.metrics.head_tally",
     "Judged": "langscape.metrics.role_names",
+    "LSTMBaseline": "langscape.metrics.lstm_baseline",
     "Passages": "langscape.metrics.head_tally",
     "Scales": "langscape.affinity.scale",
     "StableGroups": "langscape.metrics.stable_groups",
