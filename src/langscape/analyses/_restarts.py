@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +75,7 @@ def embed_best(
     )
     short = head_schedules(n, max(10, round(SHORT * steps)))
     counted = _counted(len(problems), restarts, progress)
-    found = refine_best(problems, restarts, short, further, seed, lambda step: counted(step, 0.0, 1.0))
+    found = refine_best(problems, restarts, short, further, seed, counted)
     best = [one.map for one in found]
     return best, _figures(best, [one.kls for one in found], [one.runs for one in found])
 
@@ -141,21 +140,22 @@ def restarted(
     from langscape.engine import embed_many
 
     check_restarts(restarts)
-    counted = _counted(len(problems), restarts, progress)
     runs: list[list[Map]] = []
     for r in range(restarts):
         start = "pca" if r == 0 else "random"
         schedule = schedules[r % len(schedules)]
-        within = partial(counted, before=r / restarts, part=1 / restarts)
-        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=within))
+        counted = _counted(len(problems), restarts, progress, r / restarts, 1 / restarts)
+        runs.append(embed_many(problems, 2, start, schedule, quality=False, seed=seed + r, progress=counted))
     return runs
 
 
-def _counted(problems: int, restarts: int, progress: Progress | None) -> Callable[[Step, float, float], None]:
-    """Steps of a descent, told as what a reader counts: heads, or the restarts of one."""
+def _counted(
+    problems: int, restarts: int, progress: Progress | None, before: float = 0.0, part: float = 1.0
+) -> Progress:
+    """Steps of a descent, a part of all, told as what a reader counts: heads, or the restarts of one."""
     units, doing = (problems, "heads mapped") if problems > 1 else (restarts, "restarts")
 
-    def tell(step: Step, before: float, part: float) -> None:
+    def tell(step: Step) -> None:
         if progress is not None:
             share = before + part * step.done / max(step.total, 1)
             progress(Step(int(share * units), units, doing, step.figures))
