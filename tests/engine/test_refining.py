@@ -48,7 +48,9 @@ def test_it_costs_half_of_what_restarts_to_the_end_do_and_has_no_higher_kl():
     best, figures = embed_best(PROBLEMS, 40, 8, 500, progress=mapped.append)
     assert (mapped[-1].done, mapped[-1].total, mapped[-1].doing) == (3, 3, "heads mapped")
     refine_best(PROBLEMS, 8, head_schedules(40, 200), FURTHER, progress=done.append)
-    assert done[-1].done == done[-1].total == len(PROBLEMS) * (8 * 200 + 500)
+    assert done[-1].done == done[-1].total == len(PROBLEMS) * (8 * 200 + FURTHER.steps)
+    assert best[0].settings["schedule"]["steps"] == 200  # of 500, and then the best alone goes on
+    assert best[0].settings["further"]["steps"] == 500
     long = embed_restarts(PROBLEMS, 8, head_schedules(40, 500))[1]["kl"]
     assert (figures["kl"] <= 1.02 * long).all()
     again = refine_best(PROBLEMS[:1], 8, head_schedules(40, 200), FURTHER)[0]
