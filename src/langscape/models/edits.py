@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -102,6 +102,15 @@ def applied(model: Model, edits: Sequence[Edit], inputs: dict[str, torch.Tensor]
 
         return changed
 
+    with _attached(model, edits, editor, change):
+        yield
+
+
+@contextmanager
+def _attached(
+    model: Model, edits: Sequence[Edit], editor: Any, change: Callable[[str], Any]
+) -> Iterator[None]:
+    """Hooks on attention, and on the stream and the MLPs where an edit is of them."""
     with ExitStack() as stack:
         stack.enter_context(editing(model.network, editor))
         if any(one.part == "residual" for one in edits):
@@ -133,12 +142,7 @@ def _unedited(model: Model, edits: Sequence[Edit], inputs: dict[str, torch.Tenso
 
         return kept
 
-    with ExitStack() as stack:
-        stack.enter_context(editing(model.network, editor))
-        if any(one.part == "residual" for one in wanted):
-            stack.enter_context(changing_inputs(model.parts.blocks, keep("residual")))
-        if any(one.part == "mlp" for one in wanted):
-            stack.enter_context(changing_outputs(model.parts.mlps, keep("mlp")))
+    with _attached(model, wanted, editor, keep):
         forward(model.network, inputs)
     return found
 
