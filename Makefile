@@ -1,4 +1,4 @@
-# Two commands: `make studio` and `make test`. Everything else is a part of them.
+# Two commands: `make studio` and `make test`. Everything else is a part of them, or of a release (docs, dist, release-check).
 # Needs Python 3.11+, Node 20.19+, make and git. What was done is remembered in .make/.
 
 PYTHON ?= python3
@@ -7,11 +7,12 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-deps
 # wheels alone, each with a hash that was written down: nothing of a package runs before it is known
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 TOOLS := .make/tools/bin
+SITE := .make/docs/bin
 DIST := dist
 WEB := $(shell find web -type f -not -path 'web/node_modules/*' 2>/dev/null)
 KERNELS := $(shell find src/langscape/kernels src/langscape/metrics src/langscape/sources -name '*.py')
 
-.PHONY: studio test test-fast check attack bench soak page wheel clean lock sbom browser
+.PHONY: studio test test-fast check attack bench soak page wheel clean lock sbom browser docs dist release-check
 
 studio: .make/package .make/page .make/kernels .make/model .make/examples
 	$(BIN)/langscape studio
@@ -47,6 +48,7 @@ attack: .make/tests .make/browser .make/page .make/kernels .make/model
 bench: .make/tests .make/kernels
 	$(BIN)/python -m bench --get-peers
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.distribution_layouts
 
 soak: .make/tests .make/kernels
 	LANGSCAPE_KILLS=200 $(BIN)/python -m pytest tests/run/test_kills.py tests/run/test_cluster.py -k "kill or random" -q
@@ -55,6 +57,30 @@ page: .make/page
 
 wheel: .make/tests
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) .
+
+# sdist and wheel, the wheel made from the sdist, so that it needs nothing of this folder
+dist: .make/tests
+	rm -f $(DIST)/langscape-*.tar.gz $(DIST)/langscape-*.whl
+	$(BIN)/python -m hatchling build --target sdist --directory $(DIST)
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) $(DIST)/langscape-*.tar.gz
+
+# the wheel in an environment of its own, without Node and away from this folder: demo, studio in Chromium, a notebook
+release-check: dist .make/model browser
+	$(BIN)/python -m scripts.release_check $(DIST)/langscape-*.whl
+
+# the documentation as one folder that needs no server and asks for nothing elsewhere: open dist/site/index.html
+docs: .make/package .make/page .make/kernels .make/model $(SITE)/.done
+	$(BIN)/python -m scripts.site.assemble .make/site/pages
+	$(BIN)/python -m scripts.gallery .make/site/pages/gallery
+	$(BIN)/python -m scripts.lessons .make/site/pages/lessons
+	NO_MKDOCS_2_WARNING=1 $(SITE)/mkdocs build --quiet --strict --site-dir $(DIST)/site
+	$(BIN)/python -m scripts.site.links $(DIST)/site
+
+$(SITE)/.done: requirements/docs.txt
+	@mkdir -p .make
+	$(PYTHON) -m venv .make/docs
+	$(SITE)/python $(LOCKED) -r requirements/docs.txt
+	@touch $@
 
 clean:
 	rm -rf .make dist demo src/langscape/static web/node_modules
@@ -124,10 +150,18 @@ corpora: .make/package
 	$(BIN)/langscape studio --prepare
 	@touch $@
 
-# Without Chromium the other tests run, and the last lines say what was left out. It is installed where that needs no asking.
+# Without Chromium the other tests run, and the last lines say what was left out. Root has it installed; others are told how.
 browser: .make/tests
 	@if [ -z "$$CHROMIUM" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && \
-	    ! command -v google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "installing chromium"; \
-	  { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "chromium could not be installed"; \
+	    ! command -v google-chrome >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing chromium"; \
+	    { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "chromium could not be installed"; \
+	  else \
+	    echo "Chromium is missing, so the tests of pages in a browser are left out; everything else runs. To have it:"; \
+	    echo "    Debian, Ubuntu   sudo apt-get install chromium"; \
+	    echo "    Fedora           sudo dnf install chromium"; \
+	    echo "    macOS            brew install --cask chromium"; \
+	    echo "    without rights   $(BIN)/python -m playwright install chromium, then CHROMIUM=<its path> make test"; \
+	  fi; \
 	fi

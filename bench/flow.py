@@ -128,6 +128,7 @@ def interactions(page: Any, view: Any, repeats: int) -> dict[str, list[float]]:
     if view.properties["model"] == "lstm":
         acts = lstm_acts(view.properties["layers"], tokens, repeats)
     else:
+        page.get_by_role("tab", name="Layer by layer").click()
         acts = stream_acts(len(view.arrays["lens"]), tokens, view.properties["heads"], repeats)
     times: dict[str, list[float]] = {}
     for name, several in acts.items():

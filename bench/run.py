@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     options.add_argument("--out", type=Path, help="where to write; bench/results.md unless --quick")
     options.add_argument(
-        "--get-peers", action="store_true", help="install scikit-learn-intelex and TorchDR aside"
+        "--get-peers", action="store_true", help="install scikit-learn-intelex, TorchDR and UADAPy aside"
     )
     asked = options.parse_args(arguments)
     if unknown := set(asked.workloads) - set(WORKLOADS):

@@ -2,6 +2,7 @@
 
 `python -m bench.studio` starts a studio and a Chromium that draws in software, and prints
 a table for docs/studio.md: frames while panning, time to a head, bytes that travel for it.
+`--only first` measures what a reader waits for: the first picture, the next room, an own text of 120 words.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Server:
 
     def run(self, ask: str, settings: dict[str, Any], **inputs: str) -> str:
         """The id of a job when it is done."""
-        body = json.dumps({"ask": ask, "settings": settings, "inputs": inputs}).encode()
+        body = json.dumps({"analysis": ask, "settings": settings, "inputs": inputs}).encode()
         job = self.ask("api/jobs", body)
         while job["state"] in ("queued", "running"):
             time.sleep(0.3)
@@ -77,6 +78,7 @@ def browser(way_in: str) -> Iterator[Page]:
         arguments = ["--no-sandbox", "--enable-unsafe-swiftshader"]
         chromium = playwright.chromium.launch(executable_path=path, args=arguments)
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script("try { localStorage.setItem('langscape-tour', '1') } catch {}")
         page.goto(way_in)
         page.wait_for_selector("nav[aria-label=Rooms]")
         yield page
@@ -134,13 +136,47 @@ def panned(page: Page, seconds: float) -> tuple[float, float]:
     return 1000 / statistics.mean(seen), float(np.quantile(seen, 0.95))
 
 
+ROOMS = ("head", "queries", "words", "distributions", "flow", "compare", "jobs", "atlas")
+
+
+def first(server: Server, page: Page) -> None:
+    """What a reader waits for; the examples are computed before."""
+    until = time.monotonic() + 600
+    while any(job["state"] in ("queued", "running") for job in server.ask("api/jobs")["jobs"]):
+        if time.monotonic() > until:
+            raise SystemExit("the examples are not done after ten minutes")
+        time.sleep(0.5)
+    times = [opened(page, server.address)[0] for _ in range(3)]
+    print(f"| the first picture | {statistics.median(times):.2f} s |")
+    for turn in ("first", "again"):
+        for room in ROOMS:
+            start = time.perf_counter()
+            page.locator(f"nav[aria-label=Rooms] a[href='#{room}']").click()
+            page.wait_for_function("(room) => location.hash.startsWith(`#${room}`)", arg=room)
+            page.wait_for_selector("main h1")
+            settled(page)
+            print(f"| room {room}, {turn} | {1000 * (time.perf_counter() - start):.0f} ms |")
+    from langscape.sources import samples
+
+    text = " ".join(samples.text("orchard").split()[:120])
+    page.locator("nav[aria-label=Rooms] a[href='#atlas']").click()
+    page.get_by_role("button", name="Your text").click()
+    page.get_by_label("Text", exact=True).fill(f"{time.time():.0f} {text}")
+    start = time.perf_counter()
+    page.get_by_role("button", name="Map every head").click()
+    page.wait_for_selector("[role=progressbar]")
+    page.wait_for_selector("[role=progressbar]", state="detached", timeout=120_000)
+    settled(page)
+    print(f"| every head of an own text of 120 words | {time.perf_counter() - start:.1f} s |")
+
+
 def words(server: Server, page: Page, count: int) -> None:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(60, 12)) * 3
     X = centres[rng.integers(60, size=count)] + rng.normal(size=(count, 12))
     rows = "\n".join(f"w{i} " + " ".join(f"{one:.3f}" for one in x) for i, x in enumerate(X))
     given = server.ask("api/inputs?kind=vectors&name=many.txt", rows.encode())["id"]
-    job = server.run("words", {"steps": 60, "local": False, "perplexity": 10}, vectors=given)
+    job = server.run("words", {"steps": 60, "neighbours": "perplexity", "perplexity": 10}, vectors=given)
     seconds, came = opened(page, f"{server.address}#words?job={job}")
     renderer = page.locator("[data-renderer]").first.get_attribute("data-renderer")
     frames, slow = panned(page, 6)
@@ -193,6 +229,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m bench.studio", description=__doc__)
     options.add_argument("--points", type=int, default=100_000)
     options.add_argument("--tokens", type=int, default=512)
+    options.add_argument("--only", choices=("first", "large"))
     options.add_argument("--store", type=Path, help="a store to keep, so that a second run computes nothing")
     asked = options.parse_args()
     store = asked.store or Path(tempfile.mkdtemp())
@@ -200,8 +237,11 @@ def main() -> None:
     try:
         with browser(server.way_in) as page:
             print("| | |\n| --- | --- |")
-            words(server, page, asked.points)
-            heads(server, page, asked.tokens)
+            if asked.only in (None, "first"):
+                first(server, page)
+            if asked.only in (None, "large"):
+                words(server, page, asked.points)
+                heads(server, page, asked.tokens)
     finally:
         server.stop()
         if asked.store is None:

@@ -18,19 +18,29 @@ from langscape import affinity, embed, insert, sources, views
 from langscape.cli.demo import INSERTED, TITLE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PIL.Image import Image
     from playwright.sync_api import Page
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 ROOMS = {
-    "atlas": ("atlas", "grid.head=1.8&sel=*8:harbour"),
-    "head": ("head", "head.ghosts=1&sel=*8:harbour"),
+    "atlas": ("atlas", ""),
+    "head": ("atlas", "layer=1&head=8&sel=*8:harbour"),
     "queries": ("query_key", "sel=*8:harbour"),
     "words": ("words", "insert=money,music&sel=*:money"),
     "distributions": ("ellipses", "sel=*:bank"),
-    "flow": ("flow", "flow.step=4"),
-    "compare": ("compare", ""),
+    "flow": ("flow", ""),
+    "test": ("", ""),
+    "compare": ("compare", "left.moves=1&right.moves=1"),
+    "jobs": ("", ""),
 }
-"""Room: the ask whose example it shows, and what else its address says."""
+"""Room: the analysis whose example it shows, and what else its address says."""
+
+WINDOWS = {"wide": (1440, 900), "narrow": (390, 844)}
+THEMES = ("light", "dark")
+HEIGHT = 560
+"""Pixels that a window is high on a sheet of all four."""
 
 
 def words() -> None:
@@ -43,7 +53,7 @@ def words() -> None:
 
 
 def studio() -> None:
-    """Every room of the studio, as it is after a few clicks."""
+    """Every room of the studio, in a wide and a narrow window, light and dark."""
     from playwright.sync_api import sync_playwright
 
     from langscape.store import Store
@@ -62,48 +72,78 @@ def studio() -> None:
             chromium = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
             )
-            page = chromium.new_page(viewport={"width": 1280, "height": 800})
-            page.add_init_script("localStorage.setItem('langscape-tour', '1')")  # no offer over the picture
+            context = chromium.new_context(viewport={"width": 1280, "height": 800})
+            # no offer of a tour over the picture
+            context.add_init_script("localStorage.setItem('langscape-tour', '1')")
+            page = context.new_page()
             while not server.started:
                 time.sleep(0.05)
             address = f"http://127.0.0.1:{access.port}/"
             page.goto(access.new_address())
             page.wait_for_selector("nav[aria-label=Rooms]")
-            for room, (ask, more) in ROOMS.items():
-                photograph(page, address, room, ask, more)
-            page.goto(f"{address}#jobs")
-            page.wait_for_timeout(1500)
-            keep(page, "jobs")
+            places = {
+                room: f"{address}#{room}?{example(page, one)}{more}" for room, (one, more) in ROOMS.items()
+            }
+            for room, place in places.items():
+                looks = [(size, theme) for theme in THEMES for size in WINDOWS.values()]
+                sheet([photograph(page, place, *look) for look in looks], room)
+            keep(photograph(page, f"{address}#atlas?grid.head=1.8&sel=*8:harbour", (1280, 800), "light"))
             chromium.close()
     finally:
         server.should_exit = True
         thread.join()
 
 
-def photograph(page: Page, address: str, room: str, ask: str, more: str) -> None:
-    """The room with the example of its ask, once it is there and drawn."""
+def example(page: Page, analysis: str) -> str:
+    """What the address says of the example of an analysis, once it is computed; nothing for no analysis."""
     from langscape.studio.examples import examples
 
-    settings, inputs = examples()[ask]
-    body = {"analysis": ask, "settings": settings, "inputs": inputs}
+    if not analysis:
+        return ""
+    settings, inputs = examples()[analysis]
+    body = {"analysis": analysis, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
     while (job := page.evaluate(tell, body)).get("state") in ("queued", "running"):
         time.sleep(0.5)
     if job.get("state") != "done":
-        raise SystemExit(f"{room}: {job}")
-    page.goto(f"{address}#{room}?job={job['id']}&{more}")
-    page.reload()
-    page.wait_for_selector(".frame[aria-busy=false]")
-    page.wait_for_timeout(2500)
-    keep(page, room)
+        raise SystemExit(f"{analysis}: {job}")
+    return f"job={job['id']}&"
 
 
-def keep(page: Page, room: str) -> None:
-    """The window as a PNG; fewer colours would tint the ground or take them from small marks."""
+def photograph(page: Page, place: str, size: tuple[int, int], theme: str) -> Image:
+    """The window at an address, once everything there is drawn."""
     from PIL import Image
 
-    seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    seen.save(PICTURES / f"studio-{room}.png", optimize=True)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    page.goto("about:blank")
+    page.goto(place)
+    page.wait_for_selector("main h1")
+    page.wait_for_timeout(1500)
+    page.wait_for_function("() => !document.querySelector('.frame[aria-busy=true]')")
+    page.wait_for_timeout(1500)
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+def keep(seen: Image) -> None:
+    """The picture of the README."""
+    seen.save(PICTURES / "studio-atlas.png", optimize=True)
+
+
+def sheet(windows: Sequence[Image], room: str) -> None:
+    """A room in a wide and a narrow window, light above dark, as one small picture."""
+    from PIL import Image
+
+    small = [
+        one.resize((round(one.width * HEIGHT / one.height), HEIGHT), Image.Resampling.LANCZOS)
+        for one in windows
+    ]
+    gap = 12
+    wide = small[0].width + gap + small[1].width
+    whole = Image.new("RGB", (wide, 2 * HEIGHT + gap), "#8a8f98")
+    for at, one in enumerate(small):
+        whole.paste(one, ((at % 2) * (small[0].width + gap), (at // 2) * (HEIGHT + gap)))
+    whole.save(PICTURES / f"room-{room}.webp", quality=82, method=6)
 
 
 if __name__ == "__main__":

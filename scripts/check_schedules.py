@@ -1,8 +1,8 @@
 """Check that the default schedules converge: `python scripts/check_schedules.py [--texts harbour …]`.
 
-For every head of MiniLM and every layer of hidden states, over the sample texts, with special tokens kept
-and dropped: the KL of a default map (8 restarts × 1,000 steps) over the best of fifteen runs of 3,000 steps.
-About three minutes a core and text.
+For every head of MiniLM and every layer of hidden states, over the sample texts, with special tokens and
+sinks kept and dropped: the KL of a default map (8 restarts × 1,000 steps) over the best of fifteen runs of
+3,000 steps. About a minute a core and text.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--texts", nargs="*", default=samples.texts(), help="names of sample texts")
-    options.add_argument("--special", nargs="*", default=["keep", "drop"], help="keep, drop")
+    options.add_argument("--tokens", nargs="*", default=["keep", "drop"], help="special tokens and sinks")
     options.add_argument("--seeds", type=int, default=1, help="how many default maps to judge of each")
     asked = options.parse_args()
     model = open_model("default")
-    print(f"{'text':<9} {'special':<8} {'what':<7} {'worst':>7} {'where':>6} {'mean':>7} {'above 5 %':>10}")
+    print(f"{'text':<9} {'tokens':<8} {'what':<7} {'worst':>7} {'where':>6} {'mean':>7} {'above 5 %':>10}")
     for name in asked.texts:
         seen = capture(model, samples.text(name), ("attention", "hidden"))
-        for special in asked.special:
+        for way in asked.tokens:
             every = [(layer, head) for layer in range(6) for head in range(12)]
-            heads = {f"{a}.{b}": affinity.attention(seen, a, b, special) for a, b in every}
-            states = {str(layer): affinity.hidden(seen, layer, 20.0, special) for layer in range(7)}
+            heads = {f"{a}.{b}": affinity.attention(seen, a, b, way, way) for a, b in every}
+            states = {str(layer): affinity.hidden(seen, layer, 20.0, way) for layer in range(7)}
             for what, problems in (("heads", heads), ("hidden", states)):
                 excess = excess_kl(list(problems.values()), range(asked.seeds))
                 worst = int(excess.max(axis=0).argmax())
                 where = list(problems)[worst]
                 told = f"{100 * excess.max():6.1f}% {where:>6} {100 * excess.mean():6.2f}%"
-                print(f"{name:<9} {special:<8} {what:<7} {told} {(excess > 0.05).sum():>10}", flush=True)
+                print(f"{name:<9} {way:<8} {what:<7} {told} {(excess > 0.05).sum():>10}", flush=True)
 
 
 def excess_kl(problems: list, seeds: range) -> np.ndarray:
     """(seeds, problems): how far the KL of a default map lies above the best long run, as a share."""
-    n = len(problems[0])
+    n = max(map(len, problems))
     long = [
         np.array([made.kls for made in embed_many(problems, 2, "random", one, 5, quality=False, seed=500)])
         for one in head_schedules(n, 3000)

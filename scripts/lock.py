@@ -9,6 +9,7 @@ locked, or is the newest that fits `pyproject.toml`. To take another version, ch
     torch.txt      torch as the package index has it, with CUDA where it is built for that
     tests.txt      what the tests need besides
     tools.txt      what `make lock` and `make sbom` run, in an environment of its own
+    docs.txt       what `make docs` builds the site with, in an environment of its own
     peers.txt      what `make bench` compares with, in a folder of its own
 """
 
@@ -71,6 +72,7 @@ def locks(uv: str) -> dict[str, str]:
         "torch.txt": torch,
         "tests.txt": {name: line for name, line in tests.items() if name not in package},
         "tools.txt": resolve(uv, "--group", "tools", alone=True),
+        "docs.txt": resolve(uv, "--group", "docs", alone=True),
         "peers.txt": resolve(uv, "--group", "peers", "--no-deps", alone=True),
     }
     return {name: HEADER + "\n".join(lock.values()) + "\n" for name, lock in written.items()}

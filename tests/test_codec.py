@@ -22,6 +22,7 @@ from langscape.io import codec
 from langscape.io.codec import _ELSEWHERE, _NOUNS, FORMAT, differences, is_noun, noun, read_noun, write_noun
 from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
+from langscape.metrics.head_search import HeadSearch
 from langscape.metrics.head_tally import HeadTally, Passages
 from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.metrics.role_names import Figures, Judged
@@ -91,6 +92,8 @@ EVERY = [
     Flow("lstm", "lstm", "a title", ("a", "b"), ("a",), 9, {"hidden": rng.random((1, 2, 3))},
          {"hidden": ("layer", "step", "unit")}, {"ids": np.array([0, -1])}, {"sums": float("nan")},
          ({"vector": "hidden", "units": [1]},), {"bias_0": rng.random(4)}, "start", ("token",), True, ("x",)),
+    HeadSearch(("next word",), np.array([[0, 1], [0, 2]]), *(rng.random((1, 2)) for _ in range(4)),
+               np.array([[True, False]]), np.array([12]), np.array([6])),
     HeadTally.empty(2),
     Figures(rng.random(2), rng.random(2), np.array([0.5, np.nan]), 7),
     Judged(Figures(rng.random(2), rng.random(2), rng.random(2), 9), rng.random(2), rng.random(2),

@@ -128,6 +128,7 @@ def test_it_works_in_a_pipeline_clones_pickles_and_names_its_columns():
         ({"max_iter": 0}, "0"),
         ({"early_exaggeration": 0.5}, "0.5"),
         ({"restarts": 0}, "0"),
+        ({"perplexity": -1}, "perplexity -1 is not possible"),
     ],
 )
 def test_settings_that_cannot_be_are_named(settings, said):

@@ -211,6 +211,9 @@ def test_one_text_of_several_is_taken_by_its_number():
     ("given", "said"),
     [
         ({"attention": weights(4, 4), "tokens": ["a"]}, "1 tokens, but the tensors hold 4"),
+        ({"attention": weights(4, 4), "tokens": "abcd"}, "tokens is one text; give a list"),
+        ({"attention": weights(4, 4), "tokens": np.ones((1, 4))}, r"of one text, .*\(ids\[0\]\)"),
+        ({"hidden": np.full((4, 2), np.inf)}, "hidden holds NaN or infinity, .* float32"),
         ({"attention": (weights(2, 3, 4, 4),)}, "2 texts; say which with batch=0 to batch=1"),
         ({"attention": (weights(2, 3, 4, 4),), "batch": 2}, "texts 0 to 1"),
         ({"attention": np.full((4, 4), np.nan)}, "NaN or infinity, first in layer 0"),
@@ -272,7 +275,7 @@ def listed(**columns: Any) -> pa.Table:
         (listed(a=pa.array([], pa.string())), {}, "the table is empty"),
         (listed(a=["x"], e=[[1.0]]), {"vectors": "f"}, "vectors 'f' is no column; there are 'a', 'e'"),
         (listed(a=["x"], e=[[1.0]]), {"label": "b"}, "label 'b' is no column"),
-        (listed(e=[[1.0], [1.0, 2.0], [1.0]]), {}, "different lengths: most have 1 numbers, that of 1 has 2"),
+        (listed(e=[[1.0], [1.0, 2.0], [1.0]]), {}, "most have 1 numbers, that of row 1 has 2"),
         (listed(e=[[1.0], None]), {}, r"lacks 1 vectors; .* df.dropna\(subset=\['e'\]\)"),
         (listed(e=[[1.0], [float("nan")]]), {}, "1 of 2 vectors hold NaN"),
         (listed(e=["[1, 2]"]), {"vectors": "e"}, r"json\.loads"),
@@ -286,7 +289,7 @@ def listed(**columns: Any) -> pa.Table:
         (np.ones(4), {}, r"shape \(4,\); expected \(items, dim\)"),
         (np.ones((4, 3), complex), {}, "complex numbers, expected numbers"),
         ({"tea": "hot"}, {}, "the vector of 'tea' holds text, expected numbers"),
-        ([[1.0], [1.0, 2.0], [1.0]], {}, "most have 1 numbers, that of 1 has 2"),
+        ([[1.0], [1.0, 2.0], [1.0]], {}, "most have 1 numbers, that of row 1 has 2"),
         ([], {}, "it is empty: give texts, or vectors with labels"),
         (["a", 3], {}, "it holds int and str: give a list of texts"),
         ({"a", "b"}, {}, "it holds str: give a list of texts"),
@@ -295,10 +298,17 @@ def listed(**columns: Any) -> pa.Table:
         (weights(4, 4), {"tokens": list("abc")}, "3 tokens, but the tensors hold 4"),
         (np.full((4, 4), np.nan), {"tokens": list("abcd")}, "leave padding out, as "),
         (object(), {}, r"langscape.look\(array, labels=names\)"),
-        (3, {}, "does not know a builtins.int"),
+        (3, {}, "does not know objects of type int"),
+        (None, {"tokens": ["a"]}, "gives this as outputs.attentions: .*output_attentions=True"),
+        ((None, None), {}, r"langscape.look\(model, text, tokenizer=tokenizer\)"),
+        (tokenizer(), {}, "a tokenizer goes with its model"),
+        (["a lamp", "the lamp"], {}, "2 texts make no map; give at least 4"),
+        (weights(2, 3, 5, 5), {"layer": 2}, "layer 2 is not there; what was given has layers 0, 1"),
+        (weights(2, 3, 5, 5), {"layers": []}, "layers is empty"),
+        (weights(2, 3, 5, 5), {"layres": [0]}, "no setting 'layres' here; there are layers, layer, head"),
         (weights(3, 3), {"tokens": list("abc"), "rows": "x"}, "rows 'x'"),
     ],
-    ids=[str(at) for at in range(28)],
+    ids=[str(at) for at in range(35)],
 )  # fmt: skip
 def test_dead_ends_name_the_way_out(given, settings, said):
     with pytest.raises(LangscapeError, match=said):
@@ -342,3 +352,23 @@ def test_three_tokens_have_a_matrix_but_no_map(capsys):
     found = langscape.look(weights(3, 3), tokens=["a", "b", "c"])
     assert (found.kind, found.properties["keys"]) == ("attention", ["a", "b", "c"])
     assert "a map needs 4 tokens" in capsys.readouterr().out
+
+
+def test_tokens_come_second_as_in_bertviz_and_labels_of_vectors_still_do(held, capsys):
+    found = langscape.look(held["outputs"].attentions, held["tokens"], layers=[1], **QUICK)
+    assert list(found.capture.tokens) == held["tokens"]
+    assert {layer for layer, _ in found.maps} == {1}
+    matrix = langscape.look(weights(6, 6), WORDS, **QUICK)
+    assert np.array_equal(matrix.capture.attention().one(0, 0), weights(6, 6))
+    assert langscape.look(held["array"], WORDS, steps=20).vectors.shape == (6, 5)
+    assert langscape.look(list(held["array"]), steps=20).vectors.shape == (6, 5)
+    capsys.readouterr()
+    langscape.look(weights(6, 6) * 2, steps=20)
+    assert capsys.readouterr().out.endswith("To see it as attention, give tokens=.\n")
+
+
+def test_a_head_of_given_attentions_is_shown_by_its_own_number():
+    given = weights(2, 3, 6, 6)
+    found = langscape.look(given, tokens=WORDS, layer=1, head=2, **QUICK)
+    assert (found.layer, found.head) == (1, 2)
+    assert np.array_equal(found.capture.attention().one(1, 2), given[1, 2])

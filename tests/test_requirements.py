@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ["package.txt", "torch.txt", "torch-cpu.txt", "tests.txt", "tools.txt", "peers.txt"]
+LOCKS = ["package.txt", "torch.txt", "torch-cpu.txt", "tests.txt", "tools.txt", "docs.txt", "peers.txt"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+import struct
 import sys
 import typing
 from dataclasses import replace
@@ -72,6 +73,14 @@ def test_the_text_is_short_and_names_what_it_is(held):
     assert "array([" not in text
 
 
+def test_the_text_of_a_map_gives_each_score_beside_its_chance_and_says_when_items_are_too_few():
+    made = Map(np.zeros((4, 2)), Items(list("abcd")), quality={"local": 0.75, "local_null": 0.25}, kl=0.1)
+    lines = repr(made).splitlines()
+    assert "  Local 75.0 % (far better than chance, 25.0 %)" in lines
+    assert lines[-1].startswith("  4 items are too few for t-SNE")
+    assert "local_null" not in repr(made)
+
+
 def test_outside_of_a_kernel_it_is_a_page_of_its_own_in_a_frame(held, monkeypatch):
     monkeypatch.setattr(notebook, "_shell", lambda: None)
     bundle = held._repr_mimebundle_()
@@ -80,6 +89,27 @@ def test_outside_of_a_kernel_it_is_a_page_of_its_own_in_a_frame(held, monkeypatc
     page = html.unescape(re.search('srcdoc="([^"]*)"', bundle["text/html"])[1])
     assert page.startswith("<!doctype html>")
     assert not re.search(r'(src|href)="(?!data:)', page)
+
+
+def test_where_frames_and_styles_are_taken_out_a_readable_png_is_left(held, monkeypatch):
+    # GitHub shows outputs so, and JupyterLab those of a notebook that is not trusted
+    bleach = pytest.importorskip("bleach", reason="bleach comes with nbconvert")
+    monkeypatch.setattr(notebook, "_shell", lambda: None)
+    output = held._repr_mimebundle_()["text/html"]
+    rules = {
+        "tags": {"img", "div", "p"},
+        "attributes": {"img": ["src", "alt"]},
+        "protocols": {"data", "https"},
+    }
+    left = bleach.clean(output, **rules, strip=True)
+    assert "iframe" not in left
+    assert "display" not in left
+    drawn = base64.b64decode(
+        re.fullmatch('<img src="data:image/png;base64,([^"]*)" alt="langscape">', left)[1]
+    )
+    width, height = struct.unpack(">II", drawn[16:24])
+    assert width >= 600
+    assert height >= 300
 
 
 def test_a_large_picture_is_a_png(monkeypatch):

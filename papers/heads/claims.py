@@ -132,8 +132,6 @@ def _heads(results: Results) -> list[Claim]:
     layer, chain = columns["layer"].astype(int), columns["chain"]
     half = (int(layer.max()) + 1 + 1) // 2
     low, high = layer < half, layer >= half
-    order = {name: in_order(results.maps[name]) for name in ("chain", "low", "high", "hidden")}
-    same = {name: repeated(results.maps[name]) for name in ("hidden", "low", "chain", "high")}
     strong = columns["chain"] >= 0.5
     per_layer = [int(strong[layer == number].sum()) for number in range(int(layer.max()) + 1)]
     row = _row(results, "active")
@@ -148,30 +146,7 @@ def _heads(results: Results) -> list[Claim]:
             f"{chain[high].mean():.2f} in the upper. Mean entropy {flat[0]:.2f} and {flat[1]:.2f} nats.",
             _yes(chain[low].mean() > chain[high].mean()),
         ),
-        Claim(
-            "9",
-            "One head keeps the order of words so well that parts of the text can be read off the map.",
-            f"On the map of head {_named(results, 'chain')}, {100 * order['chain']:.0f} % of the tokens "
-            "have a "
-            f"neighbour of the text among their 4 nearest; {100 * order['low']:.0f} % for head "
-            f"{_named(results, 'low')}, {100 * order['high']:.0f} % for {_named(results, 'high')}, "
-            f"{100 * order['hidden']:.0f} % for hidden states.",
-            _yes(order["chain"] > 0.9, order["chain"] > max(order["low"], order["high"], order["hidden"])),
-        ),
-        Claim(
-            "11",
-            "In hidden states, a word’s several places lie together: little context has come in. "
-            "A head places them apart.",
-            f"Median distance of two places of one token over that of all pairs: {same['hidden']:.2f} "
-            "for hidden "
-            f"states of the last layer; {same['low']:.2f}, {same['chain']:.2f} and {same['high']:.2f} "
-            "for the heads of "
-            "Figures 8, 9 and 10.",
-            _yes(
-                same["hidden"] < 0.5 and same["hidden"] < min(same["chain"], same["high"]),
-                same["hidden"] < 0.8,
-            ),
-        ),
+        *(claim for way in ("kept", "left off") for claim in _maps(results, way)),
         Claim(
             "13",
             "On each lower layer, one or two heads attend to consecutive tokens.",
@@ -190,10 +165,49 @@ def _heads(results: Results) -> list[Claim]:
     ]
 
 
+def _maps(results: Results, way: str) -> list[Claim]:
+    """What is claimed of single maps, with special tokens and sinks kept or left off."""
+    maps = results.kept if way == "kept" else results.maps
+    names = ("chain", "low", "high", "hidden")
+    order = {name: in_order(maps[name]) for name in names}
+    same = {name: repeated(maps[name]) for name in names}
+    trust = ", ".join(
+        f"{_named(results, name)} {maps[name].kl:.2f} and {100 * maps[name].quality['kept']:.0f} %"
+        for name in ("chain", "low", "high")
+    )
+    return [
+        Claim(
+            "9",
+            "One head keeps the order of words so well that parts of the text can be read off the map "
+            f"(special tokens and sinks {way}).",
+            f"On the map of head {_named(results, 'chain')}, {100 * order['chain']:.0f} % of the tokens "
+            "have a "
+            f"neighbour of the text among their 4 nearest; {100 * order['low']:.0f} % for head "
+            f"{_named(results, 'low')}, {100 * order['high']:.0f} % for {_named(results, 'high')}, "
+            f"{100 * order['hidden']:.0f} % for hidden states. KL, and partners kept: {trust}.",
+            _yes(order["chain"] > 0.9, order["chain"] > max(order["low"], order["high"], order["hidden"])),
+        ),
+        Claim(
+            "11",
+            "In hidden states, a word’s several places lie together: little context has come in. "
+            f"A head places them apart (special tokens and sinks {way}).",
+            f"Median distance of two places of one token over that of all pairs: {same['hidden']:.2f} "
+            "for hidden "
+            f"states of the last layer; {same['low']:.2f}, {same['chain']:.2f} and {same['high']:.2f} "
+            "for the heads of "
+            "Figures 8, 9 and 10.",
+            _yes(
+                same["hidden"] < 0.5 and same["hidden"] < min(same["chain"], same["high"]),
+                same["hidden"] < 0.8,
+            ),
+        ),
+    ]
+
+
 def _compared(results: Results) -> list[Claim]:
     made = []
-    for name, table in (("kept", results.compared.summary), ("dropped", results.compared_dropped.summary)):
-        layers = _pairs(table)
+    for way, experiment in results.compared.items():
+        layers = _pairs(experiment.summary)
         above = {layer: heads["median"] > hidden["median"] for layer, (hidden, heads) in layers.items()}
         told = ", ".join(
             f"{layer}: {heads['median']:.2f} to {hidden['median']:.2f}"
@@ -203,37 +217,44 @@ def _compared(results: Results) -> list[Claim]:
         made.append(
             Claim(
                 "12",
-                f"Heads have the higher KL on every layer but the first (special tokens {name}).",
+                f"Heads have the higher KL on every layer but the first ({way_in_words(way)}).",
                 f"Median KL of heads and hidden states by layer: {told}.",
                 _yes(expected, sum(above.values()) > len(above) / 2),
             )
         )
-    layers = _pairs(results.compared.summary)
-    more = sum(heads["sd"] > hidden["sd"] for hidden, heads in layers.values())
-    within = sum(heads["sd_of_one"] > hidden["sd"] for hidden, heads in layers.values())
-    made.append(
-        Claim(
-            "12",
-            "The KL of heads varies much more.",
-            f"The standard deviation over all runs of a layer’s heads is larger on {more} of "
-            f"{len(layers)} layers, since "
-            f"heads differ; within one head it is larger than that of hidden states on {within}.",
-            _yes(more == len(layers) and within > len(layers) / 2, more > len(layers) / 2),
+    for way in ("kept", "left off"):
+        layers = _pairs(results.compared[way].summary)
+        more = sum(heads["sd"] > hidden["sd"] for hidden, heads in layers.values())
+        within = sum(heads["sd_of_one"] > hidden["sd"] for hidden, heads in layers.values())
+        made.append(
+            Claim(
+                "12",
+                f"The KL of heads varies much more ({way_in_words(way)}).",
+                f"The standard deviation over all runs of a layer’s heads is larger on {more} of "
+                f"{len(layers)} layers, since "
+                f"heads differ; within one head it is larger than that of hidden states on {within}.",
+                _yes(more == len(layers) and within > len(layers) / 2, more > len(layers) / 2),
+            )
         )
-    )
     return made
+
+
+def way_in_words(name: str) -> str:
+    """How special tokens and sinks are treated, in words."""
+    return name if " " in name and name != "left off" else f"special tokens and sinks {name}"
 
 
 def _robust(results: Results) -> list[Claim]:
     made = []
-    for name, experiment in (("our", results.robust), ("the document’s", results.robust_documents)):
+    for (way, name), experiment in results.robust.items():
+        name = f"{name} schedule, special tokens and sinks {way}"
         hidden, head = (_where(experiment.summary, method) for method in ("hidden", "head"))
         repeats = int(hidden["repeats"])
         change = hidden["mean_disturbed"] / hidden["mean"] - 1
         made += [
             Claim(
                 "15",
-                f"Hidden states have a lower KL when tokens are replaced ({name} schedule).",
+                f"Hidden states have a lower KL when tokens are replaced ({name}).",
                 f"Layer {int(hidden['layer'])}, {repeats:,} repeats: mean KL {hidden['mean']:.3f}, disturbed "
                 f"{hidden['mean_disturbed']:.3f} ({100 * change:+.1f} %); head {_named(results, 'active')}: "
                 f"{head['mean']:.3f}, disturbed {head['mean_disturbed']:.3f}.",
@@ -241,8 +262,7 @@ def _robust(results: Results) -> list[Claim]:
             ),
             Claim(
                 "15, 16",
-                f"Replacing tokens widens the KL of hidden states more than that of the head ({name} "
-                "schedule).",
+                f"Replacing tokens widens the KL of hidden states more than that of the head ({name}).",
                 f"Standard deviation of hidden states {hidden['sd']:.4f}, disturbed "
                 f"{hidden['sd_disturbed']:.4f}: ratio "
                 f"{hidden['ratio']:.2f}. Of the head {head['sd']:.4f}, disturbed "
@@ -251,26 +271,27 @@ def _robust(results: Results) -> list[Claim]:
                 _yes(hidden["ratio"] > head["ratio"]),
             ),
         ]
-    rows = results.robust_everywhere.summary
-    hidden = {
-        int(rows["layer"][i]): float(rows["ratio"][i]) for i in np.flatnonzero(rows["method"] == "hidden")
-    }
-    single = np.flatnonzero(rows["method"] == "head")
-    more = [bool(hidden[int(rows["layer"][i])] > rows["ratio"][i]) for i in single]
-    told = ", ".join(
-        f"{int(rows['layer'][i])}: {rows['median_ratio'][i]:.1f} to {hidden[int(rows['layer'][i])]:.1f}"
-        for i in np.flatnonzero(rows["method"] == "heads")
-    )
-    made.append(
-        Claim(
-            "15, 16",
-            "Heads are the more robust method.",
-            f"Over all heads, the hidden states of the same layer have the larger ratio for {sum(more)} "
-            f"of {len(more)} "
-            f"heads. Median ratio of a layer’s heads and ratio of its hidden states: {told}.",
-            _yes(sum(more) > 0.9 * len(more), sum(more) > 0.5 * len(more)),
+    for way, experiment in results.robust_everywhere.items():
+        rows = experiment.summary
+        hidden = {
+            int(rows["layer"][i]): float(rows["ratio"][i]) for i in np.flatnonzero(rows["method"] == "hidden")
+        }
+        single = np.flatnonzero(rows["method"] == "head")
+        more = [bool(hidden[int(rows["layer"][i])] > rows["ratio"][i]) for i in single]
+        told = ", ".join(
+            f"{int(rows['layer'][i])}: {rows['median_ratio'][i]:.1f} to {hidden[int(rows['layer'][i])]:.1f}"
+            for i in np.flatnonzero(rows["method"] == "heads")
         )
-    )
+        made.append(
+            Claim(
+                "15, 16",
+                f"Heads are the more robust method (special tokens and sinks {way}).",
+                f"Over all heads, the hidden states of the same layer have the larger ratio for {sum(more)} "
+                f"of {len(more)} "
+                f"heads. Median ratio of a layer’s heads and ratio of its hidden states: {told}.",
+                _yes(sum(more) > 0.9 * len(more), sum(more) > 0.5 * len(more)),
+            )
+        )
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,11 @@ from langscape.sources import samples
 from langscape.store import Store
 
 OCCUPATIONS = Path(__file__).parent / "occupations.csv"
+KEPT = {"special": "keep", "sinks": "keep"}
+LEFT_OFF = {"special": "drop", "sinks": "drop"}
+WAYS = {"kept": KEPT, "special tokens left off": {"special": "drop", "sinks": "keep"}, "left off": LEFT_OFF}
+"""What becomes of special tokens and sinks: the document keeps both, maps leave both off by default."""
+
 SENTENCE = "The red lamp hung over the north door."
 
 
@@ -42,7 +48,13 @@ QUICK = Plan(restarts=3, steps=120, runs=3, repeats=4, repeats_everywhere=3, lay
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The captures, maps and tables behind the figures; heads are (layer, head), numbered from 0."""
+    """The captures, maps and tables behind the figures; heads are (layer, head), numbered from 0.
+
+    maps     by what each stands for, without special tokens and sinks
+    kept     the same with them, which is the document's way
+    robust   by way ("kept", "left off") and schedule ("our", "the document’s"), of the most active head
+    robust_everywhere   by way, of all heads
+    """
 
     plan: Plan
     model: str
@@ -52,12 +64,11 @@ class Results:
     atlas: Atlas
     heads: dict[str, tuple[int, int]]
     maps: dict[str, Map]
+    kept: dict[str, Map]
     occupations: Map
-    compared: Experiment
-    compared_dropped: Experiment
-    robust: Experiment
-    robust_documents: Experiment
-    robust_everywhere: Experiment
+    compared: dict[str, Experiment]
+    robust: dict[tuple[str, str], Experiment]
+    robust_everywhere: dict[str, Experiment]
 
 
 def run(
@@ -82,15 +93,19 @@ def _run(
     capture = text_capture(model, given, cut=False, **told)
     every = atlas(model, given, special="drop", restarts=8, steps=plan.steps, cut=False, **told)
     heads = chosen(every)
-    many = {"special": "drop", "restarts": plan.restarts, "steps": plan.steps, "cut": False, **told}
-    maps = {}
-    for name, (at, number) in heads.items():
-        maps[name] = head(model, given, layer=at, head=number, **many).map
-    maps["hidden"] = hidden(model, given, **many)
+    many = {"restarts": plan.restarts, "steps": plan.steps, "cut": False, **told}
+
+    def mapped(**way: Any) -> dict[str, Map]:
+        found = {
+            name: head(model, given, layer=at, head=h, **way, **many).map for name, (at, h) in heads.items()
+        }
+        return {**found, "hidden": hidden(model, given, special=way["special"], **many)}
+
     how = {"workers": workers, "progress": progress, "steps": plan.steps, "cut": False}
     layer, active = heads["active"]
     alone = {**how, "layers": [layer], "heads": [active], "repeats": plan.repeats}
     layers = None if plan.layers is None else list(plan.layers)
+    everywhere = {**how, "repeats": plan.repeats_everywhere, "layers": layers}
     return Results(
         plan,
         model,
@@ -99,13 +114,22 @@ def _run(
         capture,
         every,
         heads,
-        maps,
+        mapped(**LEFT_OFF),
+        mapped(**KEPT),
         texts(model, OCCUPATIONS, restarts=plan.restarts, **told),
-        compare_kl(model, given, runs=plan.runs, layers=layers, **how),
-        compare_kl(model, given, runs=plan.runs, layers=layers, special="drop", **how),
-        robustness(model, given, **alone),
-        robustness(model, given, schedule="document", **alone),
-        robustness(model, given, repeats=plan.repeats_everywhere, layers=layers, **how),
+        {
+            way: compare_kl(model, given, runs=plan.runs, layers=layers, **kept, **how)
+            for way, kept in WAYS.items()
+        },
+        {
+            ("kept", "our"): robustness(model, given, **KEPT, **alone),
+            ("kept", "the document’s"): robustness(model, given, schedule="document", **KEPT, **alone),
+            ("left off", "our"): robustness(model, given, **LEFT_OFF, **alone),
+        },
+        {
+            "kept": robustness(model, given, **KEPT, **everywhere),
+            "left off": robustness(model, given, **LEFT_OFF, **everywhere),
+        },
     )
 
 

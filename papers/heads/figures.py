@@ -57,7 +57,7 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
         "9",
         _map(chain, said["chain"], out / "figure-9.png"),
         "The head of the lower half whose queries look to a neighbour most often: the text can be "
-        "followed along the chain, light to dark.",
+        f"followed along the chain, light to dark. {trusted(chain)}",
     )
     add(
         "10",
@@ -70,11 +70,21 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
         _map(hidden, f"Hidden states of layer {hidden.settings['layer']}", out / "figure-11.png"),
         "The same tokens by their hidden states.",
     )
-    compared = results.compared.views()[0]
+    for number, name, quantiles in (("8", "low", QUANTILES), ("9", "chain", None), ("10", "high", QUANTILES)):
+        path = out / f"figure-{number}-kept.png"
+        told = f"Figure {number} with special tokens and sinks kept. {trusted(results.kept[name])}"
+        made[f"{number} kept"] = page.picture(
+            _map(results.kept[name], said[name], path, quantiles), told, alt=told
+        )
+    path, told = out / "figure-11-kept.png", "Figure 11 with special tokens kept."
+    title = f"Hidden states of layer {hidden.settings['layer']}"
+    made["11 kept"] = page.picture(_map(results.kept["hidden"], title, path), told, alt=told)
+    compared = results.compared["kept"].views()[0]
     add(
         "12",
         views.write(compared, out / "figure-12.png"),
-        f"KL of hidden states and heads over {results.plan.runs} runs of each, special tokens kept.",
+        f"KL of hidden states and heads over {results.plan.runs} runs of each, special tokens and sinks "
+        "kept.",
     )
     most = views.max_attention(results.capture, title="Maximum attention")
     add(
@@ -87,7 +97,7 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
         _map(active, said["active"], out / "figure-14.png"),
         "The head with the largest mean of maximum attention.",
     )
-    robust = results.robust.views()[0]
+    robust = results.robust["kept", "our"].views()[0]
     add(
         "15",
         views.write(robust, out / "figure-15.png"),
@@ -95,15 +105,21 @@ def pictures(results: Results, out: Path) -> dict[str, str]:
         "without 5 % of the tokens replaced; the document’s Figure 16, the standard deviations, is the "
         "lower part.",
     )
-    everywhere = results.robust_everywhere.views()[0]
-    made["everywhere"] = page.picture(
-        views.write(everywhere, out / "robustness.png"),
-        "The same for all layers and all heads.",
-        alt="Robustness of all heads",
-    )
+    for way, experiment in results.robust_everywhere.items():
+        made[way] = page.picture(
+            views.write(experiment.views()[0], out / f"robustness-{way.replace(' ', '-')}.png"),
+            f"The same for all layers and all heads, special tokens and sinks {way}.",
+            alt=f"Robustness of all heads, special tokens and sinks {way}",
+        )
     add("23", _map(low, said["low"], out / "figure-23.png"), "Figure 8 on linear axes.")
     add("24", _map(high, said["high"], out / "figure-24.png"), "Figure 10 on linear axes.")
     return made | rescaling(out)
+
+
+def trusted(made: Map) -> str:
+    """How far the map of a head can be trusted, in a sentence."""
+    kept, null = (100 * made.quality[name] for name in ("kept", "kept_null"))
+    return f"KL {made.kl:.2f}; {kept:.0f} % of the strongest partners lie near (shuffled {null:.0f} %)."
 
 
 def rescaling(out: Path) -> dict[str, str]:

@@ -20,10 +20,12 @@ def write(results: Results, out: Path) -> list[claims.Claim]:
     found = claims.claims(results)
     tables = {
         "claims": claims.tabled(found),
-        "compared": _compared("compared", "special tokens kept", results.compared.summary),
-        "dropped": _compared("compared-dropped", "special tokens dropped", results.compared_dropped.summary),
-        "robust": _robust(results.robust_everywhere.summary, results.plan.repeats_everywhere),
     }
+    for way, experiment in results.compared.items():
+        tables[way] = _compared(_file("compared", way), claims.way_in_words(way), experiment.summary)
+    for way, experiment in results.robust_everywhere.items():
+        repeats = results.plan.repeats_everywhere
+        tables[f"robust {way}"] = _robust(_file("robustness", way), way, experiment.summary, repeats)
     for table in tables.values():
         table.write_csv(out)
     made = figures.pictures(results, out)
@@ -43,20 +45,21 @@ def write(results: Results, out: Path) -> list[claims.Claim]:
         page.prose(
             "The document shows heads of BERT by number. Its numbers mean nothing in another model, so "
             "heads were chosen "
-            "by what it says of them; the captions say how. Special tokens are left off the maps."
+            "by what it says of them; the captions say how. Special tokens, and tokens on which a head parks "
+            "its weight, are left off the maps."
         ),
         *(made[number] for number in ("8", "7", "9", "10", "11")),
+        page.prose("The same four with special tokens and sinks on the map, as the document has them:"),
+        *(made[number] for number in ("8 kept", "9 kept", "10 kept", "11 kept")),
         page.heading("Heads beside hidden states"),
         made["12"],
-        tables["compared"].html(),
-        tables["dropped"].html(),
+        *(tables[way].html() for way in results.compared),
         page.heading("Maximum attention"),
         made["13"],
         made["14"],
         page.heading("When tokens are replaced"),
         made["15"],
-        made["everywhere"],
-        tables["robust"].html(),
+        *(part for way in results.robust_everywhere for part in (made[way], tables[f"robust {way}"].html())),
         page.heading("Axes at equal quantiles"),
         *(made[number] for number in ("17", "18", "19", "20", "21", "22")),
         page.heading("On linear axes"),
@@ -88,7 +91,11 @@ def _compared(name: str, told: str, table: Table) -> Tabled:
     return Tabled(name, f"KL by layer, {told}", heads, rows, formats)
 
 
-def _robust(table: Table, repeats: int) -> Tabled:
+def _file(name: str, way: str) -> str:
+    return name if way == "kept" else f"{name}-{way.replace(' ', '-')}"
+
+
+def _robust(name: str, way: str, table: Table, repeats: int) -> Tabled:
     heads = [
         "Layer",
         "method",
@@ -110,8 +117,8 @@ def _robust(table: Table, repeats: int) -> Tabled:
         "Deviations of heads are within one head. Each ratio is the disturbed over the undisturbed deviation."
     )
     return Tabled(
-        "robustness",
-        f"KL with and without 5 % of the tokens replaced, {repeats} repeats",
+        name,
+        f"KL with and without 5 % of the tokens replaced, special tokens and sinks {way}, {repeats} repeats",
         heads,
         rows,
         formats,
@@ -136,7 +143,7 @@ def _why(results: Results) -> list[str]:
         "Ratios. A schedule that always finds the same minimum has next to no undisturbed deviation, so "
         "ratios are large. "
         "They compare methods, not schedules.",
-        "Special tokens. The document keeps them in all it does. Maps drop them here, for they pull "
-        "everything to "
-        "themselves; the two experiments keep them, and the KL comparison is shown both ways.",
+        "Special tokens and sinks. The document keeps them in all it does. They pull everything to "
+        "themselves, so maps leave them off here by default; every map, comparison and claim of heads is "
+        "shown both ways.",
     ]

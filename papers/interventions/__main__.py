@@ -18,7 +18,7 @@ import torch
 from scipy.stats import spearmanr
 
 from langscape import Edit, capture
-from langscape.analyses._text_effects import _looks
+from langscape.analyses._text_effects import attends
 from langscape.models import Model, get_model, open_model, stream
 from langscape.models.effect_estimates import estimated_effects, shares
 from langscape.models.effects import Measure, exact_effects, parts_of
@@ -90,7 +90,7 @@ def ranking(
             naive_off, naive_ratio = naively(model, text, parts, effect, cost)
         estimate = estimated_effects(run, parts, measure, draws=4)
         share = shares(stream(model, run.ids.tolist()), parts)
-        interest, _ = _looks(run, parts)
+        interest, _ = attends(run, parts)
         first, screened = np.argsort(-effect)[:10], set(np.argsort(-estimate)[:30].tolist())
         kept = sum(int(one) in screened for one in first)
         rows.append((cost, rank(estimate, effect), kept, rank(share, effect), rank(interest, effect)))

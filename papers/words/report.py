@@ -236,7 +236,7 @@ def _other_gains(results: Results) -> str:
 
 
 def _why(stuff: Material) -> list[str]:
-    alone = affinity.local(stuff.words.matrix, min(25.0, len(stuff.words) / 4), at_least=1)
+    alone = affinity.local(stuff.words.matrix, min(25.0, len(stuff.words) / 4), k=3.0)
     median = float(np.median(alone.items.columns["score"]))
     return [
         "Vectors. The document maps 300-dimensional word2vec vectors of Google News, which tell capital "

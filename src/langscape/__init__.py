@@ -49,25 +49,32 @@ __all__ = sorted({*_HOME, *_MODULES, *_ANALYSES, "__version__"})  # pyright: ign
 
 if TYPE_CHECKING:  # what a type checker sees; a test holds it equal to what is there
     from langscape.analyses.atlas import atlas as atlas
+    from langscape.analyses.chunks import chunks as chunks
     from langscape.analyses.compare import compare as compare
     from langscape.analyses.compare_kl import compare_kl as compare_kl
+    from langscape.analyses.edges import edges as edges
     from langscape.analyses.edit import edit as edit
     from langscape.analyses.effects import effects as effects
     from langscape.analyses.ellipses import ellipses as ellipses
     from langscape.analyses.flow import flow as flow
     from langscape.analyses.gaussians import gaussians as gaussians
+    from langscape.analyses.generate import generate as generate
     from langscape.analyses.head import head as head
     from langscape.analyses.heads import heads as heads
     from langscape.analyses.hidden import hidden as hidden
     from langscape.analyses.insert import insert as insert
+    from langscape.analyses.insert_texts import insert_texts as insert_texts
     from langscape.analyses.max_attention import max_attention as max_attention
     from langscape.analyses.patch import patch as patch
+    from langscape.analyses.probe import probe as probe
     from langscape.analyses.query_key import query_key as query_key
     from langscape.analyses.query_key_beside import query_key_beside as query_key_beside
     from langscape.analyses.query_key_constants import query_key_constants as query_key_constants
     from langscape.analyses.query_key_grid import query_key_grid as query_key_grid
     from langscape.analyses.query_key_scale import query_key_scale as query_key_scale
+    from langscape.analyses.query_key_search import query_key_search as query_key_search
     from langscape.analyses.robustness import robustness as robustness
+    from langscape.analyses.roles import roles as roles
     from langscape.analyses.texts import texts as texts
     from langscape.analyses.why import why as why
     from langscape.analyses.words import words as words

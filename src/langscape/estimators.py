@@ -80,6 +80,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         n = len(X)
         self._check_metric(X)
+        if not self.perplexity >= 1:
+            raise SettingsError(f"perplexity {self.perplexity!r} is not possible; it must be at least 1")
         # 3·perplexity neighbours must exist; scikit-learn's own checks map ten rows at perplexity 30.
         self.perplexity_ = max(1.0, min(float(self.perplexity), (n - 1) / 3))
         if self.metric == "precomputed":

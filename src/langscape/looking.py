@@ -17,7 +17,7 @@ import numpy as np
 from langscape.data import Capture, Items, Map
 from langscape.data.arrays import as_floats, is_array
 from langscape.data.tensors import capture_of, capture_of_activations, has_activations
-from langscape.errors import DataError, LangscapeError, SettingsError
+from langscape.errors import DataError, LangscapeError, SettingsError, not_there
 from langscape.sources import frames
 from langscape.sources.vectors import Vectors
 
@@ -66,14 +66,27 @@ def _taken(x: Any, args: tuple[Any, ...], settings: dict[str, Any]) -> Found:
             except TypeError as error:
                 raise SettingsError(f"{kind.name}: {error}; it is given as {kind.example!r}") from None
             return kind.show(x, *args, **settings)
+    name = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
     raise SettingsError(
-        f"langscape.look does not know a {type(x).__module__}.{type(x).__name__}; {_way_out(x)}. It takes "
+        f"langscape.look does not know objects of type {name}; {_way_out(x)}. It takes "
         "models with a text, tensors, tables, vectors, texts and files: docs/objects.md lists them all"
     )
 
 
+_EAGER = (
+    'load the model with attn_implementation="eager" and call it with output_attentions=True, or say '
+    "langscape.look(model, text, tokenizer=tokenizer)"
+)
+
+
 def _way_out(x: Any) -> str:
     """What to give instead of an object of no kind."""
+    if x is None or (isinstance(x, list | tuple) and len(x) and all(one is None for one in x)):
+        return f"a model that kept no attention gives this as outputs.attentions: {_EAGER}"
+    if hasattr(x, "convert_ids_to_tokens"):
+        return "a tokenizer goes with its model: langscape.look(model, text, tokenizer=tokenizer)"
+    if _shapes(x):
+        return "give its tokens by name: langscape.look(outputs.attentions, tokens=tokens)"
     if isinstance(x, list | tuple) and not x:
         return "it is empty: give texts, or vectors with labels"
     if isinstance(x, list | tuple | set | frozenset):
@@ -86,9 +99,10 @@ def _way_out(x: Any) -> str:
     return "give its vectors: langscape.look(array, labels=names)"
 
 
-def _known(function: Callable[..., Any], settings: Mapping[str, Any]) -> None:
-    """Refuse a setting that what is made does not have."""
-    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind == 3]
+def _known(function: Callable[..., Any], settings: Mapping[str, Any], *taken: str) -> None:
+    """Refuse a setting that what is made does not have; those `taken` off before are named too."""
+    names = [*taken]
+    names += [name for name, one in inspect.signature(function).parameters.items() if one.kind == 3]
     for name in settings:
         if name not in names:
             raise SettingsError(f"there is no setting {name!r} here; there are {', '.join(names)}")
@@ -104,7 +118,7 @@ def _model(model: Any, text: Any = None, /, *, tokenizer: Any = None, **settings
     if _is_texts(text):
         return _by_model(f"{what}, and {len(text)} texts", opened, text, settings, notes)
     over = "a sample text" if text is None else "the text"
-    if opened.kind == "lstm":
+    if opened.kind in ("lstm", "gru"):
         _known(langscape.flow, settings)
         return _told(f"{what}, an LSTM: its vectors over {over}", notes), lambda: langscape.flow(
             opened, text, **settings
@@ -130,6 +144,11 @@ def _by_model(
     import langscape
 
     _known(langscape.texts, settings)
+    if len(texts) < 4:
+        raise DataError(
+            f"{len(texts)} texts make no map; give at least 4, or langscape.look(model, text) for the heads "
+            "over one"
+        )
     settings = {"perplexity": _perplexity(len(texts), 20.0), **settings}
     doing = f"{what}: a map of them by the last layer of {model.name}"
     return _told(doing, notes), lambda: langscape.texts(model, list(texts), **settings)
@@ -158,29 +177,26 @@ def _file(path: str | Path, /, *, limit: int = 10_000, **settings: Any) -> Found
 
 
 def _outputs(
-    outputs: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
+    outputs: Any, /, tokens: Any = None, *, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
     x = {"attention": _filled(outputs, "attentions"), "hidden": _filled(outputs, "hidden_states")}
     if x["attention"] is not None:
         x["hidden"] = None
     elif x["hidden"] is None:
         sides = [name for name in ("encoder_attentions", "decoder_attentions") if _filled(outputs, name)]
-        way = f"give outputs.{sides[0]}" if sides else (
-            'load the model with attn_implementation="eager" and call it with output_attentions=True, or say '
-            "langscape.look(model, text, tokenizer=tokenizer)"
-        )  # fmt: skip
+        way = f"give outputs.{sides[0]}" if sides else _EAGER
         raise DataError(f"this {type(outputs).__name__} holds neither attentions nor hidden states; {way}")
     seen = capture_of(**x, tokens=tokens, batch=batch, rows=rows)
     return _seen(f"{type(outputs).__name__}", seen, more)
 
 
 def _attention(
-    x: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
+    x: Any, /, tokens: Any = None, *, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
     return _seen("Attention", capture_of(attention=x, tokens=tokens, batch=batch, rows=rows), more)
 
 
-def _hidden(x: Any, /, *, tokens: Any = None, batch: Any = None, **more: Any) -> Found:
+def _hidden(x: Any, /, tokens: Any = None, *, batch: Any = None, **more: Any) -> Found:
     return _seen("Hidden states", capture_of(hidden=x, tokens=tokens, batch=batch), more)
 
 
@@ -192,7 +208,7 @@ def _query_key(
 
 
 def _activations(
-    x: Any, /, *, tokens: Any = None, batch: Any = None, rows: Any = "refuse", **more: Any
+    x: Any, /, tokens: Any = None, *, batch: Any = None, rows: Any = "refuse", **more: Any
 ) -> Found:
     seen = capture_of_activations(x, tokens=tokens, batch=batch, rows=rows)
     return _seen("Activations by the names of TransformerLens", seen, more)
@@ -212,6 +228,7 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
     notes = " ".join(f"{note[:1].upper()}{note[1:]}." for note in seen.notes)
     over = f"over {len(seen.tokens)} tokens"
     if any(name.endswith("attention") for name in seen.arrays):
+        seen = _chosen(seen, settings)
         heads = seen.attention()
         first = heads.layers[0], heads.heads[0]
         one = heads.weights.shape[:2] == (1, 1)
@@ -220,22 +237,45 @@ def _seen(what: str, seen: Capture, settings: dict[str, Any]) -> Found:
             doing = f"{what}: the weights of layer {first[0]}, head {first[1]}, since a map needs 4 tokens"
             return _told(doing, notes), lambda: attention(seen, *first)
         if one:
-            _known(make_head, settings)
+            _known(make_head, settings, "layer", "head")
             return _told(f"{what}: its map and its matrix", notes), lambda: make_head(
                 seen, *first, **settings
             )
-        _known(make_atlas, settings)
+        _known(make_atlas, settings, "layers", "layer", "head")
         return _told(f"{what}: an atlas of them", notes), lambda: make_atlas(seen, **settings)
     if not any(name.endswith("hidden") for name in seen.arrays):
         raise DataError(f"the capture holds {', '.join(seen.arrays)}; look needs attention or hidden states")
     settings.setdefault("perplexity", _perplexity(len(seen.tokens), 20.0))
     layer = settings.pop("layer", None)
-    _known(map_hidden, settings)
+    _known(map_hidden, settings, "layer")
     layers = seen.layers_of(seen.name_of("hidden"))
     which = f"layer {layers[-1] if layer is None else layer} of {len(layers)}"
     return _told(f"{what} {over}: a map of the tokens by {which}", notes), lambda: map_hidden(
         seen, layer, **settings
     )
+
+
+def _chosen(seen: Capture, settings: dict[str, Any]) -> Capture:
+    """The capture with only the heads of `layers`, or of `layer` and `head`, which leave the settings."""
+    heads = seen.attention(settings.get("side"))
+    given = {name: settings.pop(name, None) for name in ("layers", "layer", "head")}
+    wanted = {"layers": given["layers"]} if given["layers"] is not None else {}
+    wanted |= {f"{name}s": [given[name]] for name in ("layer", "head") if given[name] is not None}
+    if not wanted:
+        return seen
+    names = [name for name in seen.arrays if name in (heads.name, f"{heads.name}_keys", f"{heads.name}_sink")]
+    arrays, numbers = {name: seen[name] for name in names}, {}
+    for noun, there, axis in (("layer", heads.layers, 0), ("head", heads.heads, 1)):
+        chosen = list(wanted.get(f"{noun}s", there))
+        if not chosen:
+            raise SettingsError(f"{noun}s is empty; give at least one of {there[0]} to {there[-1]}")
+        for number in chosen:
+            if number not in there:
+                raise not_there(noun, number, there, "what was given")
+        at = [there.index(number) for number in chosen]
+        arrays = {name: np.take(array, at, axis) for name, array in arrays.items()}
+        numbers[f"{noun}s"] = dict.fromkeys(names, chosen)
+    return seen.only(*names).but(arrays=arrays, metadata={**seen.metadata, **numbers})
 
 
 def _table(x: Any, /, *, vectors: Any = None, label: str | None = None, **settings: Any) -> Found:
@@ -245,7 +285,9 @@ def _table(x: Any, /, *, vectors: Any = None, label: str | None = None, **settin
 
 def _matrix(x: Any, /, labels: Any = None, **settings: Any) -> Found:
     found = frames.from_matrix(x, labels)
-    return _mapped(f"{len(found.items):,} vectors", found, settings)
+    square = labels is None and found.matrix.shape[0] == found.matrix.shape[1]
+    hint = "To see it as attention, give tokens=." if square else ""
+    return _mapped(f"{len(found.items):,} vectors", found, settings, hint)
 
 
 def _listed(x: Sequence[Any], /, labels: Any = None, **settings: Any) -> Found:
@@ -286,12 +328,12 @@ def _vectors(x: Vectors, /, **settings: Any) -> Found:
     return _mapped(f"Vectors of {len(x):,} words", found, settings)
 
 
-def _mapped(what: str, found: frames.Labelled, settings: dict[str, Any]) -> Found:
+def _mapped(what: str, found: frames.Labelled, settings: dict[str, Any], hint: str = "") -> Found:
     _known(map_vectors, settings)
     if len(found.items) < 4:
         raise DataError(f"{len(found.items)} vectors make no map; give at least 4")
     doing = f"{what} of {found.matrix.shape[1]} numbers: a map of them"
-    return _told(doing), lambda: map_vectors(found.matrix, found.items, **settings)
+    return _told(doing, hint), lambda: map_vectors(found.matrix, found.items, **settings)
 
 
 def map_vectors(
@@ -384,10 +426,15 @@ def _shapes(x: Any) -> list[tuple[int, ...]]:
     return [tuple(one.shape) for one in x] if listed else []
 
 
+def _only_tokens(args: tuple[Any, ...]) -> bool:
+    """Whether nothing was given beside the tensors, or their tokens, as BertViz takes them."""
+    return not args or (len(args) == 1 and _is_texts(args[0]))
+
+
 def _is_attention(x: Any, args: Any, settings: Mapping[str, Any]) -> bool:
     """Square at its end, with rows that sum to 1; of four axes, or with tokens, square is enough."""
     shapes = _shapes(x)
-    if args or "labels" in settings or not shapes:
+    if not (_only_tokens(args) and shapes) or "labels" in settings:
         return False
     one = shapes[0]
     if len(one) == 4 and (not is_array(x) or one[1] > 1):
@@ -402,9 +449,9 @@ def _is_attention(x: Any, args: Any, settings: Mapping[str, Any]) -> bool:
 
 def _is_hidden(x: Any, args: Any, settings: Mapping[str, Any]) -> bool:
     shapes = _shapes(x)
-    if args or not shapes or "labels" in settings:
+    if not (_only_tokens(args) and shapes) or "labels" in settings:
         return False
-    return len(shapes[0]) >= 3 or "tokens" in settings or not is_array(x)
+    return len(shapes[0]) >= 3 or "tokens" in settings or (len(shapes[0]) == 2 and not is_array(x))
 
 
 def _is_query_key(x: Any, args: Any, settings: Mapping[str, Any]) -> bool:

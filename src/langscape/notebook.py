@@ -211,19 +211,23 @@ def png(view: View, *, dpi: int = 110) -> str:
 def _still(views: list[View]) -> dict[str, str]:
     from langscape.views.page import page_html
 
+    still = png(views[0])
     for some in (views, [_lighter(view) for view in views]):
         try:
             page = page_html(some)
         except MissingError:  # the page is not built
             break
-        # a frame of its own: neither the notebook's sheet nor its scripts reach in, nor do ours reach out
+        # a frame of its own: neither the notebook's sheet nor its scripts reach in, nor do ours reach out.
+        # Where frames and styles are taken out, as on GitHub and in notebooks that are not trusted, the
+        # picture behind it is left
         framed = (
             f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
             f'height="580" style="border: 0" title="langscape"></iframe>'
+            f'<img src="data:image/png;base64,{still}" alt="langscape" style="display: none">'
         )
         if len(framed.encode()) <= LARGEST_PAGE:
             return {"text/html": framed}
-    return {"image/png": png(views[0])}
+    return {"image/png": still}
 
 
 def _lighter(view: View) -> View:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from langscape import affinity
+from langscape.affinity.points import conditional, neighbour_rows
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import reference
 
@@ -82,7 +83,6 @@ def test_duplicates_and_constant_columns_still_give_a_proper_p(seed, n, dim, kin
         (np.zeros(5), {}, "shape"),
         (np.zeros((4, 0)), {}, "at least 2 items with 1 dimension"),
         ([["a", "b"], ["c", "d"]], {}, "not numbers"),
-        (csr_array(np.eye(5)), {"perplexity": 1}, r"sparse csr_array; .*X\.toarray\(\)"),
         (np.eye(5) * 1j, {"perplexity": 1}, r"complex numbers.*give X\.real"),
         (np.zeros((5, 2)), {"perplexity": 1, "labels": ["a"]}, "1 labels for 5 rows"),
         (np.zeros((5, 2)), {"perplexity": 1, "metric": "cosine"}, "all zeros"),
@@ -98,6 +98,7 @@ def test_data_that_cannot_be_used_is_named(X, kwargs, said):
     [
         ({"perplexity": 30}, "only 9"),
         ({"perplexity": 0.5}, "at least 1"),
+        ({"perplexity": -1}, "perplexity -1 is not possible"),
         ({"perplexity": float("nan")}, "at least 1"),
         ({"perplexity": None}, "perplexity None is not possible; it must be a number of at least 1"),
         ({"perplexity": "many"}, "perplexity 'many'"),
@@ -118,3 +119,67 @@ def test_what_was_given_is_never_changed():
     assert np.array_equal(X, before)
     with pytest.raises(ValueError, match="read-only"):
         a.P[0, 1] = 1  # type: ignore[index]
+
+
+def perplexity_of(P: np.ndarray) -> np.ndarray:
+    rows = P / P.sum(1, keepdims=True)
+    return np.exp(-np.where(rows > 0, rows * np.log(np.maximum(rows, 1e-300)), 0).sum(1))
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12])
+def test_one_outlier_does_not_change_the_perplexity_of_the_others(far):
+    X = rng.normal(size=(1500, 20))
+    X[3] = far
+    wanted = np.full(1500, 10.0)
+    rows, reached = conditional(X, wanted)
+    np.testing.assert_allclose(reached, 10.0, rtol=1e-3)
+    np.testing.assert_allclose(perplexity_of(rows.astype(float)), 10.0, rtol=1e-3)
+    without = conditional(np.delete(X, 3, axis=0), wanted[1:])[0]
+    np.testing.assert_allclose(np.delete(np.delete(rows, 3, 0), 3, 1), without, atol=0.02)
+    near = neighbour_rows(X, wanted, 0.95, 0)
+    alone = neighbour_rows(np.delete(X, 3, axis=0), wanted[1:], 0.95, 0)
+    index = np.delete(near.index, 3, 0)
+    same = (index - (index > 3) == alone.index).mean()
+    assert same > 0.99
+
+
+def test_a_perplexity_that_is_not_reached_is_said():
+    X = rng.normal(size=(200, 4))
+    X[:60] = X[0]
+    found = affinity.points(X, 10, labels=[f"w{i}" for i in range(200)])
+    assert "perplexity 10 was not reached by 60 of 200 items" in found.notes[0]
+    assert "with 59, since more items than that are equally near" in found.notes[0]
+    assert affinity.points(rng.normal(size=(200, 4)), 10).notes == ()
+
+
+def test_sparse_vectors_are_reduced_and_that_is_said():
+    from scipy.sparse import random
+
+    dense_part = rng.normal(size=(300, 5)) @ rng.normal(size=(5, 2000))
+    dense_part[np.abs(dense_part) < 3] = 0
+    found = affinity.points(csr_array(dense_part), 10)
+    assert found.vectors.shape == (300, 100)
+    assert "2,000 sparse dimensions were reduced to 100 by truncated SVD" in found.notes[0]
+    few = affinity.points(random(60, 20, 0.5, random_state=0), 5)
+    assert few.vectors.shape == (60, 20)
+    assert few.notes == ()
+
+
+def test_tensors_of_any_precision_and_with_gradients_are_read():
+    import torch
+
+    X = torch.tensor(rng.normal(size=(50, 4)), dtype=torch.float32)
+    plain = affinity.points(X.numpy(), 5).P
+    np.testing.assert_array_equal(affinity.points(X.requires_grad_(), 5).P, plain)
+    coarse = X.detach().bfloat16()
+    np.testing.assert_array_equal(affinity.points(coarse, 5).P, affinity.points(coarse.float().numpy(), 5).P)
+
+
+def test_masked_and_ragged_rows_are_named():
+    X = np.ma.array(rng.normal(size=(20, 3)), mask=False)
+    assert affinity.points(X, 5).vectors.shape == (20, 3)
+    X[4, 1] = np.ma.masked
+    with pytest.raises(DataError, match=r"1 of 20 rows hold masked values .the first is row 4.*filled"):
+        affinity.points(X, 5)
+    with pytest.raises(DataError, match="1 of 3 rows differ in length: most have 2 numbers, row 1 has 3"):
+        affinity.points([[1.0, 2.0], [1.0, 2.0, 3.0], [0.0, 1.0]], 1)

@@ -9,7 +9,7 @@ from langscape.affinity.scale import CONSTANTS
 from langscape.errors import SettingsError
 
 
-def plain(capture, head, percentile, least, constants=CONSTANTS, without=()):
+def plain(capture, head, percentile, least, constants=CONSTANTS, without=(), centred=True):
     """Document 001's metric (a) as it is written, one query at a time: sums and counts per constant.
 
     Queries of the sentences in `without` are not counted; the threshold is that of all.
@@ -18,7 +18,8 @@ def plain(capture, head, percentile, least, constants=CONSTANTS, without=()):
     sentence = one.queries.columns["sentence"]
     distances = {}
     for c in constants:
-        Q, K = align_query_key(one.Q.astype(np.float64), one.K.astype(np.float64), c)
+        Q, K = one.Q.astype(np.float64), one.K.astype(np.float64)
+        Q, K = align_query_key(Q, K, c) if centred else (Q / c, K * c)
         distances[c] = np.linalg.norm(Q[:, None] - K[None], axis=2)
     same = sentence[:, None] == sentence[None, :]
     d = np.percentile(np.concatenate([far[same] for far in distances.values()]), percentile)
@@ -37,12 +38,14 @@ def plain(capture, head, percentile, least, constants=CONSTANTS, without=()):
     return np.array(sums), np.array(counts), d
 
 
-@pytest.mark.parametrize(("percentile", "least"), [(5.0, 3), (20.0, 2)])
-def test_both_correlations_are_the_documents(percentile, least):
+@pytest.mark.parametrize(
+    ("percentile", "least", "centred"), [(5.0, 3, True), (20.0, 2, True), (20.0, 2, False)]
+)
+def test_both_correlations_are_the_documents(percentile, least, centred):
     capture = collected(sentences=12, length=12)
-    told = [plain(capture, head, percentile, least) for head in range(2)]
-    mean = choose_scale(capture, "weighted", percentile, least, clear=0)
-    shared = choose_scale(capture, "scaled", percentile, least, clear=0)
+    told = [plain(capture, head, percentile, least, centred=centred) for head in range(2)]
+    mean = choose_scale(capture, "weighted", percentile, least, clear=0, centred=centred)
+    shared = choose_scale(capture, "scaled", percentile, least, clear=0, centred=centred)
     everyone = sum(counts for _, counts, _ in told)
     for head, (sums, counts, d) in enumerate(told):
         assert mean.threshold[head] == pytest.approx(d)

@@ -119,7 +119,7 @@ def test_the_command_ranks_heads_and_writes_a_figure_and_a_table(folder):
     words = ("atlas", "tiny", "--text", "text.txt", "--restarts", 2, "--steps", 200, "--show", 3)
     done = run(*words, "-o", "heads.svg", "-o", "heads.csv")
     lines = done.stdout.splitlines()
-    assert lines[0].split()[:2] == ["head", "interest"]
+    assert lines[0].split()[:2] == ["head", "share"]
     assert lines[-2:] == ["heads.svg", "heads.csv"]
     with (folder / "heads.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -127,7 +127,7 @@ def test_the_command_ranks_heads_and_writes_a_figure_and_a_table(folder):
         (str(a), str(b)) for a in range(2) for b in range(4)
     ]
     assert all(0 < float(row["kl"]) < 10 and 0 <= float(row["induction"]) <= 1 for row in rows)
-    strongest = max(rows, key=lambda row: float(row["interest"]))
+    strongest = max(rows, key=lambda row: float(row["share"]))
     assert lines[1].startswith(f"{strongest['layer']}.{strongest['head']} ")
     again = run(*words)
     assert again.stdout.splitlines()[:4] == lines[:4]

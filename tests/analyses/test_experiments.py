@@ -10,9 +10,10 @@ from tests.models.folders import TEXT, bert_folder
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._experiments import Experiment, compare_summary, robustness_summary
-from langscape.analyses._kl_runs import HIDDEN, disturb, kl_runs
+from langscape.analyses._kl_runs import HIDDEN, disturb, kl_runs, layer_problems
 from langscape.analyses.compare_kl import compare_kl
 from langscape.analyses.robustness import robustness
+from langscape.data import Capture
 from langscape.declarations.running import using
 from langscape.errors import SettingsError
 from langscape.io.codec import differences, read_noun, write_noun
@@ -25,6 +26,18 @@ FEW = {"steps": 60, "perplexity": 4.0, "workers": 0}
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bert_folder(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def test_sinks_of_a_head_are_left_out_of_its_runs_alone() -> None:
+    n = 12
+    weights = np.full((1, 2, n, n), 1 / n)
+    weights[0, 1] = 0.4 / n + 0.6 * np.eye(n)[[2] * n]
+    arrays = {"attention": weights, "hidden": np.random.default_rng(0).normal(size=(1, n, 4))}
+    axes = {"attention": ("layer", "head", "query", "key"), "hidden": ("layer", "token", "dim")}
+    seen = Capture([f"t{i}" for i in range(n)], arrays, axes)
+    for sinks, count in (("keep", n), ("drop", n - 1)):
+        problems = layer_problems(seen, sinks=sinks, perplexity=3.0)  # type: ignore[arg-type]
+        assert [len(one) for one in problems.values()] == [n, n, count]
 
 
 def test_a_share_of_the_text_tokens_is_drawn_from_the_texts_own_set() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from langscape.affinity import choose_scale, head_vectors, heads_of
+from langscape.affinity import HeadVectors, choose_scale, head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key import (
+    check_colour,
     joined,
     judged,
     map_head,
@@ -21,12 +23,12 @@ from langscape.analyses._query_key import (
     sample_text,
 )
 from langscape.analyses._query_key_tables import class_tables, pairing
-from langscape.analyses.query_key import query_key
+from langscape.analyses.query_key import QueryKey, query_key
 from langscape.analyses.query_key_beside import query_key_beside
 from langscape.analyses.query_key_constants import query_key_constants
 from langscape.analyses.query_key_grid import query_key_grid
 from langscape.analyses.query_key_scale import query_key_scale
-from langscape.data import Capture, Map
+from langscape.data import Capture, Items, Map
 from langscape.declarations.declaration import analyses, declaration_of
 from langscape.declarations.running import each, stored_file, using
 from langscape.errors import MissingError, SettingsError
@@ -278,6 +280,50 @@ def test_clusters_that_pair_up_are_plain_rows(capture):
     assert len(found.query_names) == 5
 
 
+@pytest.mark.parametrize("sink", [0.0, 6.0])
+def test_a_planted_pairing_is_found_whatever_the_special_token_soaks_up(sink):
+    """Queries of one half ask for keys of the other; all of them may give most to a special token."""
+    rng = np.random.default_rng(0)
+    n, half = 41, np.arange(40) < 20
+    code = np.concatenate([np.zeros((1, 2)), np.where(half[:, None], [3.0, 0.0], [0.0, 3.0])])
+    special = np.arange(n) == 0
+    texts = np.array(["[CLS]", *np.where(half, "a", "b")], object)
+    columns = {"sentence": np.zeros(n, int), "position": np.arange(n), "special": special, "text": texts}
+    items = Items(texts.tolist(), columns)
+    keys = code + 0.01 * rng.normal(size=code.shape)
+    Q = np.column_stack([code[:, ::-1], np.full(n, sink)]).astype(np.float32)
+    K = np.column_stack([keys, special * 1.0]).astype(np.float32)
+    whole = HeadVectors(Q, K, items, items, 0, 0)
+    kept = np.flatnonzero(~special)
+    one = replace(whole, Q=Q[kept], K=K[kept], queries=items.take(kept), keys=items.take(kept), whole=whole,
+                  rows=(kept, kept))  # fmt: skip
+    places = Map(np.concatenate([code[kept], keys[kept] + 50]), one.items())
+    found = pairing(places, one, 2)
+    np.testing.assert_allclose(found.table.weight.sum(axis=1), 1)
+    assert {(pair["queries"], pair["keys"]) for pair in found.strongest()} == {("a", "b"), ("b", "a")}
+    assert (found.table.lift > 1).sum() == 2
+    assert found.strongest()[0]["lift"] > 1.9
+
+
+def test_a_colour_or_a_tab_that_a_map_will_not_have_is_refused_before_it_is_computed(capture):
+    made = map_head(capture, 4, 3, SHORT)
+    found = QueryKey(capture, 4, 3, made, strongest_keys(capture, [(4, 3)], special="drop"))
+    drawn = [column["name"] for column in found.view().properties["columns"]]
+    for color in drawn:
+        check_colour({"tagger": "none"}, {}, {"color": color})
+    with pytest.raises(SettingsError, match="color 'hue' is not known; use type, sentence") as said:
+        check_colour({"tagger": "none"}, {}, {"color": "hue"})
+    named = str(said.value).split("use ")[1].split(", ")
+    assert set(named) == {*drawn, "text"}  # texts are a colour where few enough of them differ
+    with pytest.raises(SettingsError, match="only with a tagger"):
+        check_colour({"tagger": "none"}, {}, {"tab": "parts"})
+
+
+def test_a_perplexity_too_large_is_lowered_and_said(capture):
+    made = map_head(capture, 4, 3, {**SHORT, "perplexity": 400.0})
+    assert any(note.startswith("perplexity 400 is too many for") for note in made.notes)
+
+
 def test_one_head_two_ways_holds_the_same_tokens():
     found = query_key_beside(text=TEXT, layer=4, head=3, **SHORT)
     attended, joint = found.attended, found.map
@@ -315,6 +361,11 @@ def test_a_file_of_every_format_is_written(tmp_path):
         assert found.save(tmp_path / f"one{suffix}", title="One").stat().st_size > 500
     page = (tmp_path / "one.html").read_text()
     assert "Which clusters pair up" in page
+    for tab in ("classes", "clusters"):
+        for suffix in (".png", ".svg", ".csv", ".parquet"):
+            assert found.save(tmp_path / f"{tab}{suffix}", tab=tab).stat().st_size > 300
+    with pytest.raises(SettingsError, match="no tab 'c' here; there are classes, clusters"):
+        found.save(tmp_path / "c.png", tab="c")
 
 
 @pytest.mark.slow

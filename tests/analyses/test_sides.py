@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.models.families import DECODERS, PAIRS, built, tokenizer
 
+import langscape
 from langscape.analyses._captures import captured
 from langscape.analyses._kl_runs import HIDDEN, layer_problems
-from langscape.analyses._token_maps import map_hidden, map_texts
+from langscape.analyses._token_maps import map_hidden
 from langscape.analyses.atlas import make_atlas
 from langscape.analyses.head import map_head
 from langscape.engine import Schedule
@@ -38,7 +39,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
     assert len(map_head(seen, 0, 0, restarts=1, steps=60)) == len(SOURCE.split())
     problems = layer_problems(seen, perplexity=3.0)
     assert len(problems[0, HIDDEN]) == len(problems[0, 1]) == len(seen.tokens)
-    texts = map_texts(model, SOURCE.split(), perplexity=3, restarts=1)
+    texts = langscape.texts(model, SOURCE.split(), perplexity=3, restarts=1)
     assert len(texts) == len(SOURCE.split())
 
 

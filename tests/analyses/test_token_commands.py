@@ -69,7 +69,7 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
         "hidden.parquet",
     )
     assert read_map(folder / "hidden.parquet").settings["layer"] == 1
-    words = ("texts", "./tiny", "--words", "list.csv", "--perplexity", "3", "--restarts", "2")
+    words = ("texts", "list.csv", "--model", "./tiny", "--perplexity", "3", "--restarts", "2")
     run(*words, "--layer", "1", "-o", "texts.parquet", "-o", "texts.svg")
     made = read_map(folder / "texts.parquet")
     assert made.items.columns["group"][0] == "3 letters"
@@ -86,7 +86,7 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
             ("hidden", "./tiny", "--layer", "3"),
             r"hidden layer 3 is not there; tiny has .* 0 \(the embedding\) to 2",
         ),
-        (("texts", "./tiny", "--words", "list.csv", "--layer", "8"), "hidden layer 8 is not there; tiny has"),
+        (("texts", "list.csv", "--model", "./tiny", "--layer", "8"), "hidden layer 8 is not there; tiny has"),
         (("atlas", "./tiny", "--layers", "2-4"), "layer 2 is not there; tiny has layers 0, 1$"),
         (("qk", "./tiny", "--layer", "1", "--head", "3"), "head 3 is not there; tiny has heads 0 to 2"),
         (
@@ -98,10 +98,13 @@ def test_hidden_states_and_texts_become_maps(folder: Path) -> None:
             "one side",
         ),
         (("max-attention", "./tiny", "-o", "most.parquet"), "most.parquet"),
-        (("texts", "./tiny", "--words", "list.csv", "--layer", "0"), "same for every text"),
         (
-            ("texts", "./tiny", "--words", "text.txt", "--color", "group"),
-            "color 'group' is not known; use kept, local",
+            ("texts", "list.csv", "--model", "./tiny", "--layer", "0", "--pool", "first"),
+            "same for every text",
+        ),
+        (
+            ("texts", "text.txt", "--model", "./tiny", "--color", "group"),
+            "color 'group' is not known; use text, region, windows, kept, local",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Maps of tokens by a head or by hidden states, and of texts; and that their schedules converge."""
+"""Maps of tokens by a head or by hidden states; and that their schedules converge."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from tests.models.folders import TEXT, bert_folder
 
 from langscape import affinity
 from langscape.analyses._restarts import embed_restarts, head_schedules
-from langscape.analyses._token_maps import map_hidden, map_texts, text_vectors
+from langscape.analyses._token_maps import map_hidden
 from langscape.analyses.head import map_head
-from langscape.data import Items
 from langscape.engine import embed_many
 from langscape.errors import SettingsError
 from langscape.models import Model, capture, get_model, open_model
@@ -49,35 +48,6 @@ def test_hidden_states_are_mapped_at_any_layer_with_their_figures(tiny: Model) -
     assert map_hidden(seen, perplexity=4, restarts=1, steps=80).settings["layer"] == 2
     with pytest.raises(SettingsError, match="layer 3 is not there; this capture has"):
         map_hidden(seen, 3, perplexity=4)
-
-
-def test_a_text_stands_at_its_first_special_token_or_at_the_mean(tiny: Model) -> None:
-    words = ["cat", "lamp", "the red door"]
-    X, layer, notes = text_vectors(tiny, words, 1)
-    assert (layer, notes) == (1, ["first"])
-    for row, word in zip(X, words, strict=True):
-        np.testing.assert_allclose(row, capture(tiny, word, ("hidden",))["hidden"][1, 0], atol=1e-5)
-    mean, layer, notes = text_vectors(tiny, words, pool="mean")
-    assert (layer, notes) == (2, ["mean"])
-    alone = capture(tiny, words[2], ("hidden",))["hidden"][2, 1:-1].mean(axis=0)
-    np.testing.assert_allclose(mean[2], alone, atol=1e-5)
-    with pytest.raises(SettingsError, match="same for every text"):
-        text_vectors(tiny, words, 0)
-    with pytest.raises(SettingsError, match=r"hidden layer 3 is not there; .* 0 .the embedding. to 2"):
-        text_vectors(tiny, words, 3)
-    with pytest.raises(SettingsError, match="pool 'sum'"):
-        text_vectors(tiny, words, pool="sum")  # type: ignore[arg-type]
-
-
-def test_words_carry_their_groups_to_the_map(tiny: Model) -> None:
-    words = [*TEXT.split()[:8], "north door", "red lamp"]
-    items = Items(words, {"group": ["a", "b"] * 5})
-    made = map_texts(tiny, items, 1, perplexity=3, restarts=2)
-    assert made.items.columns["group"].tolist() == ["a", "b"] * 5
-    assert (made.settings["layer"], made.settings["pool"]) == (1, "first")
-    assert not made.notes
-    told = map_texts(tiny, words, 0, pool="mean", perplexity=3, restarts=1)
-    assert told.settings["pool"] == "mean"
 
 
 def test_the_rate_falls_to_a_tenth_at_the_end() -> None:

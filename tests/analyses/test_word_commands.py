@@ -46,7 +46,17 @@ def _kernels():
 @pytest.mark.slow
 def test_from_vectors_to_a_map_with_new_words_and_its_figures(folder):
     done = langscape(
-        folder, "words", "words.npz", "--words", "list.csv", "--local", "-o", "m.parquet", "-o", "m.csv"
+        folder,
+        "words",
+        "words.npz",
+        "--words",
+        "list.csv",
+        "--neighbours",
+        "local",
+        "-o",
+        "m.parquet",
+        "-o",
+        "m.csv",
     )
     assert done.stdout.split() == ["m.parquet", "m.csv"]
     assert "local" in done.stderr
@@ -146,7 +156,10 @@ def test_landmarks_carry_all_other_words(folder):
             "color 'grop' is not known; use group, local, global, ndcg, trustworthiness",
         ),
         (["words", "nowhere.txt", "--color", "group"], "color 'group' is not known; use local, global"),
-        (["words", "nowhere.txt", "--words", "plain.txt", "--local", "--color", "group"], "use score, local"),
+        (
+            ["words", "nowhere.txt", "--words", "plain.txt", "--neighbours", "local", "--color", "group"],
+            "use score, local",
+        ),
         (["words", "nowhere.txt", "--sample", "foo"], "'foo' is not one of 'frequency', 'random', 'kmeans'"),
         (["words", "words.npz", "--words", "nolist.csv"], "nolist.csv"),
         (["words", "words.npz", "--limit", "20", "--perplexity", "90"], "perplexity 90"),
@@ -165,6 +178,17 @@ def test_a_mistake_is_one_clear_message(folder, words, said):
     done = langscape(folder, *words, check=False)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_a_file_that_cannot_be_written_does_not_cost_the_others(folder):
+    how = ("--words", "plain.txt", "--words", "list.csv", "--steps", "50", "--perplexity", "5")
+    done = langscape(
+        folder, "words", "words.npz", *how, "--point", "nosuch", "-o", "p.svg", "-o", "p.csv", check=False
+    )
+    assert done.returncode != 0
+    assert "point 'nosuch' is not on the map" in done.stderr
+    assert not (folder / "p.svg").exists()
+    assert (folder / "p.csv").read_text().startswith("label,x,y")
 
 
 def test_control_c_is_one_line_and_one_code(monkeypatch, capsys):

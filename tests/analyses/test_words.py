@@ -46,12 +46,20 @@ def base(vectors: Path) -> Recipe:
     return Recipe("words", {"limit": 400, "perplexity": 20, "steps": 300}, {"vectors": vectors})
 
 
-@pytest.mark.parametrize("local", [False, True])
-def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, local: bool) -> None:
-    settings = {"limit": 200, "perplexity": 15.0, "local": local, "steps": 300, "seed": 3}
+@pytest.mark.parametrize("way", ["perplexity", "reciprocal", "local"])
+def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, way: str) -> None:
+    settings = {
+        "limit": 200,
+        "perplexity": 15.0,
+        "neighbours": way,
+        "metric": "cosine",
+        "steps": 300,
+        "seed": 3,
+    }
     made = store.run(Recipe("words", settings, {"vectors": vectors}))
     read = read_vectors(vectors, limit=200)
-    P = (affinity.local if local else affinity.points)(read.matrix, 15.0, items=read.items(), seed=3)
+    ways = {"perplexity": affinity.points, "reciprocal": affinity.reciprocal, "local": affinity.local}
+    P = ways[way](read.matrix, 15.0, metric="cosine", items=read.items(), seed=3)
     expected = embed(P, schedule=QUICK, seed=3)
     np.testing.assert_array_equal(made.xy, expected.xy)
     assert made.labels == read.words
@@ -222,7 +230,18 @@ def test_the_same_words_from_python_command_and_studio_are_one_question(
     made = langscape.words(vectors, chosen, perplexity=5, steps=60)
     store = Store()
     count = sum(one.kind != "bytes" for one in store.entries())
-    run("words", vectors, "--words", "list.txt", "--perplexity", "5", "--steps", "60", "--no-local")
+    run(
+        "words",
+        vectors,
+        "--words",
+        "list.txt",
+        "--perplexity",
+        "5",
+        "--steps",
+        "60",
+        "--neighbours",
+        "perplexity",
+    )
     given = {
         "vectors": GivenInput("in-1", "vectors", "words.bin", store.keep(vectors.read_bytes())),
         "words": GivenInput("in-2", "words", "list.txt", store.keep(word_list_bytes(WordList(chosen)))),

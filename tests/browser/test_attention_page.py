@@ -114,6 +114,21 @@ def test_hidden_special_tokens_are_nowhere(opened):
     expect(page.get_by_label("Token by token")).to_contain_text("rows sum to less than 1")
 
 
+def test_pieces_of_a_word_are_joined_on_demand(open_page):
+    tokens = ["[CLS]", "un", "##seen", "lamp", "[SEP]"]
+    capture = sentence(tokens=tokens)
+    table = capture.tokens.but(texts=["[CLS]", "un", "seen", "lamp", "[SEP]"], words=[None, 0, 0, 1, None])
+    page = open_page(attention(capture.but(tokens=table), 1, 2), wait=False).page
+    page.get_by_label("Whole words").check()
+    expect(page.locator("[data-side='from']")).to_have_count(4)
+    expect(token(page, 1)).to_have_text("unseen")
+    token(page, 2).click()
+    weight = capture["attention"][1, 2][3, [1, 2]].sum()
+    expect(page.locator(".list li").first).to_contain_text(f"{weight:.3f}")
+    page.get_by_label("Whole words").uncheck()
+    expect(token(page, 3)).to_have_class(re.compile("pinned|chosen|focus"))
+
+
 def test_scrolling_zooms_and_show_all_leads_back(opened):
     page = opened.page
     matrix = page.locator(".matrix")

@@ -192,7 +192,14 @@ def stream_page(open_page):
     return opened(open_page, stream_view("llama"))
 
 
+def by_layers(page):
+    """The grid of all nodes, which stands behind the path."""
+    page.get_by_role("tab", name="Layer by layer").click()
+    return page
+
+
 def test_every_node_says_its_best_word_and_opens(stream_page):
+    by_layers(stream_page)
     words = lens(held("llama"), 1)
     decode = held("llama").model.tokenizer.decode
     for node, token in ((0, 1), (3, 4), (6, 10)):
@@ -210,11 +217,13 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
     decode = {held("llama").model.tokenizer.decode([i]): i for i in range(60)}
     chosen = decode[view.properties["words"][view.arrays["choices"][token, 0]]]
     parts = contributions(held("llama"), np.full((token + 1, 1), chosen))
-    panel = stream_page.get_by_label("Direct contributions")
+    panel = stream_page.get_by_label("Effects on a word")
     for layer in range(3):
         for head in range(4):
-            share = number(panel.locator(f"[data-part='{layer}.{head}']"), "data-share")
-            assert share == pytest.approx(parts.heads[layer, head, token, 0], abs=1e-5)
+            cell = panel.locator(f"[data-part='{layer}.{head}']")
+            assert number(cell, "data-share") == pytest.approx(parts.heads[layer, head, token, 0], abs=1e-5)
+            total = view.arrays["part_total_heads"][token, 0, layer, head]
+            assert number(cell, "data-total-effect") == pytest.approx(total, abs=1e-5)
         share = number(panel.locator(f"[data-part='mlp {layer}']"), "data-share")
         assert share == pytest.approx(parts.mlp[layer, token, 0], abs=1e-5)
     logit = held("llama").capture["logits"][token, chosen]
@@ -223,11 +232,43 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
     panel.locator("[data-part='1.2']").click()
     shares = [float(one.get_attribute("data-share")) for one in panel.locator(".detail [data-share]").all()]
     assert sum(shares) == pytest.approx(parts.heads[1, 2, token, 0], abs=5e-3)
+    said = panel.locator(".detail p").first.inner_text()
+    assert "Direct: it adds" in said
+    assert "Total: without it the logit is" in said
+
+
+def test_the_path_is_drawn_from_the_prompt_to_the_next_word_and_opens_its_parts(stream_page):
+    view = stream_view("llama")
+    token = len(view.properties["tokens"]) - 1
+    drawn = stream_page.get_by_role("group", name="Path from the prompt to the next word")
+    expect(drawn.locator("[data-mlp]")).not_to_have_count(0)
+    edges = view.arrays["route_heads"][view.arrays["route_importance"] >= 0.06]
+    into = {(layer, source) for layer, _, source, to in edges.tolist() if to == token}
+    shown = [one.get_attribute("data-edge").split() for one in drawn.locator("[data-edge]").all()]
+    assert {(int(layer), int(source)) for layer, source, to in shown if int(to) == token} == into
+    slider = stream_page.get_by_label("Least importance of a line")
+    before = drawn.locator("[data-edge]").count()
+    slider.fill("0.2")
+    assert drawn.locator("[data-edge]").count() < before
+    drawn.locator("[data-mlp]").first.click(force=True)
+    expect(stream_page.locator(".detail h3")).to_contain_text("MLP")
+
+
+def test_the_difference_of_two_words_is_the_difference_of_their_parts(stream_page):
+    view = stream_view("llama")
+    token = len(view.properties["tokens"]) - 1
+    panel = stream_page.get_by_label("Effects on a word")
+    panel.get_by_label("Minus").select_option("1")
+    share = number(panel.locator("[data-part='1.2']"), "data-share")
+    heads = view.arrays["part_heads"][token]
+    assert share == pytest.approx(heads[0, 1, 2] - heads[1, 1, 2], abs=1e-5)
+    score = view.arrays["score"][token]
+    assert number(panel.locator("[data-score]"), "data-score") == pytest.approx(score[0] - score[1], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
 def test_one_number_of_the_stream_is_the_sum_of_what_made_it(open_page, name):
-    page = opened(open_page, stream_view(name))
+    page = by_layers(opened(open_page, stream_view(name)))
     page.locator("[data-node='3'][data-token='5']").click()
     bar(page, "layer 1, after attention", 8, 32)
     panel = page.get_by_label("Layer 1 at this token")

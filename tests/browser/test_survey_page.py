@@ -50,7 +50,7 @@ def test_a_click_on_a_head_shows_its_passages_with_query_and_key_marked(opened, 
 
 def test_heads_are_sorted_filtered_and_saved(opened, found, tmp_path):
     page = opened.page
-    page.get_by_label("Order").select_option("previous_token")
+    page.get_by_role("combobox", name="Order").select_option("previous_token")
     first = list(HEADS).index("previous-token")
     expect(page.locator("[data-head]").first).to_have_attribute("data-head", f"0.{first}")
     page.get_by_role("button", name="bracket-matching", exact=False).first.click()

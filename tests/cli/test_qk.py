@@ -89,7 +89,7 @@ def test_several_files_are_read_one_after_another(texts):
     ("words", "said"),
     [
         (("qk", "tiny", "--layer", 0, "--head", 0, "-o", "map.docx"), "map.docx"),
-        (("query-key-grid", "tiny", "-o", "map.parquet"), "map.parquet"),
+        (("query-key-grid", "tiny", "-o", "map.docx"), "map.docx"),
         (("qk", "tiny", "--layer", 0, "--head", 4), "head 4 is not there"),
         (
             ("qk", "tiny", "--layer", 0, "--head", 0, "--pipeline", "de_core_news_sm", "-t", "many.txt"),

@@ -7,10 +7,12 @@ import pytest
 from papers.distributions.synthetic import opposite, round_ones, sampled, toward_a_neighbour
 from scipy.stats import spearmanr
 
-from langscape import affinity, embed, metrics, read_map
-from langscape.data import Gaussians, Items
+from langscape import affinity, embed, metrics, read_map, views
+from langscape.data import Gaussians, Items, Map
 from langscape.engine import Schedule, pca, principal
-from langscape.engine.context_ellipses import context_shapes, steady_spread
+from langscape.engine.context_ellipses import context_shapes, spread_interval, steady_spread
+from langscape.engine.ellipses import stress_ellipses, with_contexts
+from langscape.engine.stress import stress_layout
 from langscape.errors import DataError, SettingsError
 
 rng = np.random.default_rng(0)
@@ -193,3 +195,65 @@ def test_ellipses_need_distributions_and_two_dimensions():
         embed(b, shape="round")
     with pytest.raises(SettingsError, match="2 dimensions"):
         embed(b, 3, shape="full")
+
+
+def _planted(rows, spreads, dim=40, seed=0):
+    """Items of known total variance, each seen in so many rows."""
+    made = np.random.default_rng(seed)
+    axes = np.exp(-0.1 * np.arange(dim))
+    axes /= axes.sum()
+    seen = [made.normal(size=(n, dim)) * np.sqrt(t * axes) for n, t in zip(rows, spreads, strict=True)]
+    means, variances = (np.array([f(one, axis=0) for one in seen]) for f in (np.mean, np.var))
+    return Gaussians(means, variances, Items.numbered(len(rows)), rows, samples=np.concatenate(seen))
+
+
+@pytest.mark.parametrize("vary", [0.0, 0.4])
+def test_the_interval_of_a_spread_holds_the_planted_one_in_nine_of_ten_and_is_wide_for_few_rows(vary):
+    made = np.random.default_rng(1)
+    rows = made.integers(1, 40, 400)
+    true = np.exp(vary * made.normal(size=400))
+    low, high = spread_interval(_planted(rows, true))
+    held = (low <= true) & (true <= high)
+    assert 0.85 <= held.mean() <= 0.97
+    assert held[rows < 5].mean() >= 0.8
+    wide = high / low
+    assert np.median(wide[rows < 4]) > 1.5 * np.median(wide[rows > 30])
+
+
+def test_a_second_outline_has_the_area_of_the_largest_likely_variance():
+    given = _planted(np.array([2] * 5 + [60] * 10), np.ones(15))
+    made = with_contexts(Map(rng.normal(size=(15, 2)), given.items), given)
+    view = views.ellipses(made, given)
+    outer = view.arrays["outer"]
+    assert outer[:5].min() > outer[5:].max() > 1
+    drawn = np.sqrt(np.linalg.det(made.shapes.astype(np.float64))) / made.settings["kappa2"]
+    np.testing.assert_allclose(outer**2, made.per_point["variance_high"] / drawn, rtol=1e-4)
+    assert "fainter outline" in view.properties["outline_meaning"]
+
+
+def test_stress_keeps_large_distances_that_t_sne_gives_up():
+    made = np.random.default_rng(2)
+    means = np.concatenate([made.normal(size=(15, 6)) + 12 * one for one in made.normal(size=(4, 6))])
+    given = Gaussians(means, made.uniform(0.1, 1, (60, 6)), Items.numbered(60), np.full(60, 30))
+    rows = np.concatenate([given.means, np.sqrt(given.variances)], axis=1)
+    found = stress_ellipses(given)
+    plain = embed(affinity.gaussians(given, perplexity=10), schedule=Schedule(steps=200, early_steps=80))
+    assert metrics.spearman(rows, found.xy).value > 0.95
+    assert found.quality["global"] > plain.quality["global"] + 0.05
+    np.testing.assert_array_equal(found.xy, stress_ellipses(given).xy)
+
+
+def test_stress_meets_distances_of_a_plane_and_smacof_finds_nothing_lower():
+    from sklearn.manifold import smacof
+
+    places = np.random.default_rng(3).normal(size=(25, 2))
+    between = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert stress_layout(between)[1] < 1e-3
+    wide = np.random.default_rng(4).normal(size=(25, 6))
+    noisy = np.linalg.norm(wide[:, None] - wide[None], axis=2)
+    xy, left = stress_layout(noisy, local=0.0)
+    best = smacof(noisy, n_components=2, init=xy, n_init=1, normalized_stress=False, eps=1e-9)[1]
+    row, column = np.triu_indices(25, 1)
+    ours = ((np.linalg.norm(xy[row] - xy[column], axis=1) - noisy[row, column]) ** 2).sum()
+    assert ours == pytest.approx(left**2 * (noisy[row, column] ** 2).sum(), rel=1e-6)
+    assert ours <= best * 1.001

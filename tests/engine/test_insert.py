@@ -138,7 +138,7 @@ def test_optimising_lowers_the_new_points_own_divergence(base, new):
     index = np.argsort(D, 1)[:, :30]
     p = np.empty((len(x), 30))
     near = np.take_along_axis(D, index, 1)
-    conditional_rows(near, 0, np.full(len(x), np.log(10.0)), False, p, np.empty(len(x)))
+    conditional_rows(near, 0, np.full(len(x), np.log(10.0)), False, p, *np.empty((2, len(x))))
 
     def divergence(z):
         q = 1 / (1 + ((base.xy[None] - z[:, None]) ** 2).sum(-1))

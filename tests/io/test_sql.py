@@ -213,14 +213,18 @@ PUT_TOGETHER = {  # what statements are put together from beside quoted names; e
     "sources/tables.py": {
         "source",  # from table_of
         "rows",
+        "', '.join(each)",  # quoted names, as `cells` are
         "', '.join(cells)",
+        "text",  # trim of a quoted name, beside quoted codes
+        "given",
+        "numbers",
         "kept",
         "distinct",
         "_each(names, 'stddev_pop')",
         "_each(names, 'avg', 'm')",
         "_each(names, 'var_pop', 's')",
     },
-    "run/index.py": {"names", "made", "_TABLES", "_LATER", "VERSION"},  # constants of the module
+    "sources/documents.py": {"source", "', '.join(cells)", "cells"},  # casts and lengths of quoted names
 }
 
 

@@ -13,7 +13,7 @@ def rows(D: np.ndarray, perplexity) -> np.ndarray:
     n = len(D)
     P = np.empty((n, n))
     wanted = np.broadcast_to(np.asarray(perplexity, float), (n,))
-    conditional_rows(D, 0, np.log(wanted), True, P, np.empty(n))
+    conditional_rows(D, 0, np.log(wanted), True, P, *np.empty((2, n)))
     return P
 
 

@@ -204,3 +204,13 @@ def test_a_column_of_the_items_keeps_its_own_meaning_whatever_its_name():
 )
 def test_values_are_shown_by_their_format(format, value, text):
     assert Score("x", "X", "X.", {"map": None}, format=format).text(value) == text
+
+
+def test_places_dealt_anew_carry_no_scores_of_the_old_ones_and_turned_ones_do():
+    from langscape.data import Items, Map
+
+    xy = np.random.default_rng(0).normal(size=(30, 2))
+    made = Map(xy, Items.numbered(30), kl=0.5, quality={"local": 0.6}, per_point={"local": np.ones(30)})
+    dealt = made.but(xy=xy[::-1])
+    assert (dict(dealt.quality), dict(dealt.per_point), np.isnan(dealt.kl)) == ({}, {}, True)
+    assert made.but(xy=xy @ [[0.0, 3.0], [3.0, 0.0]] + 5).quality["local"] == 0.6

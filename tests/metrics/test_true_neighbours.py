@@ -93,6 +93,13 @@ def test_a_sample_names_neighbours_among_the_items_shown(made, monkeypatch):
         assert told == [name if name in shown.labels else None for name in names]
 
 
+@pytest.mark.parametrize("ending", [".html", ".svg"])
+def test_a_full_map_of_more_than_a_page_draws_is_written(made, monkeypatch, tmp_path, ending):
+    monkeypatch.setattr(mapfiles, "PAGE_UP_TO", 50)
+    made = made.but(vectors=None)
+    assert made.save(tmp_path / f"map{ending}").stat().st_size > 1000
+
+
 def test_dubious_points_keep_no_more_than_chance(made):
     limit = made.quality["dubious"]
     assert 0.1 <= limit <= 0.4  # ten of 119 by chance, one in twenty more
@@ -127,3 +134,12 @@ def test_trustworthiness_continuity_and_local_are_those_of_zadu(made):
     found = {name: apart for name, _, apart in differences(made.vectors, made.xy)}
     assert set(found) == {"trustworthiness", "continuity", "local", "spearman"}
     assert max(found.values()) < CLOSE
+
+
+def test_a_large_map_has_the_local_score_of_every_item():
+    X = rng.normal(size=(2300, 6))
+    made = embed(affinity.points(X, 10), schedule=Schedule(steps=60, early_steps=30))
+    assert np.isfinite(made.per_point["local"]).all()
+    assert made.quality["local"] == pytest.approx(metrics.local(X, made.xy, 10).mean, abs=1e-4)
+    assert "local is of all 2,300 items, the other scores of 2,000 among all" in made.notes
+    assert np.isnan(made.per_point["global"]).sum() == 300

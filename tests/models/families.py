@@ -51,6 +51,33 @@ DECODERS: dict[str, Callable[[], Any]] = {
         t.Gemma2Config(**GROUPED, head_dim=8, sliding_window=4, query_pre_attn_scalar=16)
     ),
 }
+MIXTURES: dict[str, Callable[[], Any]] = {
+    "mixtral": lambda: t.MixtralForCausalLM(
+        t.MixtralConfig(**GROUPED, num_local_experts=4, num_experts_per_tok=2)
+    ),
+    "qwen2_moe": lambda: t.Qwen2MoeForCausalLM(
+        t.Qwen2MoeConfig(
+            **GROUPED, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24,
+            shared_expert_intermediate_size=24,
+        )
+    ),
+    "qwen3_moe": lambda: t.Qwen3MoeForCausalLM(
+        t.Qwen3MoeConfig(
+            **GROUPED, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24
+        )
+    ),
+}  # fmt: skip
+MASKED: dict[str, Callable[[], Any]] = {
+    "bert": lambda: t.BertForMaskedLM(t.BertConfig(**SIZES, **WIDE, **PLACES)),
+    "bert as a decoder": lambda: t.BertLMHeadModel(t.BertConfig(**SIZES, **WIDE, **PLACES, is_decoder=True)),
+    "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**SIZES, **WIDE, **PLACES, pad_token_id=1)),
+    "modernbert": lambda: t.ModernBertForMaskedLM(
+        t.ModernBertConfig(
+            **SIZES, **WIDE, **PLACES, **ENDS, local_attention=4, cls_token_id=1, sep_token_id=2
+        )
+    ),
+    "electra": lambda: t.ElectraForMaskedLM(t.ElectraConfig(**SIZES, **WIDE, **PLACES, embedding_size=16)),
+}
 PAIRS: dict[str, Callable[[], Any]] = {
     "bart": lambda: t.BartForConditionalGeneration(
         t.BartConfig(

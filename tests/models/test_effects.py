@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from tests.models.families import DECODERS, ENCODERS, PAIRS, built
 
 from langscape import Edit, capture
 from langscape.errors import DataError, SettingsError
-from langscape.models import Model, stream, wrap_model
+from langscape.models import Model, contributions, stream, wrap_model
 from langscape.models.effect_estimates import estimated_effects, shares
 from langscape.models.effects import Measure, PartName, exact_effects, group_effect, parts_of
+from langscape.models.logits import direct_effects
 from langscape.models.unedited import read_unedited
+from langscape.models.word_effects import word_effects
 
 IDS = [7, 12, 9, 21, 12, 9, 30, 8, 12, 9, 44, 31, 7, 12]
 FAMILIES = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "qwen2", "bert", "albert")
@@ -121,3 +124,31 @@ def test_what_has_no_effects_is_refused() -> None:
         parts_of(albert, ("layer",))
     with pytest.raises(SettingsError, match="one token"):
         read_unedited(albert, [7])
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "bert"])
+def test_total_effects_on_a_word_are_those_of_edited_runs_and_the_direct_ones_add_nothing_later(
+    models: dict[str, Model], name: str
+) -> None:
+    model = models[name]
+    parts = [PartName("head", 0, 1), PartName("head", 2, 3), PartName("mlp", 1), PartName("mlp", 2)]
+    edits = [Edit.head(0, 1), Edit.head(2, 3), Edit.mlp(1), Edit.mlp(2)]
+    token, words = len(IDS) - 2, [3, 17]
+    found = word_effects(model, IDS, token, words, parts)
+    if name != "bert":
+        before, *after = (
+            capture(model, IDS, "logits", edits=some)["logits"][token, words]
+            for some in ([], *([one] for one in edits))
+        )
+        np.testing.assert_allclose(found.scores, before, atol=1e-5)
+        np.testing.assert_allclose(found.total, [before - one for one in after], atol=1e-4)
+    # the direct effect is what `contributions` credits, less what it would credit the part's mean with
+    seen = stream(model, IDS)
+    credited = contributions(seen, np.tile(words, (len(IDS), 1))).mlp[2, token]
+    mean = np.repeat(seen.capture["mlp"][2, 1:].mean(0)[None], len(IDS), 0)
+    mlps = np.array(seen.capture["mlp"])
+    mlps[2] = mean
+    level = replace(seen, capture=seen.capture.but(arrays={**seen.capture.arrays, "mlp": mlps}))
+    left = contributions(level, np.tile(words, (len(IDS), 1))).mlp[2, token]
+    np.testing.assert_allclose(found.direct[3], credited - left, atol=1e-5)
+    assert np.abs(direct_effects(level, parts, token, words)[3]).max() < 1e-5

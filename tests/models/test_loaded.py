@@ -200,7 +200,7 @@ def test_other_objects_are_refused_with_the_way_out(held, said):
 
 
 def test_a_text_without_a_tokenizer_names_the_fix():
-    with pytest.raises(LangscapeError, match="tokenizer=…"):
+    with pytest.raises(LangscapeError, match="in Python as tokenizer=tokenizer"):
         langscape.capture(built(ENCODERS["bert"]), TEXT)
     with pytest.raises(LangscapeError, match="tokenizer is a int"):
         langscape.capture(built(ENCODERS["bert"]), TEXT, tokenizer=3)

@@ -332,7 +332,10 @@ def test_the_command_refuses_seventy_billion_weights_in_two_seconds(tmp_path: Pa
     """Seconds of work, its own start included: how long it waits for its turn is the machine's affair."""
     folder = vast_folder(tmp_path / "vast")
     code = "import resource, sys\nresource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
-    code += f"from langscape.cli import main\nsys.argv = ['langscape', {command!r}, {str(folder)!r}]\nmain()"
+    listed = tmp_path / "listed.txt"
+    listed.write_text("tea\ncoffee\noslo\nparis\n")
+    given = [str(listed), "--model", str(folder)] if command == "texts" else [str(folder)]
+    code += f"from langscape.cli import main\nsys.argv = {['langscape', command, *given]!r}\nmain()"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code],

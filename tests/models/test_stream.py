@@ -14,9 +14,10 @@ from tests.models.families import (
     ENCODERS,
     GPT,
     GROUPED,
+    MASKED,
+    MIXTURES,
     OUTSIDE,
     PAIRS,
-    VOCABULARY,
     built,
     tokenizer,
 )
@@ -36,6 +37,7 @@ from langscape.models.bend import Bend
 
 IDS = [7, 8, 9, 20, 21, 7, 8, 9, 33]
 FAMILIES = {**ENCODERS, **DECODERS}
+WITH_HEADS = {**MIXTURES, **{f"{name}, masked": make for name, make in MASKED.items()}}
 
 
 def stirred(network: Any) -> Any:
@@ -50,7 +52,7 @@ def stirred(network: Any) -> Any:
 
 @cache
 def seen(name: str) -> Stream:
-    return stream(wrap_model(stirred(built(FAMILIES[name]))), IDS)
+    return stream(wrap_model(stirred(built({**FAMILIES, **WITH_HEADS}[name]))), IDS)
 
 
 def some_words(count: int = 4) -> np.ndarray:
@@ -247,16 +249,71 @@ def test_the_lens_of_a_soft_capped_model_ends_in_the_models_own_softmax():
     assert np.abs(plain - best.values[-1, :, 0]).max() > 0.1
 
 
-def test_a_head_that_computes_something_of_its_own_gives_no_sums_of_logits():
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=40, is_decoder=True,
-    )  # fmt: skip
-    network = transformers.BertLMHeadModel(config).eval()
-    held = stream(wrap_model(network, tokenizer(), name="bert-lm"), "the red lamp hung")
+@pytest.mark.parametrize("name", WITH_HEADS)
+def test_mixtures_and_heads_with_a_layer_of_their_own_add_up_to_the_models_logits(name: str) -> None:
+    held = seen(name)
+    assert held.head
+    assert (held.transform is not None) == name.endswith("masked")
+    parts = contributions(held, some_words())
+    np.testing.assert_allclose(parts.total, parts.score, atol=2e-5, rtol=1e-5)
+    with torch.no_grad():
+        own = held.model.network(torch.tensor([IDS])).logits[0]
+    np.testing.assert_allclose(parts.score, np.take_along_axis(own.numpy(), some_words(), 1), atol=1e-5)
+    best = lens(held, 3)
+    chances = own.softmax(-1).numpy()
+    np.testing.assert_allclose(
+        best.values[-1], np.take_along_axis(chances, best.ids[-1].astype(int), -1), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_the_chosen_experts_are_the_routers_and_what_they_add_is_what_the_layer_adds(name: str) -> None:
+    held = seen(name)
+    parts = contributions(held, some_words())
+    mixtures: Any = [module for module in held.model.network.modules() if hasattr(module, "experts")]
+    for layer, (mixture, mixed) in enumerate(zip(mixtures, held.experts, strict=True)):
+        assert mixed is not None
+        hidden = held.capture["stream"][2 * layer + 1].copy()
+        block = held.model.network.model.layers[layer]
+        with torch.no_grad():
+            _, weights, index = mixture.gate(block.post_attention_layernorm(torch.from_numpy(hidden)))
+        assert torch.equal(mixed.index, index)
+        np.testing.assert_allclose(mixed.weight, weights, atol=1e-6)
+        shared = parts.mlp[layer] - parts.experts[layer].sum(-1)
+        assert (np.abs(shared).max() > 1e-3) == (name == "qwen2_moe")
+
+
+def test_a_head_of_another_kind_gives_no_sums_of_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langscape.models.language_head.ACTIVATIONS", (torch.tanh,))
+    held = stream(
+        wrap_model(built(MASKED["bert as a decoder"]), tokenizer(), name="odd"), "the red lamp hung"
+    )
     assert not held.head
     assert "logits" not in held.capture.arrays
     assert any("sums of parts would miss its logits" in note for note in held.capture.notes)
     parts = contributions(held, np.full((len(held.capture.tokens), 1), 7))
     assert parts.error < 1e-4 * max(1.0, float(np.abs(parts.score).max()))
+
+
+@pytest.mark.parametrize("name", ["gemma2", "mixtral", "roberta, masked", "bert", "gpt2"])
+def test_some_tokens_alone_are_told_as_they_are_among_all(name: str) -> None:
+    held, places = seen(name), [2, 5, 8]
+    some, whole = contributions(held.only(places), some_words()[places]), contributions(held, some_words())
+    for field in ("heads", "mlp", "sources", "neuron_values"):
+        np.testing.assert_allclose(
+            getattr(some, field),
+            np.take(
+                getattr(whole, field),
+                places,
+                -2 if field == "heads" else {"mlp": 1, "sources": 2, "neuron_values": 1}[field],
+            ),
+            rtol=1e-4,
+            atol=1e-6,
+        )
+    np.testing.assert_array_equal(lens(held.only(places), 4).ids, lens(held, 4).ids[:, places])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_encoder_decoders_are_refused_by_name(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is of kind encoder-decoder"):
+        stream(wrap_model(built(PAIRS[name]), name=name), IDS)

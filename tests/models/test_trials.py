@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tests.models.families import DECODERS, ENCODERS, ODD, OUTSIDE, PAIRS, built, tokenizer, vit
+from tests.models.folders import bert_folder
 from typer.testing import CliRunner
 
 import langscape
@@ -41,7 +44,7 @@ def test_all_works_on_families_that_can_be_listened_to(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "lacking"),
     [
-        ("gpt_oss", {"residual stream", "exact sums"}),
+        ("gpt_oss", set()),
         ("diffllama", {"residual stream", "exact sums", "edits"}),
         ("squeezebert", {"q, k, v", "logits", "residual stream", "exact sums", "edits", "blocks of rows"}),
         ("bloom", {"q, k, v", "residual stream", "exact sums", "edits", "blocks of rows"}),
@@ -136,6 +139,24 @@ def test_fewer_bits_need_the_package_that_packs_them(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingError, match="8bit needs the package bitsandbytes"):
         open_model("default@8bit")
+
+
+@pytest.mark.parametrize(
+    ("method", "named"), [("gptq", "GPTQ"), ("awq", "AWQ"), ("compressed-tensors", "compressed")]
+)
+def test_ways_of_packing_that_could_not_be_tried_are_refused_by_name(
+    method: str, named: str, tmp_path: Path
+) -> None:
+    folder = bert_folder(tmp_path / "packed")
+    written = json.loads((folder / "config.json").read_text())
+    written["quantization_config"] = {"quant_method": method, "bits": 4, "group_size": 128}
+    (folder / "config.json").write_text(json.dumps(written))
+    with pytest.raises(SettingsError, match=f"quantised by {named}.*could not be tried.*@4bit"):
+        open_model(str(folder))
+    network = built(ENCODERS["bert"])
+    network.config.quantization_config = SimpleNamespace(quant_method=method)
+    with pytest.raises(SettingsError, match=f"quantised by {named}"):
+        open_model(network)
 
 
 @pytest.mark.slow

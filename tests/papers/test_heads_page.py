@@ -76,7 +76,7 @@ def test_one_command_writes_the_page_beside_the_claims(
         assert f"Figure {number}." in text
     assert not re.search(r"(src|href)=\"(?!data:)", text)
     assert "nan" not in re.sub(r"base64,[^\"]*|<[^>]*>|\w*nan\w+|\w+nan\w*", "", text)
-    for name in ("claims", "compared", "compared-dropped", "robustness"):
+    for name in ("claims", "compared", "compared-left-off", "robustness", "robustness-left-off"):
         assert (tmp_path / "out" / f"{name}.csv").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be made a folder"):

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from papers.flow.planted import broken, false_alarms, judged, named, planted_faults
+from papers.flow.planted import broken, false_alarms, judged, named, ordinary_prompts, planted_faults
 
 from langscape.analyses.flow import flow
 from langscape.errors import DataError
@@ -49,7 +49,8 @@ def test_faults_of_two_layers_are_not_blamed_on_the_other(fault):
 @pytest.mark.parametrize("name", ["lstm-tiny", pytest.param("lstm", marks=pytest.mark.slow)])
 def test_the_packaged_models_have_no_fault_and_ordinary_prompts_raise_at_most_one_alarm(name):
     assert named(model(name)) == []
-    count, alarms = false_alarms(model(name), 100 if name == "lstm-tiny" else 40)
+    prompts = ordinary_prompts(model(name), 100 if name == "lstm-tiny" else 40)
+    count, alarms = false_alarms(model(name), prompts)
     assert count >= 40
     assert len(alarms) <= 1, alarms
 

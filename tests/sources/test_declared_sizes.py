@@ -138,10 +138,10 @@ def test_vectors_above_the_ulimit_are_refused_with_both_sizes(tmp_path, limit):
     "text", ["." * 40_000, "?" * 40_000 + "x", "J. " * 60_000, "." * 20_000 + '"' * 20_000]
 )
 def test_the_ends_of_sentences_are_found_in_linear_time(text):
-    started = time.perf_counter()
+    started = time.process_time()
     whole = list(passages(text, "sentence"))
     cut = sentences(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert "".join(whole).replace(" ", "") == "".join(cut).replace(" ", "") == text.replace(" ", "")
 
 

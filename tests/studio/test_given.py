@@ -69,7 +69,7 @@ def test_nothing_of_a_refused_input_stays(client, held):
     ("settings", "said"),
     [
         ({"perplexity": "many"}, "many"), ({"perplexity": 0}, "0"), ({"steps": 1.5}, "1.5"),
-        ({"steps": True}, "True"), ({"local": 1}, "1"), ({"metric": "l3"}, "l3"), ({"seed": -1}, "-1"),
+        ({"steps": True}, "True"), ({"neighbours": 1}, "1"), ({"metric": "l3"}, "l3"), ({"seed": -1}, "-1"),
         ({"steps": 10**9}, "1000000000"), ({"nonsense": 1}, "nonsense"), ([], "[]"), ({"dims": 5}, "5"),
         ({"landmarks": 20, "limit": 10}, "limit"),
     ],
@@ -112,7 +112,7 @@ def test_a_pipeline_is_named_and_never_a_path_or_a_module(client, pipeline):
 
 
 def test_landmarks_carry_the_map_and_the_rest_is_inserted(client, vectors):
-    record = client.ask("words", {**SHORT, "landmarks": 40, "local": False}, vectors=vectors)
+    record = client.ask("words", {**SHORT, "landmarks": 40, "neighbours": "perplexity"}, vectors=vectors)
     client.wait(record["id"])
     view = client.get(f"/api/jobs/{record['id']}/views/map").json
     assert len(view["properties"]["labels"]) == 80
@@ -175,3 +175,27 @@ def test_tokens_are_counted_before_anything_is_computed(client):
     assert "cannot be counted beforehand" in elsewhere.error["message"]
     torn = client.post("/api/tokens", json.dumps({"model": "default", "text": 3}).encode())
     assert torn.error["message"] == "text is 3; expected a text"
+
+
+def test_a_text_and_its_job_are_renamed_and_an_empty_name_is_the_usual_one(client):
+    text = give(client, "text", b"A cat sat on a mat, and a dog lay there too.", "cat.txt").json["id"]
+    job = client.ask("atlas", {"restarts": 1, "steps": 20}, text=text)
+    client.post(f"/api/jobs/{job['id']}/cancel")
+    assert client.post(f"/api/inputs/{text}/name", {"name": "My \x07cat"}).json["name"] == "My cat"
+    assert client.get(f"/api/jobs/{job['id']}").json["title"].endswith("My cat")
+    renamed = client.post(f"/api/jobs/{job['id']}/name", {"name": "For the talk"}).json
+    assert (renamed["title"], renamed["inputs"]["text"]["name"]) == ("For the talk", "My cat")
+    client.post(f"/api/inputs/{text}/name", {"name": "Cats"})
+    assert client.get(f"/api/jobs/{job['id']}").json["title"] == "For the talk"
+    assert client.post(f"/api/jobs/{job['id']}/name", {"name": " "}).json["title"].endswith("Cats")
+    assert client.post(f"/api/inputs/{text}/name", {"name": ""}).error["code"] == "bad_input"
+    assert client.post("/api/inputs/in-none/name", {"name": "x"}).status == 404
+    assert client.post(f"/api/jobs/{job['id']}/name", {"name": "x" * 201}).status == 422
+    client.send("DELETE", f"/api/jobs/{job['id']}")
+
+
+def test_a_model_that_is_here_is_ready_and_an_unknown_one_is_not_found(client):
+    assert client.get("/api/models/default").json["state"] == "ready"
+    assert client.post("/api/models/default/fetch").json["state"] == "ready"
+    assert client.get("/api/models/nonsense").status == 404
+    assert client.post("/api/models/nonsense/fetch").error["code"] == "not_found"

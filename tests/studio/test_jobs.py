@@ -40,13 +40,13 @@ def sample():
 
 @pytest.mark.slow
 def test_a_map_made_by_a_job_is_the_librarys_own_bit_for_bit(client, vectors, few, tmp_path):
-    record = client.ask("words", {**SHORT, "local": True, "seed": 3}, vectors=vectors)
+    record = client.ask("words", {**SHORT, "neighbours": "local", "seed": 3}, vectors=vectors)
     done = client.wait(record["id"])
     assert done["error"] is None
     view = client.get(f"/api/jobs/{record['id']}/views/map").json
     (tmp_path / "few.txt").write_bytes(few)
     words = read_vectors(tmp_path / "few.txt")
-    P = affinity.local(words.matrix, 10.0, 3.0, 10, items=words.items(), seed=3)
+    P = affinity.local(words.matrix, 10.0, 2.0, 1, items=words.items(), seed=3)
     same = embed(P, schedule=Schedule(steps=60, early_steps=30), seed=3)
     assert view["properties"]["labels"] == list(words.words)
     assert client.arrays(view)["xy"].tobytes() == np.asarray(same.xy, np.float32).tobytes()
@@ -54,7 +54,9 @@ def test_a_map_made_by_a_job_is_the_librarys_own_bit_for_bit(client, vectors, fe
 
 def test_the_same_ask_is_the_same_job_and_answers_at_once_when_done(client, vectors):
     first = client.ask("words", {**SHORT, "seed": 4}, vectors=vectors)
-    again = client.ask("words", {**SHORT, "seed": 4, "local": False, "metric": "euclidean"}, vectors=vectors)
+    again = client.ask(
+        "words", {**SHORT, "seed": 4, "neighbours": "perplexity", "metric": "euclidean"}, vectors=vectors
+    )
     assert again["id"] == first["id"]
     done = client.wait(first["id"])
     third = client.post(

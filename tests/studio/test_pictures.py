@@ -25,7 +25,7 @@ ATLAS = {"restarts": 2, "steps": 60, "layers": [1, 2]}
 
 @pytest.fixture
 def words(client, vectors):
-    record = client.ask("words", {**SHORT, "local": False}, vectors=vectors)
+    record = client.ask("words", {**SHORT, "neighbours": "perplexity"}, vectors=vectors)
     client.wait(record["id"])
     return record["id"]
 
@@ -105,7 +105,7 @@ def test_labels_that_utf8_cannot_hold_reach_the_page_as_they_are(client, few):
     rows = few.split(b"\n")
     rows[1] = b"caf\xc3 " + rows[1].split(b" ", 1)[1]
     given = client.post("/api/inputs?kind=vectors&name=cut.txt", b"\n".join(rows)).json["id"]
-    id = client.wait(client.ask("words", {**SHORT, "local": False}, vectors=given)["id"])["id"]
+    id = client.wait(client.ask("words", {**SHORT, "neighbours": "perplexity"}, vectors=given)["id"])["id"]
     view = view_of(client, id, "map")
     assert view["properties"]["labels"][0].startswith("caf")
     assert client.get(f"/api/jobs/{id}/export?view=map&format=csv").status == 200
@@ -262,6 +262,7 @@ ASKED = {
     "query_key.scale": {"percentile": 20},
     "query_key.constants": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5, "percentile": 20},
     "query_key.beside": {"layer": 1, "head": 2, "steps": 60, "perplexity": 5},
+    "query_key.search": {"find": ["next word"]},
     "gaussians": {"most": 4, "contexts": 2},
     "ellipses": {"most": 20, "contexts": 5, "perplexity": 4},
     "flow": {},
@@ -272,15 +273,25 @@ ASKED = {
     "why": {"model": "default", "layer": 2, "head": 1, "first_tokens": 16},
     "edit": {"model": "default", "edits": ["head 2.5 mean"], "first_tokens": 16},
     "patch": {"of": "mlp"},
+    "edges": {"model": "default", "layer": 2, "head": 1, "verify": 3, "random": 3, "first_tokens": 16},
+    "roles": {"model": "default", "heads": 2, "others": 5, "first_tokens": 16},
+    "chunks": {"model": "default", "by": "sentences"},
+    "probe": {"model": "lstm-tiny", "most": 120, "words": 800, "tagger": "none"},
+    "generate": {"model": "lstm-tiny", "prompt": "the small dog", "other": "the small dogs"},
 }
 """Small settings of every ask that needs a model."""
 
-PROMPTS = {"patch": {"text": b"The capital of France is", "corrupt": b"The capital of Italy is"}}
+PROMPTS = {
+    "chunks": {"text": b"The lamp hung over the door. Anna saw the boat. The boat came in. Anna was glad."},
+    "roles": {"text": b"The cat sat on the mat, and the dog sat by the cat. The cat saw the dog."},
+    "patch": {"text": b"The capital of France is", "corrupt": b"The capital of Italy is"},
+    "query_key.search": {"text": b"The boats lay in the harbour. Anna saw the boats, and he saw her. " * 5},
+}
 """What is read instead of a text."""
 
 
 def test_every_ask_with_a_model_is_asked_here():
-    assert set(ASKED) == set(OFFERED) - {"atlas", "insert", "words"}
+    assert set(ASKED) == set(OFFERED) - {"atlas", "insert", "insert_texts", "words"}
 
 
 @pytest.mark.slow

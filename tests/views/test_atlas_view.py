@@ -187,6 +187,8 @@ def test_the_figure_has_every_head_in_its_own_cell(tmp_path):
     capture = captured()
     view = atlas(capture, maps_of(capture))
     axes = figure_atlas.draw(view).axes[0]
+    frames = [(*patch.get_xy(), patch.get_width()) for patch in axes.patches]
+    assert len(set(frames)) == len(axes.collections)  # neighbouring maps are told apart
     assert len(axes.collections) == 6
     for row, drawn in enumerate(axes.collections):
         cells = np.floor(drawn.get_offsets())

@@ -30,6 +30,19 @@ def test_one_head_is_shown_with_its_tokens():
     assert view.arrays["special_keys"].tolist() == [1, 0, 0, 0, 0, 0, 0, 1]
 
 
+def test_words_that_the_tokenizer_cut_go_along_and_maps_name_their_rows():
+    from langscape.data import Items
+    from langscape.views.token_names import cut_words_of
+
+    capture = captured(tokens=6)
+    table = capture.tokens.but(texts=["", "un", "be", "lievable", "lamp", ""], words=[None, 0, 0, 0, 1, None])
+    view = attention(capture.but(tokens=table), 1, 2)
+    assert view.properties["key_words"] == [{"tokens": [1, 2, 3], "text": "unbelievable"}]
+    shown = Items(["b", "c", "lamp"], {"position": np.array([2, 3, 4])})
+    assert cut_words_of(shown, table) == [{"tokens": [0, 1], "text": "unbelievable"}]
+    assert cut_words_of(shown.take(np.array([1, 2])), table) == []
+
+
 def test_numbers_are_the_models_own_where_a_capture_holds_only_some():
     whole = captured()
     numbers = {"layers": {"attention": [4, 9]}, "heads": {"attention": [0, 5, 7]}}

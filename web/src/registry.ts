@@ -10,6 +10,7 @@ import Ellipses from './views/ellipses/Ellipses.svelte'
 import Matrices from './views/matrices/Matrices.svelte'
 import Flow from './views/flow/Flow.svelte'
 import MaxAttention from './views/max_attention/MaxAttention.svelte'
+import Probe from './views/probe/Probe.svelte'
 import QueryKey from './views/query_key/QueryKey.svelte'
 import Scatter from './views/scatter/Scatter.svelte'
 import Survey from './views/survey/Survey.svelte'
@@ -34,6 +35,7 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   matrices: Matrices,
   flow: Flow,
   max_attention: MaxAttention,
+  probe: Probe,
   query_key: QueryKey,
   scatter: Scatter,
   survey: Survey,

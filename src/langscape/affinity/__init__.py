@@ -16,6 +16,7 @@ from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
 from langscape.affinity.query_key import align_query_key, norm_ratio, query_key
+from langscape.affinity.reciprocal import reciprocal
 from langscape.affinity.scale import Scales, choose_scale
 from langscape.affinity.strongest_keys import StrongestKeys, strongest_keys
 from langscape.data import Affinities
@@ -23,6 +24,7 @@ from langscape.data import Affinities
 KINDS: dict[str, Callable[..., Affinities]] = {
     "points": points,
     "local": local,
+    "reciprocal": reciprocal,
     "precomputed": precomputed,
     "attention": attention,
     "hidden": hidden,
@@ -47,5 +49,6 @@ __all__ = [
     "points",
     "precomputed",
     "query_key",
+    "reciprocal",
     "strongest_keys",
 ]

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from langscape.affinity.given_vectors import checked_matrix
 from langscape.affinity.joint import joint_from_dense
-from langscape.affinity.points import checked_matrix, checked_perplexity, points
+from langscape.affinity.points import checked_perplexity, perplexity_notes, points
 from langscape.data import Affinities, Gaussians, Items
 from langscape.errors import DataError, SettingsError
 
@@ -113,7 +114,13 @@ def _full(given: Gaussians, S: np.ndarray, perplexity: Any) -> Affinities:
         D[i, i + 1 :] = ((X[i + 1 :] - X[i]) ** 2).sum(1) + np.maximum(bures, 0.0)
     D += D.T
     P = np.empty((n, n), np.float32)
-    conditional_rows(D, 0, np.log(wanted), True, P, np.empty(n))
+    betas, reached = np.empty((2, n))
+    conditional_rows(D, 0, np.log(wanted), True, P, betas, reached)
     one = float(wanted[0]) if np.ptp(wanted) == 0 else "per point"
     settings = {"perplexity": one, "metric": "bures-wasserstein", "neighbours": "all"}
-    return Affinities(joint_from_dense(P), given.items, settings)
+    return Affinities(
+        joint_from_dense(P),
+        given.items,
+        settings,
+        notes=perplexity_notes(wanted, np.exp(reached), given.items),
+    )

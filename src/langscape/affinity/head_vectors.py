@@ -16,6 +16,12 @@ from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
 from langscape.models.token_classes import token_classes
 
+COLUMNS = (
+    "sentence", "position", "token number", "position mod 5", "special", "text", "length", "sentence length",
+    "frequency", "norm", "class",
+)  # fmt: skip
+"""What is known of every query and key; with a tagger also its part of speech."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -206,6 +212,7 @@ def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
     words = range(n) if tokens.words is None else tokens.words
     counts = Counter(ids)
     kinds = token_classes(tokens.texts, tokens.special.tolist(), words, tokens.sentence.tolist())
+    lengths = np.bincount(tokens.sentence[~tokens.special], minlength=1 + int(tokens.sentence.max(initial=0)))
     columns = {
         "sentence": tokens.sentence,
         "position": positions,
@@ -214,6 +221,7 @@ def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
         "special": tokens.special,
         "text": np.array(shown, object),
         "length": np.array([len(text.strip()) for text in shown]),
+        "sentence length": lengths[tokens.sentence],
         "frequency": np.array([counts[one] for one in ids]),
         "norm": np.linalg.norm(vectors.astype(np.float64), axis=1),
         "class": np.array(kinds, object),

@@ -25,7 +25,7 @@ def hidden(
 
     "drop" leaves special tokens out. `side` says whose of an encoder–decoder: the encoder's if none is
     named. Items are the tokens, with columns position, special and text. 20 is the perplexity of the
-    document 000.
+    Müller 2023.
 
     >>> from langscape.data import Capture
     >>> states = np.random.default_rng(0).normal(size=(2, 9, 4))

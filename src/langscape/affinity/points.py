@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from langscape.affinity.given_vectors import given_vectors
 from langscape.affinity.joint import joint_from_dense, joint_from_neighbours
 from langscape.data import Affinities, Items
 from langscape.errors import DataError, SettingsError
-from langscape.kernels.linear import BLOCK, blocks, one_blas_thread, side_by_side, squared_distances
+from langscape.kernels.linear import (
+    BLOCK,
+    blocks,
+    centre_of,
+    one_blas_thread,
+    side_by_side,
+    squared_distances,
+)
 
 Metric = Literal["euclidean", "cosine"]
 
 EXACT_UP_TO = 2500
 """Points up to which every pair has a probability; above, only each point's nearest neighbours."""
-
-LARGEST = 1e15
-"""Numbers up to which squared distances stay within float32, in which neighbours are found."""
 
 
 def points(
@@ -35,6 +41,7 @@ def points(
 ) -> Affinities:
     """The joint P of the rows of X, shape (n, dim), for one perplexity or one per point.
 
+    X is an array, a list of vectors, a tensor, or a sparse matrix, which is reduced by truncated SVD.
     "cosine" is the Euclidean distance between vectors scaled to length 1. "neighbours" keeps each
     point's 3·perplexity nearest, found at the recall asked for; "auto" does so above 2,500 points.
 
@@ -43,76 +50,78 @@ def points(
     >>> round(float(a.P.sum()), 6), a.P.shape
     (1.0, (5, 5))
     """
-    X = checked_matrix(X)
-    n = len(X)
+    given = given_vectors(X, seed)
+    X, n = given.matrix, len(given.matrix)
     items = items or (Items(labels) if labels is not None else Items.numbered(n))
     if len(items) != n:
         raise DataError(f"{len(items)} labels for {n} rows; give one label per row")
     wanted = checked_perplexity(perplexity, n)
+    check_metric(metric)
     space = unit_rows(X, items) if metric == "cosine" else X
-    if metric not in ("euclidean", "cosine"):
-        raise SettingsError(f'metric {metric!r} is not known; use "euclidean" or "cosine"')
     if method not in ("auto", "exact", "neighbours"):
         raise SettingsError(f'method {method!r} is not known; use "auto", "exact" or "neighbours"')
     exact = method == "exact" or (method == "auto" and n <= EXACT_UP_TO)
     one = float(wanted[0]) if np.ptp(wanted) == 0 else None
     settings: dict[str, Any] = {"affinity": "points", "perplexity": one or "per point", "metric": metric}
+    P: Any
     if exact:
-        P = joint_from_dense(conditional(space, wanted))
+        rows, reached = conditional(space, wanted)
+        P = joint_from_dense(rows)
         settings["neighbours"] = "all"
     else:
-        near, index, reached = _near(space, wanted, recall, seed)
-        P: Any = joint_from_neighbours(near, index)
-        settings["neighbours"] = int(min(n - 1, np.ceil(3 * wanted.max())))
-        settings["recall"] = round(reached, 4)
-    return Affinities(P, items, settings, vectors=X, metric=metric)
+        near = neighbour_rows(space, wanted, recall, seed)
+        reached = near.perplexity
+        P = joint_from_neighbours(near.P, near.index)
+        settings["neighbours"] = near.index.shape[1]
+        settings["recall"] = round(near.recall, 4)
+    notes = (*given.notes, *perplexity_notes(wanted, reached, items))
+    return Affinities(P, items, settings, vectors=X, metric=metric, notes=notes)
 
 
-def conditional(X: np.ndarray, perplexity: np.ndarray) -> np.ndarray:
-    """The conditional matrix p_{j|i} over all pairs, rows summing to 1, float32."""
+def conditional(X: np.ndarray, perplexity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The conditional p_{j|i} over all pairs, (n, n), rows summing to 1, and the perplexities reached."""
     from langscape.kernels.perplexity import conditional_rows
 
     n = len(X)
-    centred = np.ascontiguousarray(X - X.mean(0, dtype=np.float64), np.float64)
+    centred = np.ascontiguousarray(X - centre_of(np.asarray(X, np.float64)), np.float64)
     norms = np.einsum("ij,ij->i", centred, centred)
     P = np.empty((n, n), np.float32)
     targets = np.log(perplexity)
-    betas = np.empty(n)
-    if n <= 4 * BLOCK:  # one product, then all rows at once
-        with one_blas_thread():
-            D = squared_distances(centred, centred, norms)
-        conditional_rows(D, 0, targets, True, P, betas)
-        return P
-
-    D = np.empty((n, n), np.float64) if n <= 8000 else None
-    if D is not None:
+    betas, reached = np.empty((2, n))
+    if n <= 8000:
+        D = np.empty((n, n), np.float64)
 
         def work(part: slice) -> None:
             D[part] = squared_distances(centred[part], centred, norms)
 
-        side_by_side(work, blocks(n))
-        conditional_rows(D, 0, targets, True, P, betas)
-        return P
+        # one product of a small set, whose bits are those of the first release
+        side_by_side(work, blocks(n) if n > 4 * BLOCK else [slice(0, n)])
+        conditional_rows(D, 0, targets, True, P, betas, reached)
+        return P, np.exp(reached)
     with one_blas_thread():
         for part in blocks(n):
             rows = squared_distances(centred[part], centred, norms)
-            conditional_rows(rows, part.start, targets[part], True, P[part], betas[part])
-    return P
+            conditional_rows(rows, part.start, targets[part], True, P[part], betas[part], reached[part])
+    return P, np.exp(reached)
 
 
-def neighbour_rows(
-    X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int
-) -> tuple[csr_array, float]:
-    """The conditional matrix over each point's 3·perplexity nearest, as CSR, and the recall reached."""
-    P, index, reached = _near(X, perplexity, recall, seed)
-    n, k = index.shape
-    starts = np.arange(0, n * k + 1, k)
-    return csr_array((P.ravel(), index.ravel(), starts), shape=(n, n)), reached
+@dataclass(frozen=True, eq=False)
+class NeighbourRows:
+    """Conditional rows over each point's nearest: P and index (n, k), perplexities reached, recall."""
+
+    P: np.ndarray
+    index: np.ndarray
+    perplexity: np.ndarray
+    recall: float
+
+    def matrix(self) -> csr_array:
+        """The same as CSR."""
+        n, k = self.index.shape
+        return csr_array((self.P.ravel(), self.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def _near(
-    X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int
-) -> tuple[np.ndarray, np.ndarray, float]:
+def neighbour_rows(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> NeighbourRows:
+    """The conditional rows over each point's 3·perplexity nearest, found at the recall asked for."""
     from langscape.kernels.neighbours import nearest
     from langscape.kernels.perplexity import conditional_rows
 
@@ -120,40 +129,27 @@ def _near(
     k = int(min(n - 1, np.ceil(3 * perplexity.max())))
     found = nearest(X, k, recall=recall, seed=seed)
     P = np.empty((n, k), np.float32)
-    conditional_rows(found.squared, 0, np.log(np.minimum(perplexity, k)), False, P, np.empty(n))
-    return P, found.index, found.recall
+    betas, reached = np.empty((2, n))
+    conditional_rows(found.squared, 0, np.log(np.minimum(perplexity, k)), False, P, betas, reached)
+    return NeighbourRows(P, found.index, np.exp(reached), found.recall)
 
 
-def checked_matrix(X: Any) -> np.ndarray:
-    """X as a finite float matrix with at least two rows, or a DataError that says what is wrong."""
-    if issparse(X):
-        raise DataError(f"the vectors are a sparse {type(X).__name__}; give all numbers, with X.toarray()")
-    if np.iscomplexobj(X):
-        raise DataError(
-            "the vectors are complex numbers, but a map is made of real ones; give X.real or abs(X)"
-        )
-    try:
-        X = np.asarray(X)
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the vectors are not numbers: {error}") from None
-    if X.ndim != 2:
-        raise DataError(f"vectors need shape (items, dimensions), but these have shape {X.shape}")
-    if X.shape[0] < 2 or X.shape[1] < 1:
-        raise DataError(
-            f"a map needs at least 2 items with 1 dimension, but the vectors have shape {X.shape}"
-        )
-    bad = ~np.isfinite(X).all(1)
-    if bad.any():
-        rows = np.flatnonzero(bad)
-        raise DataError(
-            f"{len(rows)} of {len(X)} rows hold NaN or infinity (the first is row {rows[0]}); "
-            "remove or repair them"
-        )
-    most = max(float(X.max()), -float(X.min()))
-    if most > LARGEST:
-        raise DataError(f"the vectors hold numbers up to {most:.1e}, too large to be squared; rescale them")
-    return X
+def perplexity_notes(wanted: np.ndarray, reached: np.ndarray, items: Items) -> tuple[str, ...]:
+    """Says where the perplexity asked for was not reached, and why; nothing where it was everywhere.
+
+    >>> perplexity_notes(np.full(3, 5.0), np.array([5.0, 5.0, 20.0]), Items(["a", "b", "c"]))[0][:60]
+    'perplexity 5 was not reached by 1 of 3 items: the worst is c'
+    """
+    missed = np.abs(np.log(reached) - np.log(wanted)) > 1e-3
+    if not missed.any():
+        return ()
+    worst = int(np.argmax(np.abs(np.log(reached) - np.log(wanted))))
+    asked = f"{wanted[worst]:g}" if np.ptp(wanted) == 0 else f"{wanted[worst]:g} of its own"
+    why = "more items than that are equally near" if reached[worst] > wanted[worst] else "too few are near"
+    return (
+        f"perplexity {asked} was not reached by {int(missed.sum()):,} of {len(wanted):,} items: the worst is "
+        f"{items.labels[worst]} with {reached[worst]:.0f}, since {why}",
+    )
 
 
 def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
@@ -176,6 +172,12 @@ def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
             f"but there are only {n - 1}; lower it or add items"
         )
     return wanted
+
+
+def check_metric(metric: str) -> None:
+    """Refuse a metric that is not known."""
+    if metric not in ("euclidean", "cosine"):
+        raise SettingsError(f'metric {metric!r} is not known; use "euclidean" or "cosine"')
 
 
 def unit_rows(X: np.ndarray, items: Items) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from langscape.affinity.joint import joint_from_dense
-from langscape.affinity.points import checked_perplexity
+from langscape.affinity.points import checked_perplexity, perplexity_notes
 from langscape.data import Affinities, Items
 from langscape.errors import DataError, SettingsError
 
@@ -49,8 +49,10 @@ def precomputed(
     if len(items) != n:
         raise DataError(f"{len(items)} labels for {n} rows; give one label per row")
     settings: dict[str, Any] = {"affinity": "precomputed", "kind": kind}
+    P: Any
+    notes: tuple[str, ...] = ()
     if kind == "distances":
-        P: Any = _from_distances(M, perplexity, n)
+        P, notes = _from_distances(M, perplexity, items)
         settings["perplexity"] = perplexity
     elif issparse(M):
         P = _sparse_joint(M)
@@ -63,19 +65,23 @@ def precomputed(
             + (f", and so have {len(alone) - 1} more" if len(alone) > 1 else "")
             + "; leave such items out"
         )
-    return Affinities(P, items, settings, vectors=None if vectors is None else np.asarray(vectors))
+    held = None if vectors is None else np.asarray(vectors)
+    return Affinities(P, items, settings, vectors=held, notes=notes)
 
 
-def _from_distances(D: Any, perplexity: Any, n: int) -> np.ndarray:
+def _from_distances(D: Any, perplexity: Any, items: Items) -> tuple[np.ndarray, tuple[str, ...]]:
     from langscape.kernels.perplexity import conditional_rows
 
+    n = len(items)
     if issparse(D):
         raise DataError("sparse distances are ambiguous (is a missing entry 0 or far?); give a dense matrix")
     if not np.allclose(D, D.T, rtol=1e-5, atol=1e-8):
         raise DataError("the distances are not symmetric; give d(i, j) = d(j, i)")
     P = np.empty((n, n), np.float32)
-    conditional_rows(D * D, 0, np.log(checked_perplexity(perplexity, n)), True, P, np.empty(n))
-    return joint_from_dense(P)
+    wanted = checked_perplexity(perplexity, n)
+    betas, reached = np.empty((2, n))
+    conditional_rows(D * D, 0, np.log(wanted), True, P, betas, reached)
+    return joint_from_dense(P), perplexity_notes(wanted, np.exp(reached), items)
 
 
 def _sparse_joint(M: Any) -> csr_array:

@@ -36,7 +36,7 @@ STRONGEST = 250
 
 
 def align_query_key(Q: Any, K: Any, c: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Queries ÷ c and keys × c, then the keys moved so that both clouds have one centre (document 001).
+    """Queries ÷ c and keys × c, then the keys moved so that both clouds have one centre.
 
     Q has shape (queries, dim), K (keys, dim). No attention weight changes: scaling cancels in q·k, and
     moving every key by one vector adds the same number to all scores of a query.
@@ -63,7 +63,7 @@ def check_scale(c: float) -> None:
 
 
 def norm_ratio(Q: np.ndarray, K: np.ndarray) -> float:
-    """c = √(median‖q‖ / median‖k‖), which makes both clouds equally wide (document 001, third metric)."""
+    """c = √(median‖q‖ / median‖k‖), which makes both clouds equally wide (the third metric of 2023)."""
     wide = [float(np.median(np.linalg.norm(side.astype(np.float64), axis=1))) for side in (Q, K)]
     if not min(wide) > 0:
         raise DataError("half of the queries or keys are zero and have no length to compare")
@@ -91,8 +91,8 @@ def query_key(
     row is what it gets from each query, scaled to 1. `share` of each row is ordinary affinity, of that
     `perplexity`, among queries or among keys. It depends neither on c nor on a translation.
 
-    by="distance" is document 001's: the aligned vectors, scaled by c (√ of the ratio of median norms if left
-    out), Euclidean or cosine.
+    by="distance" is that of *Visualizing Attention*: the aligned vectors, scaled by c (√ of the ratio of
+    median norms if left out), Euclidean or cosine.
     """
     one = capture if isinstance(capture, HeadVectors) else _named(capture, layer, head, special)
     if by not in ("attention", "distance"):
@@ -101,13 +101,16 @@ def query_key(
     if n < 4:
         raise DataError(f"head {one.layer}.{one.head} has {n} queries and keys; a map needs at least 4")
     settings = {"affinity": "query_key", "by": by, **(one.settings or {})}
-    perplexity = float(min(perplexity, (n - 1) / 3))
+    asked, perplexity = perplexity, float(min(perplexity, (n - 1) / 3))
+    notes = one.notes
+    if perplexity < asked:
+        notes = (*notes, f"perplexity {asked:g} is too many for {n:,} points; {perplexity:.3g} was taken")
     if by == "distance":
         c = norm_ratio(one.Q, one.K) if c is None else c
         both = np.concatenate(align_query_key(one.Q, one.K, c))
         near = points(both, perplexity, metric, items=one.items(), seed=seed)
         settings = {**near.settings, **settings, "c": float(c)}
-        return Affinities(near.P, near.items, settings, vectors=near.vectors, metric=metric, notes=one.notes)
+        return Affinities(near.P, near.items, settings, vectors=near.vectors, metric=metric, notes=notes)
     if not 0 <= share < 1:
         raise SettingsError(f"share {share} must be from 0 to below 1: the part of within-cloud affinities")
     if not 0 <= reach < 1:
@@ -116,7 +119,7 @@ def query_key(
         )
     P = _by_attention(one, share, float(reach), perplexity, seed)
     settings |= {"share": float(share), "reach": float(reach), "perplexity": perplexity}
-    return Affinities(P, one.items(), settings, notes=one.notes)
+    return Affinities(P, one.items(), settings, notes=notes)
 
 
 def _named(capture: Capture, layer: int | None, head: int | None, special: Any) -> HeadVectors:
@@ -135,13 +138,15 @@ def _by_attention(one: HeadVectors, share: float, reach: float, perplexity: floa
         rows[n:, :n] = (1 - share) * (weights / np.maximum(weights.sum(axis=0), 1e-300)).T
         for part, side in ((slice(0, n), one.Q), (slice(n, n + m), one.K)):
             if share and len(side) > 2:
-                rows[part, part] = share * conditional(side, _perplexities(perplexity, len(side)))
+                rows[part, part] = share * conditional(side, _perplexities(perplexity, len(side)))[0]
         return joint_from_dense(rows)
     across, back = ((1 - share) * part for part in _strongest(one, sharp, STRONGEST))
     within: list[Any] = [None, None]
     for at, side in enumerate((one.Q, one.K)):
         if share and len(side) > 2:
-            within[at] = share * neighbour_rows(side, _perplexities(perplexity, len(side)), 0.95, seed)[0]
+            within[at] = (
+                share * neighbour_rows(side, _perplexities(perplexity, len(side)), 0.95, seed).matrix()
+            )
     both = csr_array(bmat([[within[0], across], [back, within[1]]], format="csr"))
     joint = csr_array(both + both.T)
     joint.sort_indices()
@@ -161,8 +166,9 @@ def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
     for part in blocks(n):
         scores = one.scores(part)
         below = (scores.max(axis=1, keepdims=True) - scores).astype(np.float64)
-        found = np.empty(len(scores))
-        conditional_rows(below, 0, np.full(len(scores), target), False, np.empty_like(scores), found)
+        found, reached = np.empty((2, len(scores)))
+        targets = np.full(len(scores), target)
+        conditional_rows(below, 0, targets, False, np.empty_like(scores), found, reached)
         # equal scores are even at any temperature
         sharp[part] = np.where(np.ptp(below, axis=1) > 0, found, 1.0)
     return sharp

@@ -1,4 +1,4 @@
-"""Which c makes distance between queries and keys a proxy for attention: document 001's three metrics."""
+"""Which c makes distance between queries and keys a proxy for attention, by three metrics."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Scales:
     held_out     (heads, 3) the metric on sentences that the choice had not seen: at c = 1, at the
                  constant and at the fine c that the other half of the sentences chose
     clear        standard errors that c had to gain over c = 1; where none did, c is 1
+    centred      whether keys were moved to the queries' centre before distances were taken
     """
 
     metric: str
@@ -68,6 +69,7 @@ class Scales:
     held_out: np.ndarray
     clear: float = 0.0
     notes: tuple[str, ...] = ()
+    centred: bool = True
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -105,6 +107,7 @@ def choose_scale(
     constants: Sequence[float] = CONSTANTS,
     fine: int = FINE,
     clear: float = CLEAR,
+    centred: bool = True,
     special: Literal["keep", "drop"] = "keep",
     seed: int = 0,
     progress: Progress | None = None,
@@ -120,6 +123,9 @@ def choose_scale(
     twenty parts of the sentences) are taken off; where none is, c stays 1. clear=0 is the document's: the
     lowest wins. With its percentile of 0.5 most counted queries have two keys, and a correlation of ±1;
     percentile=5, least_keys=3 gives a choice that also holds on sentences it has not seen.
+
+    centred=True takes distances as the map has them, keys moved to the queries' centre; False takes q/c − ck
+    as it is, which is how the author's notebook computes c.
     """
     if metric not in _METRICS:
         raise SettingsError(f"metric {metric!r} is not known; use {', '.join(_METRICS)}")
@@ -139,7 +145,9 @@ def choose_scale(
     spaced = (
         np.geomspace(min(tried), max(tried), max(2, fine)) if min(tried) < max(tried) else np.array(tried)
     )
-    settings = _Settings(metric, float(percentile), int(least_keys), np.array(tried), spaced, float(clear))
+    settings = _Settings(
+        metric, float(percentile), int(least_keys), np.array(tried), spaced, float(clear), centred
+    )
     measured: tuple[list[_Measured], ...] = ([], [], [])
     ratios = []
     parts = _parts(capture, seed)
@@ -160,6 +168,7 @@ class _Settings:
     constants: np.ndarray
     fine: np.ndarray
     clear: float
+    centred: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +194,8 @@ def _measured(
     query, key, score = pairs.query[kept], pairs.key[kept], pairs.score[kept]
     rows, columns = np.unique(query), np.unique(key)
     Q, K = one.Q.astype(np.float64), one.K.astype(np.float64)
-    Q, K = Q - Q[rows].mean(axis=0), K - K[columns].mean(axis=0)
+    if settings.centred:
+        Q, K = Q - Q[rows].mean(axis=0), K - K[columns].mean(axis=0)
     # scaled and translated, q − k is (q − q̄)/c − c(k − k̄): three sums give the distance for every c
     a = np.einsum("ij,ij->i", Q, Q)[query]
     b = np.einsum("ij,ij->i", K, K)[key]
@@ -275,6 +285,7 @@ def _chosen(
         np.column_stack([test[:, -1], test[rows, learned], test[rows, learned_fine]]),
         settings.clear,
         notes,
+        settings.centred,
     )
 
 

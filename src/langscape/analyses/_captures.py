@@ -83,7 +83,7 @@ def check_reads_text(model: Any) -> None:
     """Refuse a model that has no heads over text."""
     if model.kind == "vision":
         raise SettingsError(f"{model.name} reads images; its heads are mapped over text alone")
-    if model.kind == "lstm":
+    if model.kind in ("lstm", "gru"):
         raise SettingsError(
             f"{model.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
         )

@@ -1,4 +1,4 @@
-"""What the two experiments of document 000 share: their runs, tables, pictures and files."""
+"""What the two experiments of Müller 2023 share: their runs, tables, pictures and files."""
 
 from __future__ import annotations
 

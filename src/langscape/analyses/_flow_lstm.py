@@ -1,4 +1,4 @@
-"""An LSTM over a prompt: what is computed once with the model, and flows of any number of words."""
+"""An LSTM or GRU over a prompt: what is computed once with the model, and flows of any number of words."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class LSTMReading:
     """
 
     model: str
+    kind: str
     prompt: str
     vocabulary: int
     capture: Capture
@@ -54,8 +55,11 @@ class LSTMReading:
         return {name: self.meanings.get(name, self.capture[name]) for name in self.nearest}
 
 
-def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -> LSTMReading:
-    """Run an LSTM over a prompt, find what its vectors mean, and what stands out beside what is usual."""
+def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int = 0) -> LSTMReading:
+    """Run an LSTM or GRU over a prompt, find what its vectors mean, and what stands out beside what is usual.
+
+    usual is None where nothing is compared: alarms know the parts of an LSTM alone.
+    """
     from langscape.metrics import predicted_vectors
     from langscape.models import capture
     from langscape.views.flow_lstm import VECTORS, refuse_long_lstm
@@ -68,11 +72,12 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -
     refuse_long_lstm(steps, layers, units)
     ids = seen.tokens.require_ids()
     arrays = _softmax(seen, ids)
-    arrays["change"] = _change(seen, layers)
-    nearest = {name: _nearest(seen[name], weights) for name in VECTORS}
+    vectors_shown = VECTORS[model.kind]
+    arrays["change"] = _change(seen, layers, model.kind)
+    nearest = {name: _nearest(seen[name], weights) for name in vectors_shown}
     width = weights["embedding"].shape[1]
     meanings = {}
-    for name in VECTORS:
+    for name in vectors_shown:
         vectors = seen[name]
         if vectors.shape[-1] != width:
             flat = vectors.reshape(-1, vectors.shape[-1])
@@ -88,12 +93,20 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -
     own = {
         f"{name}_{layer}": weights[name][layer]
         for layer in range(layers)
-        for name in ("input_weights", "hidden_weights", "bias")
+        for name in ("input_weights", "hidden_weights", "bias", "hidden_bias")
+        if name in weights
     }
     names = [name for name in seen.arrays if name not in ("logits", "softmax")]
-    faults, found = lstm_faults(weights, usual, model.words), prompt_alarms(seen, usual)
+    found: list[dict[str, Any]] = []
+    if usual is not None:
+        faults = lstm_faults(weights, usual, model.words)
+        found = [
+            *model_alarms(faults, ids.tolist(), weights["embedding"], model.words),
+            *prompt_alarms(seen, usual),
+        ]
     return LSTMReading(
         model.name,
+        model.kind,
         prompt,
         len(model.words),
         seen.only(*names),
@@ -105,7 +118,7 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline, generate: int = 0) -
         own,
         meanings,
         _worst_sum(seen, weights),
-        tuple([*model_alarms(faults, ids.tolist(), weights["embedding"], model.words), *found]),
+        tuple(found),
     )
 
 
@@ -147,8 +160,10 @@ def lstm_flow(
             "embeddings and units have different widths, so vectors of units take the colours of the words "
             "they would predict, and their nearest words are those of the highest logit"
         )
+    if reading.kind == "gru":
+        remarks.append("what is unusual is looked for in LSTMs only, so a GRU has no alarms")
     return Flow(
-        "lstm",
+        reading.kind,  # type: ignore[arg-type]
         reading.model,
         title,
         tuple(seen.tokens),
@@ -207,7 +222,7 @@ def _nearest(vectors: np.ndarray, weights: Mapping[str, Any]) -> tuple[np.ndarra
     return best.reshape(shape).astype(np.int32), by.reshape(shape).astype(np.float32)
 
 
-def _change(capture: Capture, layers: int) -> np.ndarray:
+def _change(capture: Capture, layers: int, kind: str) -> np.ndarray:
     """How far each operation of the graph moves its main operand, at every step.
 
     NaN where widths differ, and where one of the two is not drawn: σ of a pre-activation is far from it
@@ -217,7 +232,7 @@ def _change(capture: Capture, layers: int) -> np.ndarray:
     from langscape.views.flow_lstm import graph
 
     rows = []
-    nodes, operations = graph(layers)
+    nodes, operations = graph(layers, kind=kind)
     drawn = {node["id"] for node in nodes if "column" in node}
     for operation in operations:
         start, end = (
@@ -253,8 +268,12 @@ def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
     for layer in range(len(capture["hidden"])):
         hidden = _vectors(capture, f"l{layer}.hidden_before")
         assert hidden is not None
-        total = inputs @ weights["input_weights"][layer].T.astype(np.float64)
-        total += hidden.astype(np.float64) @ weights["hidden_weights"][layer].T + weights["bias"][layer]
+        total = inputs @ weights["input_weights"][layer].T.astype(np.float64) + weights["bias"][layer]
+        again = hidden.astype(np.float64) @ weights["hidden_weights"][layer].T
+        if "hidden_bias" in weights:  # a GRU's candidate reads the state through its reset gate
+            again += weights["hidden_bias"][layer]
+            again[:, 2 * units :] *= capture["reset"][layer]
+        total += again
         for at, gate in enumerate(capture.metadata["gates"]):
             stated = capture[f"{gate}_pre"][layer]
             worst = max(worst, float(np.abs(total[:, at * units : (at + 1) * units] - stated).max()))

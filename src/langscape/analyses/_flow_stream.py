@@ -1,25 +1,46 @@
-"""A transformer over a prompt: what is computed once with the model, and flows of any number of words."""
+"""A transformer over a prompt: what is computed once with the model, and flows of any number of words.
+
+Of a long prompt only some tokens are looked at: what stands there is read off the model whole, and what other
+tokens hold is left out. A page could not hold it, and nobody looks at everything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
-from langscape.data import Capture, Flow
+from langscape.data import Flow
+from langscape.errors import LangscapeError, not_there
 from langscape.io.codec import noun
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
+    from langscape.models.effects import PartName
+    from langscape.models.routes import Routes
 
-CHOICES, SPLIT, BUSY = 12, 4, 24
-"""Words per position whose scores are taken apart, those of them split over tokens and neurons, and heads
-per position whose own words are looked up."""
+CHOICES, SPLIT, WHOLE_MLPS, BUSY = 12, 4, 2, 24
+"""Words per position whose scores are taken apart, those of them split over tokens and over the strongest
+neurons, those split over all neurons, and heads per position whose own words are looked up."""
+
+LENS_WORDS = 8
+"""Words of every node that words to take apart are chosen from."""
+
+PAGE = 22_000_000
+"""Bytes, in base64, of what is looked at: a page of less than 25 MB with all that comes beside it."""
+
+RUNS = 8_000
+"""Parts taken away times tokens: what total effects may cost, 20 processor seconds for SmolLM2."""
+
+MEETS = 0.01
+"""The share of the largest score by which sums of parts may miss the model's own; else none is shown."""
 
 GREY = np.array([154, 160, 168])
+
+FlowKind = Literal["decoder", "masked", "encoder"]
 
 Colouring = Callable[[Sequence[int]], tuple[np.ndarray, dict[str, float]]]
 """The colours (word, 3) of words by their ids, uint8, and how well they follow the words' vectors."""
@@ -30,151 +51,307 @@ Colouring = Callable[[Sequence[int]], tuple[np.ndarray, dict[str, float]]]
 class StreamReading:
     """What a transformer did with a prompt, and all that its vectors and vocabulary say of it.
 
-    capture     its vectors: stream, heads, MLPs, attention
+    kind        "decoder", "masked" (it fills in what stands at a token) or "encoder" (it says no words)
+    looked      the tokens that are looked at; all arrays with an axis of tokens are of these, but surprise
+    vectors     its vectors: stream, heads, MLPs, attention; `axes` names their axes
     lens        the best words at every node, ids and values (node, token, `DEEPEST`)
-    parts       what every part adds to the scores of candidates, ids (token, candidate): each array begins
-                with token and candidate. Candidates are all words that are taken apart in a flow of any
-                number of words
+    choices     the words that are taken apart (token, choice), and `own` those of them that were asked for
+    parts       what every part adds to their scores, directly and in total: each array begins with token and
+                choice
     raised      the words that "heads" and "mlp" raise most, ids and values; −1 where no flow looks them up
-    arrays      change, sizes, surprise and the norms on the stream
+    arrays      change, sizes, surprise, routes, q·k, neurons, experts and the norms on the stream
     words       all words that a flow may name, with the rows that they are compared by
+    measured    how many heads and MLPs were taken away, of how many
     """
 
     model: str
     prompt: str
-    head: bool
+    kind: FlowKind
     post_norm: bool
     vocabulary: int
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
+    looked: tuple[int, ...]
     embedding_parts: tuple[str, ...]
-    capture: Capture
+    vectors: Mapping[str, np.ndarray]
+    axes: Mapping[str, tuple[str, ...]]
     lens: tuple[np.ndarray, np.ndarray]
+    choices: np.ndarray
+    own: tuple[int, ...]
     parts: Mapping[str, np.ndarray]
     raised: Mapping[str, tuple[np.ndarray, np.ndarray]]
     arrays: Mapping[str, np.ndarray]
     words: NamedWords
     alarms: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    measured: tuple[int, int]
 
 
-def read_stream(model: Any, prompt: str, generate: int = 0) -> StreamReading:
-    """Run a transformer over a prompt, take its stream apart, and find what its vectors mean."""
+def read_stream(
+    model: Any, prompt: str, generate: int = 0, at: int | None = None, words: Sequence[str] = ()
+) -> StreamReading:
+    """Run a transformer over a prompt, take its stream apart, and find what its vectors mean.
+
+    at is a token that must be looked at, the last if none is given; words are taken apart beside those that
+    the model says.
+    """
     from langscape.metrics import change, stream_alarms
     from langscape.models import contributions, lens, promoted, stream, token_texts
-    from langscape.views.flow_stream import refuse_long_stream
+    from langscape.models.patching import word_id
+    from langscape.models.routes import routes
 
+    own = tuple(dict.fromkeys(word_id(model, word) for word in words))
     residual = stream(model, prompt, generate=generate)
     seen = residual.capture
-    refuse_long_stream(seen["stream"].shape, seen["attention"].shape, SPLIT)
     ids = tuple(int(one) for one in seen.tokens.require_ids())
-    best = lens(residual, DEEPEST)
-    chosen = [
-        choices(best.ids[..., :top], ids, residual.head, len(residual.words)) for top in _tops(best.ids)
-    ]
-    candidates, split = _candidates(chosen)
-    parts = _token_first(contributions(residual, candidates, split=split))
-    busy = np.any([busy_heads(_chosen_parts(parts, one)["heads"]) for one in chosen], axis=0)
-    heads, mlp = promoted(residual, "heads", 3, busy), promoted(residual, "mlp", 3)
+    looked = looked_at(residual, at)
+    some = residual.only(looked)
+    kind: FlowKind = "encoder" if not some.head else "decoder" if some.causal else "masked"
+    best = lens(some, DEEPEST)
+    chosen = choices(
+        best.ids[..., :LENS_WORDS], [ids[one : one + 2] for one in looked], kind, len(some.words), own
+    )
+    taken = contributions(some, chosen, split=SPLIT)
+    parts = _token_first(taken)
+    busy = busy_heads(parts["heads"])
+    heads, mlp = promoted(some, "heads", 3, busy), promoted(some, "mlp", 3)
+    found = routes(residual, looked)
+    names, effects, unmeasured = _total(
+        residual, prompt_ids=ids, looked=looked, chosen=chosen, parts=parts, found=found
+    )
+    parts |= effects
+    nodes = some.capture["stream"]
     arrays = {
-        "change": change(seen["stream"][:-1], seen["stream"][1:]).astype(np.float32),
-        "sizes": np.linalg.norm(seen["stream"], axis=-1).astype(np.float32),
+        "change": change(nodes[:-1], nodes[1:]).astype(np.float32),
+        "sizes": np.linalg.norm(nodes, axis=-1).astype(np.float32),
+        "route_heads": found.heads,
+        "route_importance": found.head_importance,
+        "route_mlps": found.mlps.astype(np.float32),
+        "route_residual": found.residual.astype(np.float32),
+        **_inside(residual, some, looked, chosen),
     }
-    if residual.head:
+    if kind == "decoder":
         arrays["surprise"] = _surprise(residual.bend.of(seen["logits"]), np.asarray(ids))
     if residual.post_norm:
-        arrays |= _norms(residual)
-    named = [np.asarray(ids), best.ids, candidates, heads.ids, mlp.ids]
-    kept = [name for name in seen.arrays if name != "logits"]
+        arrays |= _norms(some)
+    named = [np.asarray(ids), best.ids, chosen, heads.ids, mlp.ids]
+    wrong, largest = float(parts["errors"].max()), float(np.abs(parts["score"]).max())
+    notes = [*seen.notes, *unmeasured]
+    if wrong > MEETS * largest:
+        for name in ("embedding", "heads", "bias", "mlp", "constant", "sources", "neuron_values"):
+            parts[name] = np.full_like(parts[name], np.nan)
+        notes.append(
+            f"sums of parts miss the scores of {model.name} by {wrong:.2g} of {largest:.3g}, so what "
+            "parts add directly is not shown; total effects, which need no sums, are"
+        )
+    shown = ("stream", "heads", "mlp", "attention_bias", "attention")
     return StreamReading(
         model.name,
         prompt,
-        residual.head,
+        kind,
         residual.post_norm,
         len(residual.words),
         tuple(token_texts(seen)),
         ids,
+        looked,
         tuple(seen.metadata["parts"]),
-        seen.only(*kept),
+        {name: some.capture[name] for name in shown},
+        {name: some.capture.axes[name] for name in shown},
         (best.ids, best.values),
+        chosen,
+        own,
         parts,
         {"heads": (heads.ids, heads.values), "mlp": (mlp.ids, mlp.values)},
         arrays,
         named_words(named, lambda word: _word(model, word), lambda known: residual.words[known].numpy()),
         tuple(stream_alarms(seen["stream"], seen["heads"], seen.tokens, grows=not residual.post_norm)),
+        tuple(notes),
+        (names, residual.layers * (seen["heads"].shape[1] + 1)),
     )
 
 
 def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouring) -> Flow:
     """The flow with `top` words at every node."""
-    seen, numbering = reading.capture, Numbering()
+    numbering = Numbering()
     ids, values = (array[..., :top] for array in reading.lens)
-    chosen = choices(ids, reading.ids, reading.head, reading.vocabulary)
-    parts = _chosen_parts(reading.parts, chosen)
+    parts = reading.parts
+    few = ("ids", "errors", "sources")
     arrays: dict[str, np.ndarray] = {
         "ids": numbering.number(np.asarray(reading.ids)),
+        "looked": np.asarray(reading.looked, np.int32),
         "lens": numbering.number(ids),
         "lens_values": values.astype(np.float32),
-        "choices": numbering.number(chosen),
+        "choices": numbering.number(reading.choices),
         **{
-            f"part_{name}": np.ascontiguousarray(parts[name], np.float32)
-            for name in ("embedding", "heads", "bias", "mlp", "constant")
+            name if name in ("score", "neurons", "neuron_values") else f"part_{name}": array
+            for name, array in parts.items()
+            if name not in few
         },
-        "score": parts["score"].astype(np.float32),
-        "neurons": parts["neurons"],
-        "neuron_values": parts["neuron_values"],
+        "sources": parts["sources"],
         **reading.arrays,
     }
-    if np.isfinite(parts["sources"]).all():
-        arrays["sources"] = parts["sources"]
-    busy = busy_heads(parts["heads"])
     raised = dict(reading.raised)
-    raised["heads"] = (np.where(busy[..., None], raised["heads"][0], -1), raised["heads"][1])
     for name, (words, _) in raised.items():
         arrays[f"{name}_words"] = numbering.number(words)
     colours, follows = colouring(numbering.ids)
     arrays["word_colours"] = colours
-    shares = values if reading.head else np.exp(20 * values)
+    shares = np.exp(20 * values) if reading.kind == "encoder" else values
     arrays["colour_stream"] = _mixed(colours, arrays["lens"], shares)
     for name, (_, added) in raised.items():
         arrays[f"colour_{name}"] = _mixed(colours, arrays[f"{name}_words"], np.nan_to_num(added))
     return Flow(
-        "decoder" if reading.head else "encoder",
+        reading.kind,
         reading.model,
         title,
         reading.tokens,
         reading.words.texts_of(numbering.ids),
         reading.vocabulary,
-        {name: seen[name] for name in ("stream", "heads", "mlp", "attention_bias", "attention")},
-        {name: seen.axes[name] for name in ("stream", "heads", "mlp", "attention_bias", "attention")},
+        reading.vectors,
+        reading.axes,
         arrays,
         {
             "sums": float(parts["errors"].max()),
             "largest": float(np.abs(parts["score"]).max()),
+            "measured": float(reading.measured[0]),
+            "measurable": float(reading.measured[1]),
             **follows,
         },
         reading.alarms,
         parts=reading.embedding_parts,
         post_norm=reading.post_norm,
-        remarks=tuple(seen.notes),
+        remarks=reading.notes,
     )
 
 
-def choices(ids: np.ndarray, given: Sequence[int], head: bool, vocabulary: int) -> np.ndarray:
-    """Per token, the words whose scores are taken apart: the next one, the best, then others of the lens.
+def looked_at(stream: Stream, at: int | None = None) -> tuple[int, ...]:
+    """The tokens that a page can hold: the one asked for, then those before it, then the others."""
+    layers, heads, count = stream.capture["attention"].shape[:3]
+    if at is not None and not 0 <= at < count:
+        raise not_there("token", at, range(count), "this prompt")
+    width = stream.capture["stream"].shape[-1]
+    inside = next((one[1].shape[1] for one in stream.neurons if one is not None), 0)
+    vectors = 2 * width * (3 * layers + 1 + layers * heads)
+    reads = 2 * layers * heads * count * (2 + SPLIT)
+    shares = 2 * WHOLE_MLPS * layers * inside + 12 * CHOICES * layers * (heads + 1)
+    fits = max(1, int(PAGE / (1.34 * (vectors + reads + shares))))
+    last = count - 1 if at is None else at
+    order = [*range(last, -1, -1), *range(last + 1, count)]
+    return tuple(sorted(order[:fits]))
 
-    ids (node, token, top) are the words of the lens. Of a model without language head the token itself
-    stands for the next one.
+
+def choices(
+    ids: np.ndarray,
+    given: Sequence[Sequence[int]],
+    kind: FlowKind,
+    vocabulary: int,
+    own: Sequence[int] = (),
+) -> np.ndarray:
+    """Per token, the words whose scores are taken apart: those asked for, the best, the next, others.
+
+    ids (node, token, top) are the words of the lens, given per token its own id and the next one, if there is
+    one. Where a model does not say what follows, the token itself stands for the next one.
     """
     chosen = np.empty((ids.shape[1], min(CHOICES, vocabulary)), np.int64)
     for token in range(ids.shape[1]):
         best = [int(word) for word in ids[-1, token]]
-        following = given[token + 1 : token + 2] if head else given[token : token + 1]
-        wanted: dict[int, None] = dict.fromkeys([*best[:3], *following, *best[3:]])
+        following = given[token][1:] if kind == "decoder" else given[token][:1]
+        wanted: dict[int, None] = dict.fromkeys([*own, *best[:3], *following, *best[3:]])
         for node in ids[::-1, token]:
             wanted.update(dict.fromkeys(int(word) for word in node))
         wanted.update(dict.fromkeys(range(chosen.shape[1])))
         chosen[token] = list(wanted)[: chosen.shape[1]]
     return chosen
+
+
+def _total(
+    stream: Stream,
+    *,
+    prompt_ids: Sequence[int],
+    looked: Sequence[int],
+    chosen: np.ndarray,
+    parts: Mapping[str, np.ndarray],
+    found: Routes,
+) -> tuple[int, dict[str, np.ndarray], list[str]]:
+    """How many parts were taken away, the total effects (token, choice, …) of heads and MLPs, and notes."""
+    from langscape.models.effects import parts_of
+    from langscape.models.unedited import read_unedited
+    from langscape.models.word_effects import effects_on_words
+
+    layers, heads = stream.layers, stream.capture["heads"].shape[1]
+    shape = (*chosen.shape, layers, heads + 1)
+    total, chance = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    measured, notes = 0, []
+    try:
+        names = parts_of(stream.model, ("head", "mlp"))
+        run = read_unedited(stream.model, list(prompt_ids))
+        names = _worth(names, len(prompt_ids), parts, found)
+        effects = effects_on_words(stream, run, names, chosen, tokens=looked)
+        for name, one, left in zip(names, effects.total, effects.chance, strict=True):
+            total[..., name.layer, name.head], chance[..., name.layer, name.head] = one, left
+        measured = len(names)
+        if measured < layers * (heads + 1):
+            notes.append(
+                f"total effects are those of {measured} of {layers * (heads + 1)} heads and MLPs, which "
+                "add most to the words or stand on the path: all would take minutes over so long a prompt"
+            )
+    except LangscapeError as error:
+        notes.append(f"total effects are not shown: {error}")
+    kept = {
+        "total_heads": total[..., :-1], "total_mlp": total[..., -1],
+        "chance_heads": chance[..., :-1], "chance_mlp": chance[..., -1],
+    }  # fmt: skip
+    return measured, {name: np.ascontiguousarray(array) for name, array in kept.items()}, notes
+
+
+def _worth(
+    names: Sequence[PartName], tokens: int, parts: Mapping[str, np.ndarray], found: Routes
+) -> list[PartName]:
+    """The parts that are taken away: all, or those that add most to a word and those on the path, in turn."""
+    fits = max(8, RUNS // tokens)
+    if fits >= len(names):
+        return list(names)
+    directly = {
+        one: float(
+            np.abs(
+                parts["mlp"][-1, :3, one.layer]
+                if one.kind == "mlp"
+                else parts["heads"][-1, :3, one.layer, one.head]
+            ).max()
+        )
+        for one in names
+    }
+    on_path = dict.fromkeys(names, 0.0)
+    for (layer, head, _, _), weight in zip(found.heads.tolist(), found.head_importance, strict=True):
+        one = next(name for name in names if (name.kind, name.layer, name.head) == ("head", layer, head))
+        on_path[one] = max(on_path[one], float(weight))
+    for one in names:
+        if one.kind == "mlp" and np.isfinite(found.mlps[one.layer]).any():
+            on_path[one] = float(np.nanmax(found.mlps[one.layer]))
+    ranks = [sorted(names, key=lambda name, of=of: -of[name]) for of in (directly, on_path)]
+    merged = dict.fromkeys(name for pair in zip(*ranks, strict=True) for name in pair)
+    return list(merged)[:fits]
+
+
+def _inside(whole: Stream, some: Stream, looked: Sequence[int], chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """q·k of heads, all neurons of the first words, and experts of mixtures, where they can be had."""
+    from langscape.models.logits import neuron_shares, query_key_scores
+
+    arrays: dict[str, np.ndarray] = {}
+    layers = range(whole.layers)
+    scores = [[query_key_scores(whole, layer, token) for layer in layers] for token in looked]
+    if all(one is not None for row in scores for one in row):
+        arrays["query_key"] = np.array(scores, np.float32)
+    shares = [
+        [neuron_shares(some, layer, place, chosen[place, :WHOLE_MLPS]) for layer in layers]
+        for place in range(len(looked))
+    ]
+    if all(one is not None for row in shares for one in row):
+        arrays["all_neurons"] = np.moveaxis(np.array(shares, np.float32), 1, 2)
+    mixtures = [one for one in some.experts if one is not None]
+    if mixtures and len(mixtures) == whole.layers:
+        arrays["experts"] = np.stack([one.index.numpy() for one in mixtures], 1).astype(np.int32)
+        arrays["expert_weights"] = np.stack([one.weight.numpy() for one in mixtures], 1).astype(np.float32)
+    return arrays
 
 
 def busy_heads(heads: np.ndarray) -> np.ndarray:
@@ -191,51 +368,25 @@ def busy_heads(heads: np.ndarray) -> np.ndarray:
     return which.reshape(layers, count, tokens)
 
 
-def _tops(ids: np.ndarray) -> range:
-    """The numbers of words that lead to different choices: beyond `CHOICES`, the best words fill them all."""
-    return range(1, min(CHOICES, ids.shape[-1]) + 1)
-
-
-def _candidates(chosen: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
-    """All words of several choices (token, candidate), those to be split first; and how many are split.
-
-    A token with fewer candidates than others has its first several times.
-    """
-    rows, split = [], 0
-    for token in range(len(chosen[0])):
-        first = dict.fromkeys(int(word) for one in chosen for word in one[token, :SPLIT])
-        split = max(split, len(first))
-        rows.append(list(dict.fromkeys([*first, *(int(word) for one in chosen for word in one[token])])))
-    longest = max(map(len, rows))
-    return np.array([[*row, *row[:1] * (longest - len(row))] for row in rows], np.int64), split
-
-
 def _token_first(parts: Contributions) -> dict[str, np.ndarray]:
     """Contributions with token and candidate as first axes; numbers of a page's precision."""
-    return {
+    found = {
         "ids": parts.ids,
         "embedding": np.moveaxis(parts.embedding, [-2, -1], [0, 1]).astype(np.float32),
         "heads": np.moveaxis(parts.heads, [2, 3], [0, 1]).astype(np.float32),
         "bias": np.moveaxis(parts.attention_bias, [1, 2], [0, 1]).astype(np.float32),
         "mlp": np.moveaxis(parts.mlp, [1, 2], [0, 1]).astype(np.float32),
         "constant": parts.constant.astype(np.float32),
-        "score": parts.score,
+        "score": parts.score.astype(np.float32),
         "errors": parts.errors,
         "sources": np.moveaxis(parts.sources, [2, 3], [0, 1]).astype(np.float32),
         "neurons": np.moveaxis(parts.neurons, 0, 2).astype(np.int32),
         "neuron_values": np.moveaxis(parts.neuron_values, 0, 2).astype(np.float32),
     }
-
-
-def _chosen_parts(parts: Mapping[str, np.ndarray], chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """The contributions to chosen words, (token, choice) first; the first `SPLIT` are split."""
-    at = (parts["ids"][:, None, :] == chosen[:, :, None]).argmax(-1)
-    token = np.arange(len(chosen))[:, None]
-    few = ("sources", "neurons", "neuron_values")
-    return {
-        name: np.ascontiguousarray(array[token, at[:, :SPLIT] if name in few else at])
-        for name, array in parts.items()
-    }
+    mixtures = [one for one in parts.experts if one is not None]
+    if mixtures and len(mixtures) == len(parts.experts):
+        found["experts"] = np.stack(mixtures, 2).astype(np.float32)
+    return found
 
 
 def _mixed(named: np.ndarray, ids: np.ndarray, shares: np.ndarray) -> np.ndarray:

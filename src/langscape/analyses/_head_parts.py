@@ -35,7 +35,7 @@ SHORTEST = 8
 PROBES = 16
 """Rows of random tokens, each three times, on which decoders show induction."""
 
-_AT_ONCE = 1e8
+_AT_ONCE = 5e7
 """Bytes of weights that are scored together."""
 
 Texts = Annotated[
@@ -168,10 +168,14 @@ def head_probe(
     check_reads_text(network)
     halves: list[HeadTally] = []
     for half in range(2):
-        rows = [induction_probe(network, layers, seed + at) for at in range(half, PROBES, 2)]
-        seen = [head_text(row, at) for at, row in enumerate(rows) if row is not None]
-        if seen:
-            halves.append(tally_texts(seen))
+        tally: HeadTally | None = None
+        for at in range(half, PROBES, 2):  # one at a time: the weights of a row of SmolLM2 take 16 MB
+            row = induction_probe(network, layers, seed + at)
+            if row is not None:
+                more = tally_texts([head_text(row, at)])
+                tally = more if tally is None else tally + more
+        if tally is not None:
+            halves.append(tally)
     return Probe(tuple(halves))
 
 

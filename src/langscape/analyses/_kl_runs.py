@@ -18,6 +18,7 @@ from langscape.declarations.settings import (
     Generate,
     Model,
     Perplexity,
+    Sinks,
     Special,
     Steps,
     Text,
@@ -39,16 +40,14 @@ RunLayers = Annotated[
 ]
 RunSchedule = Annotated[
     Literal["ours", "document"],
-    Setting(
-        "Schedule", "Ours, or the document’s: learning rate 5, no gains, no exaggeration.", document="000"
-    ),
+    Setting("Schedule", "Ours, or Müller’s: learning rate 5, no gains, no exaggeration.", document="000"),
 ]
 Share = Annotated[float, Setting("Share", "Share of the tokens replaced; 0 for none.", ge=0, le=1)]
 First = Annotated[int, Setting("First", "The number of the first run.", ge=0)]
 Count = Annotated[int, Setting("Count", "How many runs.", ge=1)]
 
 
-@analysis(version=1, name="kl.runs", hidden=True, uses=(text_capture,))
+@analysis(version=2, name="kl.runs", hidden=True, uses=(text_capture,))
 def kl_runs(
     model: Model = "default",
     text: Text = None,
@@ -56,6 +55,7 @@ def kl_runs(
     layers: HiddenLayers = None,
     heads: Heads = None,
     special: Special = "keep",
+    sinks: Sinks = "keep",
     perplexity: Perplexity = 20.0,
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
@@ -73,7 +73,8 @@ def kl_runs(
     of its tokens replaced by seed r. Columns: layer, head (-1 for hidden states), run, kl.
     """
     tell = progress or (lambda step: None)
-    how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "perplexity": perplexity}
+    how: dict[str, Any] = {"layers": layers, "heads": heads, "special": special, "sinks": sinks}
+    how["perplexity"] = perplexity
     reading: dict[str, Any] = {"cut": cut, "first_tokens": first_tokens, "generate": generate}
     runs = range(first, first + count)
     if not share:
@@ -121,11 +122,13 @@ def layer_problems(
     heads: Sequence[int] | None = None,
     *,
     special: Literal["keep", "drop"] = "keep",
+    sinks: Literal["keep", "drop"] = "keep",
     perplexity: float = 20.0,
 ) -> dict[tuple[int, int], Affinities]:
     """(layer, head) → affinities, hidden states under head -1, for the layers and heads asked for.
 
-    An encoder–decoder is taken by its encoder. The last hidden layer has no heads of its own.
+    An encoder–decoder is taken by its encoder. The last hidden layer has no heads of its own. Sinks are each
+    head's own, so that with sinks="drop" heads may differ in their number of tokens.
     """
     from langscape.affinity import attention, hidden
 
@@ -134,7 +137,7 @@ def layer_problems(
     for layer in _chosen("hidden layer", layers, states):
         problems[layer, HIDDEN] = hidden(capture, layer, perplexity, special)
         for head in _chosen("head", heads, seen.heads) if layer in seen.layers else ():
-            problems[layer, head] = attention(capture, layer, head, special)
+            problems[layer, head] = attention(capture, layer, head, special, sinks)
     return problems
 
 

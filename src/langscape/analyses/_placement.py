@@ -55,8 +55,8 @@ Neighbours = Annotated[
     int | Literal["score", "none"],
     Setting(
         "Neighbours",
-        "How many most similar words pull a new one: a number; score, those that stand out; or none, the "
-        "document’s.",
+        "How many most similar words pull a new one: a number; score, those that stand out; or none, "
+        "Claassen’s.",
         ge=1,
         le=1000,
         document="002",

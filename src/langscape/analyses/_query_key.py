@@ -73,8 +73,8 @@ By = Annotated[
     Literal["attention", "distance"],
     Setting(
         "Layout by",
-        "By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, "
-        "of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
+        "By attention: a query lies near the keys it attends to, whatever c is. By distance: as on the 2023 "
+        "page, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
         document="001",
         labels={"attention": "attention", "distance": "distance"},
     ),
@@ -94,7 +94,7 @@ Choose = Annotated[
     Literal["none", "weighted", "scaled", "norms"],
     Setting(
         "Choose c by",
-        "Let one of the document’s three metrics choose c for the head: weighted correlation, the same "
+        "Let one of the 2023 page’s three metrics choose c for the head: weighted correlation, the same "
         "scaled by how many queries counted, or the ratio of norms.",
         document="001",
         labels={"none": "given"},
@@ -104,7 +104,7 @@ ScaleMetric = Annotated[
     Literal["weighted", "scaled", "norms"],
     Setting(
         "Choose c by",
-        "Which of the document’s three metrics chooses c: weighted correlation, the same scaled by how many "
+        "Which of the 2023 page’s three metrics chooses c: weighted correlation, the same scaled by how many "
         "queries counted, or the ratio of norms.",
         document="001",
     ),
@@ -113,7 +113,7 @@ Percentile = Annotated[
     float,
     Setting(
         "Percentile",
-        "Where c is chosen, pairs nearer than this percentile of all distances count. The document takes "
+        "Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes "
         "0.5; at 5, with three keys, the choice also holds on unseen sentences.",
         ge=0.01,
         le=50,
@@ -124,11 +124,20 @@ LeastKeys = Annotated[
     int,
     Setting("Keys at least", "Keys that a query must have there to count.", ge=2, le=100, document="001"),
 ]
+Distances = Annotated[
+    Literal["centred", "uncentred"],
+    Setting(
+        "Distances",
+        "Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the "
+        "map. Uncentred: as the vectors are, which is how the author’s notebook computes c.",
+        document="001",
+    ),
+]
 Clear = Annotated[
     float,
     Setting(
         "Standard errors",
-        "Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.",
+        "Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.",
         ge=0,
         le=10,
         document="001",
@@ -139,7 +148,7 @@ VectorMetric = Annotated[
     Literal["euclidean", "cosine"],
     Setting(
         "Distance",
-        "By distance: Euclidean, or cosine as in the document.",
+        "By distance: Euclidean, or cosine as on the 2023 page.",
         document="001",
         labels={"euclidean": "Euclidean"},
     ),
@@ -188,9 +197,38 @@ Color = Annotated[
     str,
     Setting(
         "Colour",
-        "The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, …",
+        "The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', "
+        "class, norm, …",
     ),
 ]
+Tab = Annotated[
+    Literal["map", "classes", "parts", "clusters", "c"],
+    Setting(
+        "Tab",
+        "Which tab of the page a figure or table is of: the map, attention between classes of tokens or "
+        "between parts of speech, which clusters pair up, or how c was chosen.",
+        labels={"parts": "parts of speech"},
+    ),
+]
+
+
+def check_colour(
+    settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any], *more: str
+) -> None:
+    """Refuse a colour, or a tab, that a map of queries and keys will not have, before it is computed."""
+    from langscape.affinity.head_vectors import COLUMNS
+    from langscape.metrics.scores import applying
+
+    tagged = settings.get("tagger", "none") != "none"
+    scores = [score.word for score in applying("query-key map", computed=True) if score.spread]
+    known = ["type", *COLUMNS, *(["part of speech"] if tagged else []), *scores, *more]
+    color = shown.get("color")
+    if color is not None and color not in known:
+        raise SettingsError(f"color {color!r} is not known; use {', '.join(known)}")
+    if shown.get("tab") == "parts" and not tagged:
+        raise SettingsError("there are parts of speech only with a tagger; ask for one (tagger auto)")
+    if shown.get("tab") == "c" and settings.get("choose") == "none":
+        raise SettingsError("c was not chosen, so that there is no table of it; ask for one (choose scaled)")
 
 
 @analysis(version=4, name="query_key.collect", hidden=True)
@@ -291,7 +329,7 @@ def query_key_map(
     return map_head(head_capture(layer, head, reading), layer, head, how, progress)
 
 
-@analysis(version=1, name="query_key.choice", hidden=True, uses=(query_key_collect,))
+@analysis(version=2, name="query_key.choice", hidden=True, uses=(query_key_collect,))
 def query_key_choice(
     model: Model = "default",
     text: Texts = None,
@@ -300,6 +338,7 @@ def query_key_choice(
     percentile: Percentile = 0.5,
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
+    distances: Distances = "centred",
     special: Special = "drop",
     fine: Fine = 97,
     seed: Seed = 0,
@@ -316,7 +355,8 @@ def query_key_choice(
     reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
     seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
     how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
-    return choose_scale(seen, metric, percentile, least_keys, **how, progress=progress)
+    centred = distances == "centred"
+    return choose_scale(seen, metric, percentile, least_keys, **how, centred=centred, progress=progress)
 
 
 @analysis(version=2, name="query_key.classes", hidden=True, uses=(query_key_collect,))

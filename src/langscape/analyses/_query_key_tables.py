@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,6 +36,25 @@ class ClassTables(Shown):
         return class_tables(self.tables, column=self.column)
 
 
+def write_tab(tabs: Mapping[str, Callable[[], View]], tab: str, path: Path) -> Path:
+    """One tab of a page as a file: a figure, or its numbers as .csv or .parquet."""
+    from langscape import views
+
+    if tab not in tabs:
+        raise SettingsError(f"there is no tab {tab!r} here; there are {', '.join(tabs)}")
+    return views.write(tabs[tab](), path)
+
+
+def tabs_of(classes: Sequence[ClassTables], scales: Scales | None = None) -> dict[str, Callable[[], View]]:
+    """The tabs of tables: attention between classes and between parts of speech, and how c was chosen."""
+    from langscape import views
+
+    tabs = {"classes" if one.column == "class" else "parts": one.view for one in classes}
+    if scales is not None:
+        tabs["c"] = lambda: views.scales([scales])
+    return tabs
+
+
 def class_columns(capture: Capture) -> list[Literal["class", "part of speech"]]:
     """The columns by which tokens are classed: parts of speech where a tagger gave them."""
     return ["class", "part of speech"] if capture.tokens.parts_of_speech is not None else ["class"]
@@ -64,17 +83,21 @@ def class_tables(
             raise SettingsError(f"there is no column {column!r}; there are {', '.join(one.queries.columns)}")
         asked, seen = ([str(kind) for kind in side.columns[column]] for side in (one.queries, one.keys))
         pairs = one.pairs
-        tables[key] = class_attention(_scaled(pairs), pairs.query, pairs.key, asked, seen, order)
+        tables[key] = class_attention(scaled_weights(pairs), pairs.query, pairs.key, asked, seen, order)
     return tables
 
 
 def pairing(map: Map, one: HeadVectors, clusters: int = 8) -> Any:
-    """Clusters of a head's map, and which of them attend to each other; see `metrics.pair_clusters`."""
+    """Clusters of a head's map, and which of them attend to each other; see `metrics.pair_clusters`.
+
+    Where special tokens were dropped, what a query gives to the others is scaled to 1, as in `class_tables`.
+    """
     from langscape.metrics import pair_clusters
 
     n, pairs = len(one.Q), one.pairs
     texts = one.queries.columns["text"].tolist(), one.keys.columns["text"].tolist()
-    return pair_clusters(map.xy[:n], map.xy[n:], *texts, pairs.attention, pairs.query, pairs.key, clusters)
+    weights = scaled_weights(pairs)
+    return pair_clusters(map.xy[:n], map.xy[n:], *texts, weights, pairs.query, pairs.key, clusters)
 
 
 def cluster_view(capture: Capture, head: tuple[int, int], map: Map, clusters: int = 8) -> View:
@@ -98,7 +121,7 @@ def cluster_view(capture: Capture, head: tuple[int, int], map: Map, clusters: in
     )  # fmt: skip
 
 
-def _scaled(pairs: Any) -> np.ndarray:
+def scaled_weights(pairs: Any) -> np.ndarray:
     """The weights of each query scaled to sum to 1; less where special tokens were dropped."""
     total = np.bincount(pairs.query, pairs.attention)
     return pairs.attention / np.maximum(total[pairs.query], 1e-300)
@@ -160,7 +183,7 @@ def scale_lines(chosen: Sequence[Scales]) -> list[str]:
 
 
 def write_scores(panels: Sequence[tuple[Key, Map]], path: Path) -> Path:
-    """A row per map as CSV: its head, its c, its KL and its scores."""
+    """A row per map as CSV or Parquet: its head, its c, its KL and its scores."""
     from langscape.views.table import write_columns
 
     def column(values: list[Any]) -> np.ndarray:

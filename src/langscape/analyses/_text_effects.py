@@ -115,7 +115,7 @@ def text_effects(
         share = shares(stream(network, run.ids.tolist()), named)
     except DataError as error:
         share, notes = blank, [f"the share is not known: {error}"]
-    interest, tags = _looks(run, named)
+    interest, tags = attends(run, named)
     return TextEffects(
         tuple(str(one) for one in named),
         tuple(one.kind for one in named),
@@ -133,8 +133,18 @@ def text_effects(
     )
 
 
-def _looks(run: Any, named: Sequence[Any]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Interest and names of the heads, from where they look."""
+def attends(run: Any, named: Sequence[Any]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Interest and names of these parts, from where heads look; MLPs and layers have none."""
+    scores, tags = looks(run)
+    values, names = np.full(len(named), np.nan), [""] * len(named)
+    for at, one in enumerate(named):
+        if one.kind == "head":
+            values[at], names[at] = scores["interest"][one.layer, one.head], str(tags[one.layer, one.head])
+    return values, tuple(names)
+
+
+def looks(run: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Scores of where every head looks, and its names, (layer, head) each."""
     from langscape.metrics import even_scores, find_sinks, head_scores, name_heads
     from langscape.metrics.sinks import separators_of
 
@@ -145,9 +155,4 @@ def _looks(run: Any, named: Sequence[Any]) -> tuple[np.ndarray, tuple[str, ...]]
     }  # fmt: skip
     sinks = find_sinks(weights, separators=known["separators"])
     scores = head_scores(weights, **known, sinks=sinks)
-    tags = name_heads(scores, even_scores(weights, **known))
-    values, names = np.full(len(named), np.nan), [""] * len(named)
-    for at, one in enumerate(named):
-        if one.kind == "head":
-            values[at], names[at] = scores["interest"][one.layer, one.head], str(tags[one.layer, one.head])
-    return values, tuple(names)
+    return scores, name_heads(scores, even_scores(weights, **known))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
+from langscape.analyses._head_effects import Matters, effects_view, with_effects
 from langscape.analyses._head_table import HeadTable
 from langscape.analyses._head_trust import (
     HeadProblem,
@@ -23,6 +24,7 @@ from langscape.analyses._head_trust import (
 )
 from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.analyses._restarts import Embedded, embed_best, embed_restarts
+from langscape.analyses._text_effects import text_effects
 from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
@@ -59,6 +61,7 @@ _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
     "most_like": "The role that the head comes nearest to, where it has none.",
     "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
+    "matters_by": "Whether what a head does was found by taking it away, or estimated.",
 }
 
 
@@ -283,7 +286,9 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
     error = head_error(atlas.capture, atlas.side, layer, head, found)
     found = found.but(per_point={**found.per_point, "error": error})
     partners = head_partners(atlas.capture, found, atlas.side)
-    view = scatter(found, title=f"Layer {layer}, head {head}", quantiles=quantiles, partners=partners)
+    tokens = atlas.capture.attention(atlas.side).keys
+    look: dict[str, Any] = {"quantiles": quantiles, "partners": partners, "tokens": tokens}
+    view = scatter(found, title=f"Layer {layer}, head {head}", **look)
     return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
 
@@ -311,15 +316,34 @@ def strips(atlas: Atlas, context: Any, *, layers: Layers = None, show: ShowAtten
     return max_attention(atlas.capture, layers=layers, show=show, side=atlas.side)
 
 
-Sort = Annotated[str, Setting("Sort", "Rank heads by this score.")]
+@picture("effects", name="matters")
+def scatter_of_effects(atlas: Atlas, context: Any) -> View:
+    """What each head attends to against what it does: some look at much and do little."""
+    return effects_view(atlas.scores, len(atlas.capture.tokens), context.title)
+
+
+Sort = Annotated[
+    str | None,
+    Setting("Sort", "Rank heads by this score; by what they do if left out, by interest if that is unknown."),
+]
 Show = Annotated[int, Setting("Show", "How many heads to print; 0 prints all.", ge=0)]
 
 
-def lines(atlas: Atlas, *, sort: Sort = "interest", show: Show = 15) -> list[str]:
+def lines(atlas: Atlas, *, sort: Sort = None, show: Show = 15) -> list[str]:
     """The heads ranked by a score, as lines of text, and how many have each name."""
     columns = atlas.scores.columns
+    sort = sort or next(name for name in ("matters", "share", "interest") if name in columns)
     order = atlas.ranked(sort)
-    shown = ["interest", "parked", "evenness", "kept", "kept_null", "kl", "stability"]
+    shown = [
+        *(name for name in ("matters", "share") if name in columns),
+        "interest",
+        "parked",
+        "evenness",
+        "kept",
+        "kept_null",
+        "kl",
+        "stability",
+    ]
     shown = [sort, *(name for name in shown if name != sort)]
     out = [
         "  ".join(
@@ -423,16 +447,20 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=9,
+    version=10,
     title="Atlas of heads",
     room="atlas",
-    pictures=(grid, one_head, one_matrix, strips),
-    uses=(text_capture, layer_maps),
+    pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),
+    uses=(text_capture, layer_maps, text_effects),
     describe=_title,
     lines=lines,
     formats=FORMATS,
     folder=True,
     example={"text": "sample-harbour"},
+    examples=(
+        "langscape atlas default --text letter.txt --out heads.html",
+        "langscape atlas decoder --layers 0-5 --sort induction --out scores.csv",
+    ),
 )
 def atlas(
     model: Model = "default",
@@ -450,6 +478,7 @@ def atlas(
     seed: Seed = 0,
     side: AtlasSide = None,
     target: Target = None,
+    matters: Matters = "share",
     workers: Workers = 0,
     cluster: Cluster = None,
     progress: Progress | None = None,
@@ -479,7 +508,10 @@ def atlas(
         seen = text_capture(**reading, want=["attention"])
         elsewhere = partial(_layer_by_layer, {**reading, **how, "side": side}, workers, cluster, progress)
     probe = induction_probe(network, layers, seed)
-    return make_atlas(seen, **how, side=side, probe=probe, embed_heads=elsewhere, progress=progress)
+    found = make_atlas(seen, **how, side=side, probe=probe, embed_heads=elsewhere, progress=progress)
+    if merge != "none":
+        return found  # effects are of the model's own tokens
+    return with_effects(found, network, model, text, matters, progress)
 
 
 def _layer_by_layer(

@@ -61,10 +61,19 @@ class Comparison(Shown):
         title: str | None = None,
         color: str | None = "moved",
     ) -> View:
-        """One of both maps as a picture."""
+        """One of both maps as a picture, which knows where each item lies on the other."""
         from langscape.views import scatter
 
-        return scatter(getattr(self, side), title=_part(title, side), color=color)
+        view = scatter(getattr(self, side), title=_part(title, side), color=color)
+        other = (self.right if side == "left" else self.left).xy
+        if other.shape[1] != 2:
+            return view
+        place = "second" if side == "left" else "first"
+        return View(
+            view.kind,
+            {**view.properties, "elsewhere": f"the {place} map"},
+            {**view.arrays, "elsewhere": np.asarray(other, np.float32)},
+        )
 
     def save(
         self,
@@ -313,6 +322,11 @@ OtherVectors = Annotated[
     save=save,
     formats=FORMATS,
     example={"what": "hidden", "layer": 1, "other_layer": 6, "text": "sample-harbour"},
+    group="measure",
+    examples=(
+        "langscape compare default --text letter.txt --layer 1 --other-layer 6 --out layers.html",
+        "langscape compare --what words --vectors old.txt --other-vectors new.txt --out change.html",
+    ),
 )
 def compare(
     model: Model = "default",

@@ -25,6 +25,7 @@ from langscape.declarations.settings import (
     Generate,
     Model,
     Perplexity,
+    Sinks,
     Special,
     Steps,
     Workers,
@@ -58,7 +59,7 @@ def lines(found: Experiment) -> list[str]:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="KL of hidden states and heads",
     room="atlas",
     pictures=(boxes_picture,),
@@ -68,6 +69,11 @@ def lines(found: Experiment) -> list[str]:
     save=save,
     formats=FORMATS,
     folder=True,
+    group="measure",
+    examples=(
+        "langscape compare-kl default --text letter.txt --runs 20 --out kl.html",
+        "langscape compare-kl decoder --text letter.txt --layers 0-3 --out kl.csv",
+    ),
 )
 def compare_kl(
     model: Model = "default",
@@ -77,6 +83,7 @@ def compare_kl(
     layers: RunLayers = None,
     heads: Heads = None,
     special: Special = "keep",
+    sinks: Sinks = "keep",
     perplexity: Perplexity = 20.0,
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
@@ -98,8 +105,8 @@ def compare_kl(
     """
     texts: Any = [text] if isinstance(text, str | Path) else text
     how = {
-        "layers": layers, "heads": heads, "special": special, "perplexity": perplexity, "steps": steps,
-        "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
+        "layers": layers, "heads": heads, "special": special, "sinks": sinks, "perplexity": perplexity,
+        "steps": steps, "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
     }  # fmt: skip
     table = run_all(
         model, texts, runs, how, title="runs", workers=workers, cluster=cluster, progress=progress

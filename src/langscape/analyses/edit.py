@@ -135,6 +135,11 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     check=_check,
     lines=lines,
     formats=FORMATS,
+    group="measure",
+    examples=(
+        "langscape edit decoder --text prompt.txt --edits 'head 16.0 mean'",
+        "langscape edit decoder --text prompt.txt -e 'head 16.0 mean' -e 'mlp 5 zero' --out edited.html",
+    ),
 )
 def edit(
     model: Model = "decoder",

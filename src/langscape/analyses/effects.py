@@ -242,6 +242,11 @@ def _number(value: float, digits: int) -> str:
     ignores=_ignores,
     lines=lines,
     formats=FORMATS,
+    group="measure",
+    examples=(
+        "langscape effects default --text letter.txt --out effects.html",
+        "langscape effects decoder --texts sotu --most 4 --parts heads --out effects.csv",
+    ),
 )
 def effects(
     model: Model = "default",

@@ -15,6 +15,7 @@ from langscape.analyses.gaussians import (
     Contexts,
     Corpus,
     List,
+    Missing,
     Most,
     Rank,
     Standardise,
@@ -50,22 +51,33 @@ ContextModel = Annotated[
     ),
 ]
 Method = Annotated[
-    Literal["tsne", "pca"],
+    Literal["tsne", "stress", "pca"],
     Setting(
         "Method",
-        "t-SNE keeps neighbours, distributional PCA keeps variance and rotates its ellipses.",
+        "t-SNE keeps neighbours, stress keeps large distances too, distributional PCA keeps variance and "
+        "rotates its ellipses.",
         document="004",
         labels={"tsne": "t-SNE", "pca": "PCA"},
+    ),
+]
+SharedDirections = Annotated[
+    int | None,
+    Setting(
+        "Shared directions",
+        "Ellipses from contexts tell no angle from the direction that all items share, nor from so many more "
+        "along which all contexts vary most; none (leave it empty) takes nothing out.",
+        ge=0,
+        le=20,
     ),
 ]
 Shape = Annotated[
     Literal["contexts", "diagonal", "full", "none"],
     Setting(
         "Ellipses",
-        "From contexts: area is variance. Diagonal and full are learned with the map, as in the document, "
-        "and do not show variance.",
+        "From contexts: area is variance. Diagonal and full are learned with the map, as in Christoffel "
+        "2023, and do not show variance.",
         document="004",
-        labels={"contexts": "from contexts", "diagonal": "diagonal (the document’s)"},
+        labels={"contexts": "from contexts", "diagonal": "diagonal (Christoffel’s)"},
     ),
 ]
 Distance = Annotated[
@@ -164,7 +176,7 @@ class Ellipses(Shown):
 def map_gaussians(
     given: Gaussians,
     *,
-    method: Literal["tsne", "pca"] = "tsne",
+    method: Literal["tsne", "stress", "pca"] = "tsne",
     shape: Literal["contexts", "diagonal", "full", "none"] = "contexts",
     perplexity: float = 30.0,
     distance: Literal["wasserstein", "euclidean"] = "wasserstein",
@@ -172,16 +184,23 @@ def map_gaussians(
     initial: Literal["pca", "random"] = "pca",
     restarts: int = 1,
     steps: int = 1000,
+    shared: int | None = 2,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Map:
-    """The map of distributions with their ellipses, by t-SNE or distributional PCA."""
+    """The map of distributions with their ellipses, by t-SNE, stress or distributional PCA."""
     from langscape import affinity
     from langscape.engine import embed, pca
+    from langscape.engine.context_ellipses import SHARED
+    from langscape.engine.ellipses import stress_ellipses, with_contexts
     from langscape.views.plain import number_text
 
     if method == "pca":
         return pca(given, center=center)
+    drawn = None if shape == "none" else shape
+    if method == "stress":
+        map = stress_ellipses(given, distance=distance, shape=drawn, seed=seed)
+        return map if shared == SHARED or drawn is None else with_contexts(map, given, shared)
     most = max((len(given) - 1) / 3, 1.0)
     notes: tuple[str, ...] = ()
     if perplexity > most:
@@ -193,10 +212,12 @@ def map_gaussians(
         initial=initial,
         schedule=_schedule(shape, steps),
         restarts=restarts,
-        shape=None if shape == "none" else shape,
+        shape=drawn,
         seed=seed,
         progress=progress,
     )
+    if shape == "contexts" and shared != SHARED:
+        map = with_contexts(map, given, shared)
     return map.but(notes=(*notes, *map.notes))
 
 
@@ -254,10 +275,14 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
         check_given(settings, given, shown)
     elif settings["words"] or "list" in given or "table" in given:
         raise SettingsError("distributions do not go with words or a table; give one or the other")
+    if settings["method"] == "stress" and settings["shape"] in ("diagonal", "full"):
+        raise SettingsError(
+            f"stress learns no ellipses (shape {settings['shape']}); take them from contexts, or none"
+        )
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),
@@ -267,6 +292,10 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     save=save,
     formats=FORMATS,
     example={"corpus": "sample-corpus", "contexts": 20, "perplexity": 10.0},
+    examples=(
+        "langscape ellipses --corpus letters/ --words places.csv --out ellipses.html",
+        "langscape ellipses words.npz --perplexity 15 --out ellipses.svg",
+    ),
 )
 def ellipses(
     gaussians: Distributions = None,
@@ -284,6 +313,7 @@ def ellipses(
     by: By = None,
     columns: Columns = None,
     standardise: Standardise = True,
+    missing: Missing = None,
     method: Method = "tsne",
     shape: Shape = "contexts",
     perplexity: Perplexity = 30.0,
@@ -292,6 +322,7 @@ def ellipses(
     initial: Initial = "pca",
     restarts: EllipseRestarts = 1,
     steps: Steps = 1000,
+    shared: SharedDirections = 2,
     seed: Seed = 0,
     workers: Workers = 0,
     cluster: Cluster = None,
@@ -309,11 +340,11 @@ def ellipses(
     if given is None:
         given = make_gaussians(
             model, corpus, words=words, list=list, most=most, contexts=contexts, unit=unit, layer=layer,
-            rank=rank, table=table, by=by, columns=columns, standardise=standardise, seed=seed,
-            workers=workers, cluster=cluster, progress=progress,
+            rank=rank, table=table, by=by, columns=columns, standardise=standardise,
+            missing=missing, seed=seed, workers=workers, cluster=cluster, progress=progress,
         )  # fmt: skip
     map = map_gaussians(
         given, method=method, shape=shape, perplexity=perplexity, distance=distance, center=center,
-        initial=initial, restarts=restarts, steps=steps, seed=seed, progress=progress,
+        initial=initial, restarts=restarts, steps=steps, shared=shared, seed=seed, progress=progress,
     )  # fmt: skip
     return Ellipses(map, replace(given, samples=None, factors=None))

@@ -28,6 +28,7 @@ from langscape.io.codec import noun
 from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.models.catalog import CATALOG, in_words
 from langscape.models.display_names import model_title
+from langscape.views.flow_lstm import GATES
 
 if TYPE_CHECKING:
     from langscape.engine import WordColours
@@ -37,9 +38,6 @@ WHOLE = 10_000
 
 A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
 of it, and take one colour."""
-
-GATES = ("input", "forget", "output")
-"""What is plain unless a reader asks for colours, and hence no part of their score."""
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
 
@@ -70,12 +68,30 @@ Baseline = Annotated[
         option="--baseline",
     ),
 ]
+At = Annotated[
+    int | None,
+    Setting(
+        "Token",
+        "Of a prompt too long to show whole, the token that is looked at, from 0; the last if left out. "
+        "For transformers.",
+        ge=0,
+    ),
+]
+OwnWords = Annotated[
+    list[str] | None,
+    Setting(
+        "Words of your own",
+        "Words whose logits are taken apart beside those that a transformer says; two can be set against "
+        "each other, such as Rome and Paris.",
+        option="--word",
+    ),
+]
 Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=DEEPEST, document="003")]
 Space = Annotated[
     Literal["oklab", "rgb"],
     Setting(
         "Colour space",
-        "OKLab, where equal distances look equal, or red, green and blue as in the document.",
+        "OKLab, where equal distances look equal, or red, green and blue as Sawatzky & Kozyr have it.",
         document="003",
         labels={"oklab": "OKLab", "rgb": "RGB"},
     ),
@@ -84,7 +100,7 @@ Fit = Annotated[
     Literal["exact", "force"],
     Setting(
         "Colour of vectors",
-        "Found over all mapped words, or by the document’s forces from sixteen of them.",
+        "Found over all mapped words, or by the forces of Sawatzky & Kozyr from sixteen of them.",
         document="003",
     ),
 ]
@@ -137,7 +153,7 @@ def flow_baseline(
     return baseline_of(opened(model), None if baseline is None else str(baseline))
 
 
-@analysis(version=2, name="flow.reading", hidden=True, uses=(flow_baseline,))
+@analysis(version=4, name="flow.reading", hidden=True, uses=(flow_baseline,))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -145,6 +161,8 @@ def flow_reading(
     prompt_file: PromptFile = None,
     baseline: Baseline = None,
     generate: Generate = 0,
+    at: At = None,
+    words: OwnWords = None,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
@@ -153,9 +171,10 @@ def flow_reading(
     if prompt_file is not None and not text:
         raise SettingsError("the text is empty; give at least one word")
     text = default_prompt(network) if text is None else text
-    if network.kind == "lstm":
-        return read_lstm(network, text, flow_baseline(model, baseline=baseline), generate)
-    return read_stream(network, text, generate)
+    if network.kind in ("lstm", "gru"):
+        usual = flow_baseline(model, baseline=baseline) if network.kind == "lstm" else None
+        return read_lstm(network, text, usual, generate)
+    return read_stream(network, text, generate, at, words or ())
 
 
 @analysis(version=3, name="flow.word_colours", hidden=True)
@@ -168,7 +187,7 @@ def flow_word_colours(
 ) -> Any:
     """A colour for every word of a model (`engine.WordColours`)."""
     network = opened(model)
-    if network.kind == "lstm":
+    if network.kind in ("lstm", "gru"):
         return _word_colours(_Table(network.weights()["embedding"], network.revision), space, seed)
     from langscape.models import word_table
 
@@ -193,13 +212,14 @@ def flow_vector_colours(
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
     found, flat, fitted, greys = {}, [], [], []
+    plain = GATES[reading.kind]  # they have another meaning, and are no part of the score
     for name, vectors in reading.coloured_vectors().items():
         rows = vectors.reshape(-1, vectors.shape[-1])
         rgb = words.fit(rows, fit)
         grey = words.follows(rows, rgb) < honest(len(words.mapped))
         found[name] = np.where(grey[:, None], GREY, screen_bytes(rgb)).astype(np.uint8)
         found[name] = found[name].reshape(*vectors.shape[:-1], 3)
-        if name not in GATES:
+        if name not in plain:
             flat.append(rows)
             fitted.append(rgb)
             greys.append(grey)
@@ -209,7 +229,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=9,
+    version=11,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -217,6 +237,10 @@ def flow_vector_colours(
     formats=FORMATS,
     opens=True,
     example={"model": "decoder", "prompt": "The capital of France is"},
+    examples=(
+        "langscape flow lstm-tiny --prompt 'the cat' --out flow.html",
+        "langscape flow decoder --prompt 'The capital of France is' --out flow.html",
+    ),
 )
 def flow(
     model: FlowModel = "lstm-tiny",
@@ -225,6 +249,8 @@ def flow(
     prompt_file: PromptFile = None,
     baseline: Baseline = None,
     generate: Generate = 0,
+    at: At = None,
+    words: OwnWords = None,
     top: Top = 8,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -242,14 +268,14 @@ def flow(
         "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
     }  # fmt: skip
     tell(Step(0, 3, "reading the prompt"))
-    reading = flow_reading(model, **text)
+    reading = flow_reading(model, **text, at=at, words=words)
     title = flow_title(reading.model, reading.prompt)
     tell(Step(1, 3, "colours of words"))
     if isinstance(reading, LSTMReading):
-        words = flow_word_colours(model, space=space, seed=seed)
+        mapped = flow_word_colours(model, space=space, seed=seed)
         tell(Step(2, 3, "colours of vectors"))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
-        found = lstm_flow(reading, title, top, vectors.colours, words, vectors.scores)
+        found = lstm_flow(reading, title, top, vectors.colours, mapped, vectors.scores)
         if vectors.grey:
             said = (
                 f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: no colour says where they"
@@ -257,8 +283,8 @@ def flow(
             found = replace(found, remarks=(*found.remarks, f"{said} stand among the words"))
         return found
     if reading.vocabulary <= WHOLE:
-        words = flow_word_colours(model, space=space, seed=seed)
-        return stream_flow(reading, title, top, lambda ids: (_screen(words, ids), follows(words)))
+        mapped = flow_word_colours(model, space=space, seed=seed)
+        return stream_flow(reading, title, top, lambda ids: (_screen(mapped, ids), follows(mapped)))
     return stream_flow(reading, title, top, lambda ids: _colours_of_named(reading, ids, space, seed))
 
 
@@ -276,7 +302,7 @@ def default_prompt(model: Any) -> str:
     """A short prompt that suits the model."""
     if model.name in CATALOG and CATALOG[model.name].prompt:
         return CATALOG[model.name].prompt
-    if model.kind == "lstm":
+    if model.kind in ("lstm", "gru"):
         return (
             " ".join(word for word in model.words if word.isalpha())[:60].rpartition(" ")[0] or model.words[0]
         )

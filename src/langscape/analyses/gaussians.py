@@ -107,6 +107,15 @@ Columns = Annotated[
     Setting("Columns", "With a table: the columns to use, by comma; all numbers if left out."),
 ]
 Standardise = Annotated[bool, Setting("Standardise", "With a table: divide each column by its deviation.")]
+Missing = Annotated[
+    list[str] | None,
+    Setting(
+        "Missing values",
+        "With a table: cells that stand for a missing value, by comma, besides empty ones, NA, N/A, NaN, "
+        "null, ? and -.",
+        like="-99",
+    ),
+]
 First = Annotated[int, Setting("First", "The first word of the part.", ge=0)]
 Count = Annotated[int, Setting("Count", "How many words the part has.", ge=1)]
 
@@ -233,7 +242,7 @@ def save(found: Gaussians, path: Path, *, title: str | None = None) -> Path:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Distributions as a file",
     room="distributions",
     uses=(word_contexts, gaussians_part),
@@ -243,6 +252,11 @@ def save(found: Gaussians, path: Path, *, title: str | None = None) -> Path:
     save=save,
     formats=(".safetensors",),
     out="gaussians.safetensors",
+    group="measure",
+    examples=(
+        "langscape gaussians default --corpus sotu --word bank --word river --out words.npz",
+        "langscape gaussians --table flowers.csv --by species --out flowers.npz",
+    ),
 )
 def gaussians(
     model: Model = "default",
@@ -260,6 +274,7 @@ def gaussians(
     by: By = None,
     columns: Columns = None,
     standardise: Standardise = True,
+    missing: Missing = None,
     seed: Seed = 0,
     workers: Workers = 0,
     cluster: Cluster = None,
@@ -277,7 +292,8 @@ def gaussians(
     if table is not None:
         from langscape.sources import tables
 
-        return tables.gaussians(table, by, columns, standardise=standardise, progress=progress)  # type: ignore[arg-type]
+        how: dict[str, Any] = {"standardise": standardise, "missing": missing or (), "progress": progress}
+        return tables.gaussians(table, by, columns, **how)  # type: ignore[arg-type]
     paths = _paths(corpus)
     listed = _listed(words, list, paths, most)
     asked: dict[str, Any] = {

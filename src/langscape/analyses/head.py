@@ -89,7 +89,8 @@ class Head(Shown):
         partners = head_partners(self.capture, self.map, self.side)
         named = title or f"{self.title}: map"
         look: dict[str, Any] = {"color": color, "quantiles": quantiles, "point": point}
-        return scatter(self.map, title=named, partners=partners, **look)
+        tokens = self.capture.attention(self.side).keys
+        return scatter(self.map, title=named, partners=partners, tokens=tokens, **look)
 
     def matrix(self, *, title: str | None = None) -> View:
         """The attention as a picture: who attends to whom."""
@@ -274,6 +275,10 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
     save=save,
     formats=FORMATS,
     example={"text": "sample-harbour", "layer": 2, "head": 1},
+    examples=(
+        "langscape head default --text letter.txt --layer 3 --head 10 --out head.html",
+        "langscape head default --text letter.txt --layer 3 --head 10 --point harbour --out head.svg",
+    ),
 )
 def head(
     model: Model = "default",

@@ -230,7 +230,8 @@ def _notes(texts: int, short: int, cut: int, roles: Mapping[str, Judged]) -> lis
     if cut:
         notes.append(f"{counted(cut, 'text is', 'texts are')} longer than is read: only the start counts")
     if texts < 30:
-        notes.append(f"{texts} texts are few: intervals are wide, and most roles are not told")
+        many = counted(texts, "text is", "texts are")
+        notes.append(f"{many} few: intervals are wide, and most roles are not told")
     untold = [name for name, role in roles.items() if 0 < role.figures.texts < 8 and name != "position-only"]
     if untold:
         notes.append(f"fewer than 8 texts give an occasion for {', '.join(untold)}, so nobody is called that")
@@ -256,11 +257,18 @@ def lines(
     found: HeadSurvey, *, sort: Sort = "interest", show: Show = 15, passages: PassageCount = 1
 ) -> list[str]:
     """The heads ranked by a score with their roles and passages, as lines of text."""
+    from langscape.sources.word_lookup import counted
+
     columns = found.scores.columns
     order = found.ranked(sort)
     shown = [sort, *(name for name in ("interest", "parked", "entropy") if name != sort)]
     out = [
-        f"{found.texts:,} texts; {_percent(found.halves)} of heads have the same names on both halves",
+        counted(found.texts, "text", "texts")
+        + (
+            f"; {_percent(found.halves)} of heads have the same names on both halves"
+            if found.halves == found.halves
+            else ", too few to be halved"
+        ),
         "  ".join(["head  ", *(f"{name:<21}" for name in shown), "group", "names"]),
     ]
     for row in order[: show or len(order)]:
@@ -272,22 +280,28 @@ def lines(
         out.append("  ".join([f"{where:<6}", *values, f"{columns['group'][row]:>5}", names]).rstrip())
         slots = [slot for slot in range(found.passages.text.shape[1]) if found.passages.text[row, slot] >= 0]
         out += [f"        {passage(found.passages, int(row), slot)}" for slot in slots[:passages]]
-    counted = Counter(name for names in columns["names"] for name in names.split(", ") if name)
-    for name, count in counted.most_common():
+    given = Counter(name for names in columns["names"] for name in names.split(", ") if name)
+    for name, count in given.most_common():
         mean = found.roles[name].figures.mean
         rows = [row for row in np.argsort(-mean) if found.roles[name].state[row] == GIVEN]
         strongest = ", ".join(found.scores.labels[int(row)] for row in rows[:4])
         out.append(f"{name}: {count} {'head' if count == 1 else 'heads'}, strongest {strongest}")
     groups = found.groups
     out.append(
-        f"{groups.group.max() + 1} groups of heads that attend alike; halves of the texts agree on them to "
-        f"{groups.agreement:.2f}"
+        f"{groups.group.max() + 1} groups of heads that attend alike"
+        + (
+            ""
+            if np.isnan(groups.agreement)
+            else f"; halves of the texts agree on them to {groups.agreement:.2f}"
+        )
     )
     return [*out, *head_map_line(found.head_map)]
 
 
 def _interval(one: Figures, row: int) -> str:
-    return f"{one.mean[row]:.3f} ({one.low[row]:.3f}–{one.high[row]:.3f})"
+    """A mean with its interval; of a single text there is none."""
+    mean = f"{one.mean[row]:.3f}"
+    return mean if np.isnan(one.low[row]) else f"{mean} ({one.low[row]:.3f}–{one.high[row]:.3f})"
 
 
 def _percent(share: float) -> str:
@@ -305,6 +319,11 @@ def _percent(share: float) -> str:
     formats=FORMATS,
     folder=True,
     example={"texts": "sample-corpus"},
+    group="measure",
+    examples=(
+        "langscape heads default --texts sotu --most 20 --out survey.html",
+        "langscape heads decoder --texts letters/ --sort induction --out heads.csv",
+    ),
 )
 def heads(
     model: Model = "default",

@@ -56,6 +56,10 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
     formats=FORMATS,
     check=_check,
     example={"text": "sample-harbour", "layer": 3},
+    examples=(
+        "langscape hidden default --text letter.txt --layer 3 --out hidden.html",
+        "langscape hidden default --text letter.txt --layer 6 --perplexity 15 --color kept --out hidden.png",
+    ),
 )
 def hidden(
     model: Model = "default",

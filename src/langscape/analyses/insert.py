@@ -87,6 +87,10 @@ def _notes(map: Map, inputs: Mapping[str, Any]) -> list[str]:
     notes=_notes,
     save=save_map_as,
     formats=FORMATS,
+    examples=(
+        "langscape insert map.parquet music river --vectors glove.txt --out grown.html",
+        "langscape insert map.parquet --words new.csv --vectors glove.txt --out grown.parquet",
+    ),
 )
 def insert(
     map: BaseMap,

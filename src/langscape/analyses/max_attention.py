@@ -114,6 +114,10 @@ def save(
     lines=lines,
     save=save,
     formats=FORMATS,
+    examples=(
+        "langscape max-attention default --text letter.txt --layers 0-2 --out most.png",
+        "langscape max-attention decoder --text letter.txt --merge words --out most.html",
+    ),
 )
 def max_attention(
     model: Model = "default",

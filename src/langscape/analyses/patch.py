@@ -26,12 +26,17 @@ Corrupt = Annotated[
     Input("text", "Other prompt", "The same prompt with a word changed for another; as many tokens."),
 ]
 Of = Annotated[
-    Literal["residual", "heads", "mlp"],
+    Literal["residual", "heads", "mlp", "paths"],
     Setting(
         "Patch",
-        "The stream or the MLP at every layer and token, or all tokens of every head.",
-        labels={"residual": "the stream", "mlp": "MLPs"},
+        "The stream or the MLP at every layer and token, all tokens of every head, or what one head hands to "
+        "each later one.",
+        labels={"residual": "the stream", "mlp": "MLPs", "paths": "paths from a head"},
     ),
+]
+Sender = Annotated[
+    str | None,
+    Setting("Sender", "Of paths: the head that they begin at, such as 16.0.", pattern=r"\d+\.\d+"),
 ]
 Direction = Annotated[
     Literal["denoise", "noise"],
@@ -57,7 +62,9 @@ Show = Annotated[int, Setting("Show", "How many cells to print.", ge=1)]
 class Patched(Shown):
     """What patching each cell restores.
 
-    values      (layer, token), or of heads (layer, head): the words' logit difference at the last token
+    values      (layer, token), or of heads and paths (layer, head): the words' logit difference at the
+                last token; NaN where no path leads
+    after       the three likeliest next words after each patch, cell by cell, in words
     receiving   the difference without a patch in the run that is patched, giving in the one patched from
     restored    the share of the way from one to the other; 1 is all of it
     """
@@ -72,6 +79,8 @@ class Patched(Shown):
     receiving: float
     giving: float
     next_words: tuple[str, str]
+    after: tuple[tuple[str, ...], ...]
+    sender: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -82,7 +91,7 @@ class Patched(Shown):
     @property
     def columns(self) -> list[str]:
         """What stands across: heads, or tokens, with both where the prompts differ."""
-        if self.of == "heads":
+        if self.of in ("heads", "paths"):
             return [str(head) for head in range(self.values.shape[1])]
         pairs = zip(self.tokens, self.other_tokens, strict=True)
         return [a if a == b else f"{a} / {b}" for a, b in pairs]
@@ -95,14 +104,16 @@ class Patched(Shown):
         grid = Matrix(
             f"share restored of {a} − {b}", [str(layer) for layer in range(len(self.values))], self.columns,
             self.restored, "plain", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
+            cell_notes=self.after,
         )  # fmt: skip
         what = {"residual": "the stream that enters each layer", "heads": "each head", "mlp": "each MLP"}
+        what["paths"] = f"what {self.sender} hands directly to each later head"
         return matrices(
             [grid],
             title=title or f"Patching {self.model}",
             subtitle=f"{what[self.of]}, {self.direction}: {self.receiving:+.2f} → {self.giving:+.2f}",
             row_name="layer",
-            column_name="head" if self.of == "heads" else "token",
+            column_name="head" if self.of in ("heads", "paths") else "token",
             notes=self.notes,
         )
 
@@ -123,7 +134,7 @@ class Patched(Shown):
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    what = {"residual": "the stream", "heads": "heads", "mlp": "MLPs"}[settings["of"]]
+    what = {"residual": "the stream", "heads": "heads", "mlp": "MLPs"}.get(settings["of"], "paths")
     return f"Patching {what} of {model_title(settings['model'])}"
 
 
@@ -142,26 +153,33 @@ def lines(found: Patched, *, show: Show = 10) -> list[str]:
         f"{found.giving:+.2f} in the one patched from",
         f"next word: {found.next_words[0]!r} for the prompt, {found.next_words[1]!r} for the other",
     ]
-    for flat in np.argsort(-restored, axis=None)[:show]:
+    known = np.nan_to_num(restored, nan=-np.inf)
+    for flat in [at for at in np.argsort(-known, axis=None)[:show] if np.isfinite(restored.flat[at])]:
         layer, place = np.unravel_index(flat, restored.shape)
         where = (
             f"{layer}.{place}"
-            if found.of == "heads"
+            if found.of in ("heads", "paths")
             else f"layer {layer}, {found.columns[place]!r} at {place}"
         )
         flips = " (flips)" if found.values[layer, place] * found.receiving < 0 else ""
-        out.append(f"{100 * restored[layer, place]:6.1f} % {where}{flips}")
+        out.append(f"{100 * restored[layer, place]:6.1f} % {where}{flips}: {found.after[layer][place]}")
     return out
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Patching between two prompts",
     room="test",
     pictures=(grid_picture,),
     describe=_title,
+    ignores=lambda settings: () if settings["of"] == "paths" else ("sender",),
     lines=lines,
     formats=FORMATS,
+    group="measure",
+    examples=(
+        "langscape patch decoder --text paris.txt --corrupt rome.txt --out patch.html",
+        "langscape patch decoder --text paris.txt --corrupt rome.txt --of heads --out patch.csv",
+    ),
 )
 def patch(
     model: Model = "decoder",
@@ -170,6 +188,7 @@ def patch(
     corrupt: Corrupt = None,
     words: ToldApart = None,
     of: Of = "residual",
+    sender: Sender = None,
     direction: Direction = "denoise",
     progress: Progress | None = None,
 ) -> Patched:
@@ -189,13 +208,18 @@ def patch(
         (CLEAN, CORRUPT) if corrupt is None else (str(text).rstrip("\n"), str(corrupt).rstrip("\n"))
     )
     prompts = read_prompts(network, clean, other, words)
-    found = patch_grid(prompts, of, direction, progress=progress)
+    begin = None if sender is None else (int(sender.split(".")[0]), int(sender.split(".")[1]))
+    found = patch_grid(prompts, of, direction, sender=begin, progress=progress)
+    after = tuple(
+        tuple(_said(network, words, chances) for words, chances in zip(row, sure, strict=True))
+        for row, sure in zip(found.words, found.chances, strict=True)
+    )
     spelled = [network.tokenizer.decode([one]).strip() for one in prompts.words]
     coming = [network.tokenizer.decode(prompts.top_words(run, 1)) for run in (prompts.clean, prompts.corrupt)]
     whose = (
         ("the other prompt", "the prompt") if direction == "denoise" else ("the prompt", "the other prompt")
     )
-    kept = "" if of != "heads" else ", at all tokens"
+    kept = {"heads": ", at all tokens", "paths": f", only what {sender} adds, on the direct way"}.get(of, "")
     notes = (
         f"One cell at a time{kept}: the run over {whose[0]} is given what the run over {whose[1]} had there. "
         "Each number is total, through all later parts, and of this pair of prompts alone",
@@ -204,5 +228,14 @@ def patch(
     return Patched(
         name, of, direction, tuple(prompts.clean.row.source.tokens().readable),
         tuple(prompts.corrupt.row.source.tokens().readable), (spelled[0], spelled[1]), found.values,
-        found.receiving, found.giving, (coming[0], coming[1]), notes,
+        found.receiving, found.giving, (coming[0], coming[1]), after, sender or "", notes,
     )  # fmt: skip
+
+
+def _said(network: Any, words: np.ndarray, chances: np.ndarray) -> str:
+    """The likeliest next words after a patch, in words."""
+    if words[0] < 0:
+        return "no path leads here"
+    spelled = [network.tokenizer.decode([int(one)]) for one in words]
+    pairs = zip(spelled, chances, strict=True)
+    return "next: " + ", ".join(f"{word!r} {100 * chance:.0f} %" for word, chance in pairs)

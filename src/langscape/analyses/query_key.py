@@ -14,6 +14,7 @@ from langscape.analyses._query_key import (
     Clear,
     Color,
     Dims,
+    Distances,
     LeastKeys,
     Method,
     Neighbours,
@@ -22,11 +23,13 @@ from langscape.analyses._query_key import (
     QueryKeyPerplexity,
     Reach,
     Share,
+    Tab,
     Tagger,
     Texts,
     Tokens,
     TsneSteps,
     VectorMetric,
+    check_colour,
     chosen_scale,
     head_capture,
     map_of,
@@ -43,6 +46,8 @@ from langscape.analyses._query_key_tables import (
     notes_of_maps,
     scale_lines,
     score_lines,
+    tabs_of,
+    write_tab,
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
@@ -99,19 +104,23 @@ class QueryKey(Shown):
         title: str | None = None,
         color: str = "type",
         point: str | None = None,
+        tab: str = "map",
     ) -> Path:
-        """Write the map (.parquet, .csv), a figure (.png, .svg, .pdf), or all as a page (.html)."""
+        """Write the map (.parquet, .csv), a figure (.png, .svg, .pdf), or all as a page (.html).
+
+        Another tab than the map ("classes", "parts", "clusters", "c") is a figure, or its numbers.
+        """
         from langscape import views
 
         path = Path(path)
         suffix = path.suffix.lower()
+        tabs = {**tabs_of(self.classes, self.scales), "clusters": self.clusters}
+        if tab != "map" and suffix != ".html":
+            return write_tab(tabs, tab, path)
         if suffix in (".parquet", ".csv"):
             return self.map.save(path)
         shown = self.view(title=title, color=color, point=point)
-        if suffix != ".html":
-            return views.write(shown, path)
-        more = [*(one.view() for one in self.classes), self.clusters()]
-        return views.write([shown, *more, *([views.scales([self.scales])] if self.scales else [])], path)
+        return views.write([shown, *(one() for one in tabs.values())] if suffix == ".html" else shown, path)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -126,6 +135,18 @@ def one_map(found: QueryKey, context: Any, *, color: Color = "type") -> View:
     return found.view(title=context.title, color=color)
 
 
+@picture("matrices", name="classes")
+def classes(found: QueryKey, context: Any) -> View:
+    """Which class of tokens attends to which."""
+    return found.classes[-1].view()
+
+
+@picture("matrices", name="clusters")
+def clusters(found: QueryKey, context: Any) -> View:
+    """Which clusters of the map attend to which."""
+    return found.clusters()
+
+
 def lines(found: QueryKey) -> Sequence[str]:
     """The scores of the map, and how c was chosen."""
     scores = score_lines([((found.layer, found.head), found.map)])
@@ -133,17 +154,24 @@ def lines(found: QueryKey) -> Sequence[str]:
 
 
 def save(
-    found: QueryKey, path: Path, *, title: str | None = None, color: Color = "type", point: Point = None
+    found: QueryKey,
+    path: Path,
+    *,
+    title: str | None = None,
+    color: Color = "type",
+    point: Point = None,
+    tab: Tab = "map",
 ) -> Path:
     """One file of a head."""
-    return found.save(path, title=title, color=color, point=point)
+    return found.save(path, title=title, color=color, point=point, tab=tab)
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Queries and keys of a head",
     room="query_key",
-    pictures=(one_map,),
+    pictures=(one_map, classes, clusters),
+    check=check_colour,
     uses=(query_key_collect, query_key_map, query_key_choice),
     describe=_title,
     lines=lines,
@@ -151,6 +179,10 @@ def save(
     formats=FORMATS,
     example={"text": "sample-harbour", "layer": 2, "head": 1},
     aliases=("qk",),
+    examples=(
+        "langscape query-key default --text letter.txt --layer 2 --head 1 --out joint.html",
+        "langscape query-key default --text letter.txt --layer 2 --head 1 --by distance --out joint.svg",
+    ),
 )
 def query_key(
     model: Model = "default",
@@ -177,6 +209,7 @@ def query_key(
     percentile: Percentile = 0.5,
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
+    distances: Distances = "centred",
     side: Side = None,
     generate: Generate = 0,
     progress: Progress | None = None,
@@ -200,7 +233,9 @@ def query_key(
     seen = head_capture(layer, head, reading, progress)
     scales = None
     if choose != "none":
-        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,
+            "distances": distances,
+        }  # fmt: skip
         scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
     wanted = {
         "layer": layer, "head": head, "by": settled(by, c, choose, method),

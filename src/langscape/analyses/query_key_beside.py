@@ -22,6 +22,7 @@ from langscape.analyses._query_key import (
     Share,
     TsneSteps,
     VectorMetric,
+    check_colour,
     map_head,
     settled,
 )
@@ -56,7 +57,7 @@ class QueryKeyBeside(Shown):
     """One head over one text, twice.
 
     capture   its queries and keys
-    attended  the tokens by attention (document 000)
+    attended  the tokens by attention (Müller 2023)
     map       their queries and keys on one map; both hold `per_point["agreement"]`, the share of a token's
               five nearest on the one that are among its five nearest on the other
     strongest  the keys that each query attends to most
@@ -94,7 +95,7 @@ class QueryKeyBeside(Shown):
 def two_ways(
     capture: Capture, layer: int, head: int, settings: Mapping[str, Any], progress: Progress | None = None
 ) -> tuple[Map, Map]:
-    """The attention-head map (document 000) and the query–key map of one text's tokens, with their agreement.
+    """The attention-head map (Müller 2023) and the query–key map of one text's tokens, with their agreement.
 
     Both maps hold the same tokens; `per_point["agreement"]` is the share of a token's five nearest on the one
     that are among its five nearest on the other.
@@ -136,6 +137,10 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{where}, two ways, over {names.get('text', 'a sample text')}"
 
 
+def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    check_colour(settings, inputs, shown, "agreement")
+
+
 @picture("query_key", name="map")
 def both_maps(found: QueryKeyBeside, context: Any, *, color: Color = "agreement") -> View:
     """The query–key map, with the attention-head map beside it."""
@@ -165,11 +170,16 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
     title="A head two ways",
     room="query_key",
     pictures=(both_maps,),
+    check=_check,
     uses=(text_capture,),
     describe=_title,
     lines=lines,
     save=save,
     formats=FORMATS,
+    examples=(
+        "langscape query-key-beside default --text letter.txt --layer 2 --head 1 --out both.html",
+        "langscape query-key-beside default --text letter.txt --layer 3 --head 9 --by distance --out a.png",
+    ),
 )
 def query_key_beside(
     model: Model = "default",

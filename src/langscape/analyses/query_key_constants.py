@@ -1,4 +1,4 @@
-"""One head under six constants, the chosen one marked: document 001, figures 2 and 3."""
+"""One head under six constants, the chosen one marked: Visualizing Attention 2023, figures 2 and 3."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from langscape.analyses._query_key import (
     Clear,
     Color,
     Dims,
+    Distances,
     Key,
     LeastKeys,
     Method,
@@ -24,6 +25,7 @@ from langscape.analyses._query_key import (
     Tokens,
     TsneSteps,
     VectorMetric,
+    check_colour,
     head_capture,
     maps_of,
     query_key_choice,
@@ -150,11 +152,16 @@ def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, colo
     title="A head under six constants",
     room="query_key",
     pictures=(six_maps,),
+    check=check_colour,
     uses=(query_key_collect, query_key_map, query_key_choice),
     describe=_title,
     lines=lines,
     save=save,
     formats=FORMATS,
+    examples=(
+        "langscape query-key-constants default --text letter.txt --layer 2 --head 1 --out six.png",
+        "langscape query-key-constants default --layer 2 --head 1 --choose norms --out six.html",
+    ),
 )
 def query_key_constants(
     model: Model = "default",
@@ -177,6 +184,7 @@ def query_key_constants(
     percentile: Percentile = 0.5,
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
+    distances: Distances = "centred",
     side: Side = None,
     generate: Generate = 0,
     workers: Workers = None,
@@ -199,7 +207,9 @@ def query_key_constants(
         "generate": generate,
     }  # fmt: skip
     seen = head_capture(layer, head, reading, progress)
-    counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+    counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,
+            "distances": distances,
+        }  # fmt: skip
     scales: Scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
     best = float(scales.c[scales.of(layer, head)])
     shown = tuple(c for c in scales.constants if c != (0.8 if best == 1.25 else 1.25))

@@ -14,6 +14,7 @@ from langscape.analyses._query_key import (
     Clear,
     Color,
     Dims,
+    Distances,
     Key,
     LeastKeys,
     Method,
@@ -23,11 +24,13 @@ from langscape.analyses._query_key import (
     QueryKeyPerplexity,
     Reach,
     Share,
+    Tab,
     Tagger,
     Texts,
     Tokens,
     TsneSteps,
     VectorMetric,
+    check_colour,
     chosen_scale,
     maps_of,
     query_key_choice,
@@ -42,7 +45,9 @@ from langscape.analyses._query_key_tables import (
     notes_of_maps,
     scale_lines,
     score_lines,
+    tabs_of,
     write_scores,
+    write_tab,
 )
 from langscape.data import Capture, Map, Progress, Shown, View
 from langscape.declarations import analysis, picture
@@ -53,7 +58,7 @@ from langscape.models.display_names import model_title
 if TYPE_CHECKING:
     from langscape.affinity import Scales, StrongestKeys
 
-FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
 
 @noun
@@ -85,19 +90,24 @@ class QueryKeyGrid(Shown):
 
         return query_key(self.strongest, self.maps, color=color, title=title)
 
-    def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
-        """Write the scores (.csv), a figure (.png, .svg, .pdf), or maps and tables as a page (.html)."""
+    def save(
+        self, path: str | Path, *, title: str | None = None, color: str = "type", tab: str = "map"
+    ) -> Path:
+        """Write the scores (.csv, .parquet), a figure (.png, .svg, .pdf), or all as a page (.html).
+
+        A tab other than the maps ("classes", "parts", "c") is written as a figure or as its numbers.
+        """
         from langscape import views
 
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix == ".csv":
+        tabs = tabs_of(self.classes, self.scales)
+        if tab != "map" and suffix != ".html":
+            return write_tab(tabs, tab, path)
+        if suffix in (".csv", ".parquet"):
             return write_scores(list(self.maps.items()), path)
         shown = self.view(title=title, color=color)
-        if suffix != ".html":
-            return views.write(shown, path)
-        more = [one.view() for one in self.classes]
-        return views.write([shown, *more, *([views.scales([self.scales])] if self.scales else [])], path)
+        return views.write([shown, *(one() for one in tabs.values())] if suffix == ".html" else shown, path)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -116,9 +126,11 @@ def lines(found: QueryKeyGrid) -> Sequence[str]:
     return [*scores, *scale_lines([found.scales] if found.scales else [])]
 
 
-def save(found: QueryKeyGrid, path: Path, *, title: str | None = None, color: Color = "type") -> Path:
+def save(
+    found: QueryKeyGrid, path: Path, *, title: str | None = None, color: Color = "type", tab: Tab = "map"
+) -> Path:
     """One file of the grid."""
-    return found.save(path, title=title, color=color)
+    return found.save(path, title=title, color=color, tab=tab)
 
 
 @analysis(
@@ -127,12 +139,17 @@ def save(found: QueryKeyGrid, path: Path, *, title: str | None = None, color: Co
     title="Queries and keys of every head",
     room="query_key",
     pictures=(all_maps,),
+    check=check_colour,
     uses=(query_key_collect, query_key_map, query_key_choice, query_key_classes),
     describe=_title,
     lines=lines,
     save=save,
     formats=FORMATS,
     example={"text": "sample-harbour", "tokens": 150, "steps": 300},
+    examples=(
+        "langscape query-key-grid default --text letter.txt --out grid.html",
+        "langscape query-key-grid default --text letter.txt --tokens 150 --steps 300 --out grid.html",
+    ),
 )
 def query_key_grid(
     model: Model = "default",
@@ -157,6 +174,7 @@ def query_key_grid(
     percentile: Percentile = 0.5,
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
+    distances: Distances = "centred",
     side: Side = None,
     generate: Generate = 0,
     workers: Workers = None,
@@ -181,7 +199,9 @@ def query_key_grid(
     seen = query_key_collect(**reading, progress=progress)
     scales = None
     if choose != "none":
-        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special}
+        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,
+            "distances": distances,
+        }  # fmt: skip
         scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
     how = {
         "by": settled(by, c, choose, method), "metric": metric, "share": share, "reach": reach,

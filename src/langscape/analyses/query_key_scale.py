@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langscape.analyses._query_key import (
     METRICS,
     Clear,
+    Distances,
     LeastKeys,
     Percentile,
     Pipeline,
@@ -31,7 +32,7 @@ from langscape.models.display_names import model_title
 if TYPE_CHECKING:
     from langscape.affinity import Scales
 
-FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 
 
 @noun
@@ -53,14 +54,19 @@ class QueryKeyScales(Shown):
 
         return scales(self.scales, fine=fine, **({"title": title} if title else {}))
 
-    def save(self, path: str | Path, *, title: str | None = None, fine: bool = False) -> Path:
-        """Write a table (.csv), heat maps (.png, .svg, .pdf), or these and the classes as a page (.html)."""
+    def save(self, path: str | Path, *, title: str | None = None, fine: bool = False, tab: str = "c") -> Path:
+        """Write a table (.csv, .parquet), heat maps (.png, .svg, .pdf), or all as a page (.html).
+
+        tab="classes" writes attention between classes of tokens instead of c.
+        """
         from langscape import views
         from langscape.views.table import write_columns
 
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix == ".csv":
+        if tab != "c" and suffix != ".html":
+            return views.write(self.classes.view(), path)
+        if suffix in (".csv", ".parquet"):
             heads = self.scales[0].heads
             columns = {"layer": heads[:, 0], "head": heads[:, 1]}
             for one in self.scales:
@@ -74,6 +80,10 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"The constants of {model_title(settings['model'])} over {names.get('text', 'sample texts')}"
 
 
+ScaleTab = Annotated[
+    Literal["c", "classes"],
+    Setting("Tab", "Which tab of the page a figure or table is of: c, or attention between classes."),
+]
 FineSearch = Annotated[
     bool, Setting("Finer grid", "The best of 97 constants instead of seven.", document="001")
 ]
@@ -96,9 +106,16 @@ def lines(found: QueryKeyScales) -> Sequence[str]:
     return scale_lines(found.scales)
 
 
-def save(found: QueryKeyScales, path: Path, *, title: str | None = None, fine: FineSearch = False) -> Path:
+def save(
+    found: QueryKeyScales,
+    path: Path,
+    *,
+    title: str | None = None,
+    fine: FineSearch = False,
+    tab: ScaleTab = "c",
+) -> Path:
     """One file of the constants."""
-    return found.save(path, title=title, fine=fine)
+    return found.save(path, title=title, fine=fine, tab=tab)
 
 
 @analysis(
@@ -113,6 +130,11 @@ def save(found: QueryKeyScales, path: Path, *, title: str | None = None, fine: F
     save=save,
     formats=FORMATS,
     example={"text": "sample-harbour", "tokens": 200},
+    group="measure",
+    examples=(
+        "langscape query-key-scale default --text letter.txt --out constants.html",
+        "langscape query-key-scale default --text letter.txt --tokens 200 --out constants.csv",
+    ),
 )
 def query_key_scale(
     model: Model = "default",
@@ -121,6 +143,7 @@ def query_key_scale(
     percentile: Percentile = 0.5,
     least_keys: LeastKeys = 2,
     clear: Clear = 2.0,
+    distances: Distances = "centred",
     special: Special = "drop",
     seed: Seed = 0,
     tagger: Tagger = "none",
@@ -145,6 +168,7 @@ def query_key_scale(
     }  # fmt: skip
     counting = {
         "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special, "seed": seed,
+        "distances": distances,
     }  # fmt: skip
     calls = [{**reading, **counting, "metric": one} for one in METRICS]
     how: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}

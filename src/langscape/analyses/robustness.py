@@ -24,6 +24,7 @@ from langscape.declarations.settings import (
     Generate,
     Model,
     Perplexity,
+    Sinks,
     Special,
     Steps,
     Text,
@@ -72,7 +73,7 @@ def lines(found: Experiment) -> list[str]:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Robustness to replaced tokens",
     room="atlas",
     pictures=(boxes_picture,),
@@ -83,6 +84,11 @@ def lines(found: Experiment) -> list[str]:
     save=save,
     formats=FORMATS,
     folder=True,
+    group="measure",
+    examples=(
+        "langscape robustness default --text letter.txt --repeats 100 --out robust.html",
+        "langscape robustness default --text letter.txt --share 0.1 --layers 0-2 --out robust.csv",
+    ),
 )
 def robustness(
     model: Model = "default",
@@ -93,6 +99,7 @@ def robustness(
     layers: RunLayers = None,
     heads: Heads = None,
     special: Special = "keep",
+    sinks: Sinks = "keep",
     perplexity: Perplexity = 20.0,
     steps: Steps = 1000,
     schedule: RunSchedule = "ours",
@@ -115,8 +122,8 @@ def robustness(
     (['hidden', 'heads', 'head'], 8)
     """
     how = {
-        "layers": layers, "heads": heads, "special": special, "perplexity": perplexity, "steps": steps,
-        "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
+        "layers": layers, "heads": heads, "special": special, "sinks": sinks, "perplexity": perplexity,
+        "steps": steps, "schedule": schedule, "cut": cut, "first_tokens": first_tokens, "generate": generate,
     }  # fmt: skip
     texts: Any = [text]
     table = run_all(

@@ -80,7 +80,7 @@ class Why(Shown):
             Matrix(
                 name, parts, ["adds", "without it"],
                 np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 2,
-                "share of the contrast; weight",
+                "share of the contrast; weight", row_actions=[self._without(part) for part in parts],
             )
             for name, parts, adds, without in (
                 ("What the key holds", self.key_parts, self.key_adds, self.key_without),
@@ -97,6 +97,17 @@ class Why(Shown):
             row_name="part",
             notes=self.notes,
         )
+
+    def _without(self, part: str) -> dict[str, Any] | None:
+        """The run without a part, at this head before and after; None for embeddings and norms."""
+        from langscape.views.matrices import action
+
+        if not (part[0].isdigit() or part.startswith("MLP ")):
+            return None
+        written = part.replace("MLP", "mlp") if part.startswith("MLP ") else f"head {part}"
+        where = {"attention.with.layer": self.layer, "attention.with.head": self.head}
+        label = f"Take {part} away, and see {self.layer}.{self.head} before and after"
+        return action(label, "edit", {"edits": [f"{written} mean"]}, picture="attention", **where)
 
     @property
     def named(self) -> str:
@@ -169,6 +180,12 @@ def lines(found: Why) -> list[str]:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "decoder", "text": "sample-pattern", "layer": 18, "head": 6},
+    group="measure",
+    examples=(
+        "langscape why decoder --text letter.txt --layer 18 --head 6",
+        "langscape why decoder --text letter.txt --layer 18 --head 6 --query 9 --key 4 --out why.html",
+    ),
 )
 def why(
     model: Model = "decoder",

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 PLACED = ("inserted", "dissimilar", "nearest")
 """Columns that insertion adds."""
 
-Local = Annotated[
-    bool,
+Considered = Annotated[
+    Literal["perplexity", "reciprocal", "local"],
     Setting(
-        "Local perplexity",
-        "A word considers as many others as are like it, besides the global perplexity.",
+        "Neighbours",
+        "Which others a word considers: by perplexity, as t-SNE does; by rank, and twice those that name it "
+        "in turn; or, besides the perplexity, as many as stand out for it, Claassen’s local perplexity.",
         document="002",
+        labels={"local": "local perplexity"},
     ),
 ]
 Deviations = Annotated[
@@ -54,8 +56,8 @@ AtLeast = Annotated[
     int,
     Setting(
         "At least",
-        "With local perplexity: neighbours kept at least; 1 is the document’s, 10 keeps more neighbours on "
-        "the map.",
+        "With local perplexity: words considered at least; 1 is Claassen’s, 10 is nearly the same ten "
+        "for every word.",
         ge=1,
         le=1000,
         document="002",
@@ -92,7 +94,7 @@ Landmarks = Annotated[
     int | None,
     Setting(
         "Landmarks",
-        "Map so many words and insert all the others; for files too large to map.",
+        "Map so many words and insert all the others; for files too large for memory, not to save time.",
         ge=10,
         document="002",
     ),
@@ -145,16 +147,16 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=3, name="words.landmarks", hidden=True)
+@analysis(version=4, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
     landmarks: HowMany,
     sample: Sample = "frequency",
     perplexity: Perplexity = 30.0,
-    local: Local = False,
-    k: Deviations = 3.0,
-    at_least: AtLeast = 10,
+    neighbours: Considered = "perplexity",
+    k: Deviations = 2.0,
+    at_least: AtLeast = 1,
     metric: Metric = "euclidean",
     initial: Start = "pca",
     initial_map: EarlierMap = None,
@@ -170,7 +172,7 @@ def landmark_map(
 
     words = chosen(Path(vectors), landmarks, sample, seed, progress=progress)  # type: ignore[arg-type]
     start = initial_map if isinstance(initial_map, Map) else initial
-    near = (perplexity, local, k, at_least, metric)
+    near = (perplexity, neighbours, k, at_least, metric)
     return _mapped(words, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
 
 
@@ -186,7 +188,7 @@ def schedule_of(steps: int, late: float = 1.0) -> Any:
 
 def _mapped(
     vectors: Vectors,
-    near: tuple[float, bool, float, int, Any],
+    near: tuple[float, str, float, int, Any],
     initial: Any,
     dims: int,
     schedule: Any,
@@ -197,12 +199,13 @@ def _mapped(
     from langscape import affinity
     from langscape.engine import embed
 
-    perplexity, local, k, at_least, metric = near
+    perplexity, neighbours, k, at_least, metric = near
     known: dict[str, Any] = {"items": vectors.items(), "seed": seed}
-    if local:
-        P = affinity.local(vectors.matrix, perplexity, k, at_least, **known)
+    if neighbours == "local":
+        P = affinity.local(vectors.matrix, perplexity, k, at_least, metric=metric, **known)
     else:
-        P = affinity.points(vectors.matrix, perplexity, metric, **known)
+        way = affinity.reciprocal if neighbours == "reciprocal" else affinity.points
+        P = way(vectors.matrix, perplexity, metric, **known)
     map = embed(P, dims, initial, schedule, restarts, seed=seed, progress=progress)
     return map.but(notes=(*vectors.notes, *map.notes))
 
@@ -229,11 +232,12 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
         return check_color(color, *PLACED, place="inserted")
     listed = word_list(inputs["words"]) if inputs.get("words") is not None else None
     groups = ["group"] if listed is not None and listed.groups is not None else []
-    return check_color(color, *groups, *(["score"] if settings["local"] else []))
+    own = {"local": ["score"], "reciprocal": ["answered"]}.get(settings["neighbours"], [])
+    return check_color(color, *groups, *own)
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Map of words",
     room="words",
     pictures=(word_map,),
@@ -243,15 +247,19 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
     save=save_map_as,
     formats=FORMATS,
     example={"vectors": "sample-words", "words": "sample-groups", "perplexity": 25.0},
+    examples=(
+        "langscape words glove.txt --words my_words.csv --neighbours reciprocal --out map.parquet",
+        "langscape words glove.txt --limit 5000 --out map.html --out map.parquet",
+    ),
 )
 def words(
     vectors: VectorFile = None,  # type: ignore[assignment]  5,000 common words
     words: ChosenWords = None,
     *,
     perplexity: Perplexity = 30.0,
-    local: Local = False,
-    k: Deviations = 3.0,
-    at_least: AtLeast = 10,
+    neighbours: Considered = "perplexity",
+    k: Deviations = 2.0,
+    at_least: AtLeast = 1,
     metric: Metric = "euclidean",
     initial: Start = "pca",
     initial_map: EarlierMap = None,
@@ -278,7 +286,7 @@ def words(
     (('tea', 'coffee', 'milk'), 6)
     """
     how: dict[str, Any] = {
-        "perplexity": perplexity, "local": local, "k": k, "at_least": at_least, "metric": metric,
+        "perplexity": perplexity, "neighbours": neighbours, "k": k, "at_least": at_least, "metric": metric,
         "initial": initial, "initial_map": initial_map, "dims": dims, "steps": steps, "late": late,
         "restarts": restarts, "seed": seed,
     }  # fmt: skip
@@ -288,7 +296,7 @@ def words(
 
     read = read_vectors(vectors, words, limit, progress=progress)  # type: ignore[arg-type]
     start = initial_map if isinstance(initial_map, Map) else initial
-    near = (perplexity, local, k, at_least, metric)
+    near = (perplexity, neighbours, k, at_least, metric)
     return _mapped(read, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
 
 

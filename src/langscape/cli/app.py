@@ -9,6 +9,7 @@ from langscape.cli import (
     check,
     corpora,
     demo,
+    import_lstm,
     measure,
     models,
     store,
@@ -25,7 +26,6 @@ app = typer.Typer(
     help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"max_content_width": 120},
 )
@@ -54,6 +54,7 @@ for part in (
     view,
     corpora,
     train_lstm,
+    import_lstm,
     models,
     store,
     sweep,

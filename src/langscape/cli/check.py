@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import typer
 
+from langscape.cli.commands import examples
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(check)
+    app.command(
+        rich_help_panel="measure",
+        epilog=examples(
+            "langscape check default",
+            "langscape check decoder@bfloat16",
+        ),
+    )(check)
 
 
 def check(

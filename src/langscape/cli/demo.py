@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.outputs import summary
 from langscape.cli.terminal import bar, say
 from langscape.io.atomic_write import check_writable
@@ -16,7 +17,13 @@ TITLE = "631 words in eleven groups, and five inserted later"
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(demo)
+    app.command(
+        rich_help_panel="look",
+        epilog=examples(
+            "langscape demo --open",
+            "langscape demo --out words/",
+        ),
+    )(demo)
 
 
 def demo(
@@ -33,8 +40,8 @@ def demo(
     listed = sources.samples.words(groups_only=True)
     others = sources.samples.words().take(INSERTED)
     with bar("map of the sample words") as progress:
-        local = affinity.local(listed.matrix, 25, items=listed.items())
-        grouped = insert(embed(local, progress=progress), others.matrix, others.words)
+        near = affinity.points(listed.matrix, 25, items=listed.items())
+        grouped = insert(embed(near, progress=progress), others.matrix, others.words)
         everything = sources.samples.words()
         wide = embed(affinity.points(everything.matrix, 30, items=everything.items()), progress=progress)
     summary(grouped)

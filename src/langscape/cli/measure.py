@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import say
 from langscape.errors import SettingsError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from langscape.metrics import PointScores, Space
+
 _NEIGHBOURS = (3, 5, 10, 30)
+_ROWS, _NULL_ROWS = 5000, 400
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(measure)
+    app.command(
+        rich_help_panel="measure",
+        epilog=examples(
+            "langscape measure map.parquet",
+            "langscape measure map.parquet --k 3 --k 50",
+        ),
+    )(measure)
 
 
 def measure(
@@ -26,42 +42,84 @@ def measure(
         "as far as the map has so many.",
     ),
     count_self: bool = typer.Option(
-        False, help="Count a point among its own neighbours, as document 002's program did."
+        False, help="Count a point among its own neighbours, as Claassen's program of 2020 did."
     ),
 ) -> None:
     """Print how far to trust a map: neighbours kept, order of distances, KL.
 
-    Of a picture that was exported as Parquet, the scores that stood on it.
+    Beside each stands what a random layout of the same places has, and the verdict. Of a picture that was
+    exported as Parquet, the scores that stood on it.
     """
-    from langscape import metrics
     from langscape.io.map_file import read_map
+    from langscape.metrics.space import vectors as space_of
     from langscape.sources import read_vectors
+    from langscape.views.trust import FLAT, trust
 
     if vectors is None and _print_picture(map):
         return
     found = read_map(map)
     X = read_vectors(vectors, found.labels).matrix if vectors else found.vectors
     typer.echo(f"items            {len(found):,}")
-    typer.echo(f"KL               {found.kl:z.4f}")
     if X is None:
-        say("this map was saved without its vectors; give --vectors for the other figures")
+        for one in trust(found):
+            typer.echo(f"{one['label']:<15}  {one['shown']}")
+        say("this file has no vectors: these are the scores that were kept with the map, not measured anew")
         return
+    if math.isfinite(found.kl):
+        typer.echo(f"KL               {found.kl:z.4f}")
     if len(X) != len(found):
         raise SettingsError(
             f"{vectors} has {len(X):,} of the map's {len(found):,} words; give the file it was made from"
         )
-    high = metrics.vectors(X, found.metric)  # type: ignore[arg-type]
-    for count in k or [one for one in _NEIGHBOURS if one < len(found)]:
-        got = metrics.local(high, found.xy, count, count_self=count_self, most_rows=5000)
-        typer.echo(f"local, {count:>3}-NN    {100 * got.mean:.2f} % ± {100 * got.sd:.2f}")
-    ranks = metrics.global_(high, found.xy, most_rows=5000)
-    typer.echo(f"global           {ranks.mean:z.4f} ± {ranks.sd:.4f}")
-    typer.echo(
-        f"nDCG@10          {metrics.ndcg(high, found.xy, min(10, len(found) - 1), most_rows=5000).mean:.4f}"
+    _print_scores(space_of(X, found.metric), found.xy, k, count_self)  # type: ignore[arg-type]
+    if found.xy.shape[1] > 2:
+        typer.echo(f"so much of the {found.xy.shape[1]} dimensions; a flat picture of the map has")
+        for one in trust(found, drawn_flat=True):
+            if f"{FLAT}{one['name']}" in found.quality:
+                typer.echo(f"{one['label']:<15}  {one['shown']}")
+
+
+def _print_scores(high: Space, xy: np.ndarray, k: list[int], count_self: bool) -> None:
+    """Each score of a map of vectors, what the same places dealt anew have, and which is better."""
+    import numpy as np
+
+    from langscape import metrics
+
+    n = len(xy)
+    rng = np.random.default_rng(0)
+    dealt = [xy[rng.permutation(n)] for _ in range(max(1, min(20, 3 * _NULL_ROWS // n)))]
+
+    def line(label: str, name: str, measured: Callable[[np.ndarray, int], PointScores]) -> None:
+        score = metrics.SCORES[name]
+        got = measured(xy, _ROWS)
+        null = float(np.mean([measured(places, _NULL_ROWS).mean for places in dealt]))
+        unit, end = (100, " %") if score.format == "percent" else (1, "")
+        digits = 2 if end else 4
+        spread = f" ± {unit * got.sd:.{digits}f}" if score.spread else ""
+        verdict = f" ({score.in_words(got.mean, null)}, {score.text(null)})"
+        typer.echo(f"{label:<15}  {unit * got.mean:z.{digits}f}{end}{spread}{verdict}")
+
+    for count in k or [one for one in _NEIGHBOURS if one < n]:
+        line(
+            f"local, {count:>3}-NN",
+            "local",
+            lambda at, rows, count=count: metrics.local(
+                high, at, count, count_self=count_self, most_rows=rows
+            ),
+        )
+    few, ten = max(1, min(10, n // 2 - 1)), min(10, n - 1)
+    line("global", "global", lambda at, rows: metrics.global_(high, at, most_rows=rows))
+    line(f"nDCG@{ten}", "ndcg", lambda at, rows: metrics.ndcg(high, at, ten, most_rows=rows))
+    line(
+        "trustworthiness",
+        "trustworthiness",
+        lambda at, rows: metrics.trustworthiness(high, at, few, most_rows=rows),
     )
-    few = max(1, min(10, len(found) // 2 - 1))
-    trust = metrics.trustworthiness(high, found.xy, few, most_rows=5000)
-    typer.echo(f"trustworthiness  {trust.mean:.4f}")
+    line(
+        "continuity",
+        "continuity",
+        lambda at, rows: metrics.trustworthiness(metrics.vectors(at), high, few, most_rows=rows),
+    )
 
 
 def _print_picture(path: Path) -> bool:

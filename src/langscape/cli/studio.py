@@ -6,13 +6,20 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar, say
 from langscape.errors import MissingError
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(studio)
+    app.command(
+        rich_help_panel="look",
+        epilog=examples(
+            "langscape studio",
+            "langscape studio --port 8899 --no-open",
+        ),
+    )(studio)
 
 
 def studio(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar, say
 
 if TYPE_CHECKING:
@@ -18,10 +19,15 @@ sweep = typer.Typer(help="See, go on with, or stop long runs of many tasks.", no
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.add_typer(sweep, name="sweep")
+    app.add_typer(
+        sweep,
+        name="sweep",
+        rich_help_panel="keep",
+        epilog=examples("langscape sweep status", "langscape sweep resume 4f1c"),
+    )
 
 
-@sweep.command()
+@sweep.command(epilog=examples("langscape sweep status", "langscape sweep status 4f1c"))
 def status(id: str = typer.Argument("", help="A sweep's id, or its start; all sweeps if left out.")) -> None:
     """Show how far sweeps are; for one, also what failed."""
     from langscape.cli.store import age
@@ -45,7 +51,7 @@ def status(id: str = typer.Argument("", help="A sweep's id, or its start; all sw
             typer.echo(f"  {task['key']}: {task['error']}")
 
 
-@sweep.command()
+@sweep.command(epilog=examples("langscape sweep resume 4f1c", "langscape sweep resume 4f1c --workers 4"))
 def resume(
     id: str = typer.Argument(..., help="A sweep's id, or its start."),
     workers: int = typer.Option(
@@ -69,7 +75,7 @@ def resume(
     show(report)
 
 
-@sweep.command()
+@sweep.command(epilog=examples("langscape sweep cancel 4f1c", "langscape sweep status 4f1c"))
 def cancel(id: str = typer.Argument(..., help="A sweep's id, or its start.")) -> None:
     """Ask a running sweep to stop, from any terminal; what it computed is kept."""
     from langscape.execution.sweep import find_sweep

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar, say
 from langscape.errors import FileError, SettingsError
 
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("train-lstm")(train_lstm)
+    app.command(
+        "train-lstm",
+        rich_help_panel="train",
+        epilog=examples(
+            "langscape train-lstm letters.txt --out my-lstm",
+            "langscape flow my-lstm --prompt 'dear'",
+        ),
+    )(train_lstm)
 
 
 def train_lstm(

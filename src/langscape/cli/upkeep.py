@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.terminal import bar, say
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(warm)
+    app.command(
+        rich_help_panel="keep",
+        epilog=examples(
+            "langscape warm",
+            "LANGSCAPE_PLAIN_KERNELS=1 langscape warm",
+        ),
+    )(warm)
 
 
 def warm() -> None:

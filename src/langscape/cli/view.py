@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from langscape.cli.commands import examples
 from langscape.cli.outputs import check_outs
 from langscape.cli.terminal import say
 
@@ -14,7 +15,13 @@ PICTURES = (".html", ".png", ".svg", ".pdf")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(view)
+    app.command(
+        rich_help_panel="look",
+        epilog=examples(
+            "langscape view map.parquet",
+            "langscape view map.parquet --color group --out map.svg",
+        ),
+    )(view)
 
 
 def view(

@@ -19,7 +19,8 @@ from langscape.data.view import View
 class Flow(Noun, Shown):
     """Every vector of a model over one text, the words each means, its colour, and what made its numbers.
 
-    kind        "lstm", "decoder" or "encoder"; an encoder has no language head
+    kind        "lstm", "gru", "decoder", "masked" (it says what stands at a token) or "encoder" (it says no
+                words)
     title       what the flow is called
     words       the words that it speaks of; arrays of words hold their places here, −1 for none
     vocabulary  how many words the model knows
@@ -35,7 +36,7 @@ class Flow(Noun, Shown):
     remarks     what the model could not give or had to change
     """
 
-    kind: Literal["lstm", "decoder", "encoder"]
+    kind: Literal["lstm", "gru", "decoder", "masked", "encoder"]
     model: str
     title: str
     tokens: tuple[str, ...]

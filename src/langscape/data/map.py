@@ -74,13 +74,13 @@ class Map(Noun, Shown):
         return len(self.items)
 
     def __repr__(self) -> str:
-        figures = {"KL": self.kl, **self.quality}
-        scores = ", ".join(f"{name} {value:.3g}" for name, value in figures.items() if value == value)
+        from langscape.views.trust import notes_of, trust
+
         columns = ", ".join((*self.items.columns, *self.per_point))
         lines = [f"Map of {len(self):,} items in {self.xy.shape[1]} dimensions: {some(self.labels)}"]
-        lines += [f"  {scores}"] if scores else []
+        lines += [f"  {one['label']} {one['shown']}" for one in trust(self)]
         lines += [f"  columns {columns}"] if columns else []
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        return "\n".join([*lines, *(f"  {note}" for note in notes_of(self))])
 
     def row_columns(self) -> Mapping[str, Any]:
         """Label, coordinates, the items' columns and the scores per point."""
@@ -109,7 +109,15 @@ class Map(Noun, Shown):
         return self.items.labels  # type: ignore[return-value]
 
     def but(self, **changes: Any) -> Map:
-        """A copy with some fields replaced; true neighbours are of all items, and go where those change."""
+        """A copy with some fields replaced.
+
+        True neighbours are of all items, and go where those change. Scores are of the places: other ones that
+        are not the same moved, turned, mirrored or scaled have none until they are measured.
+        """
+        moved = "xy" in changes and not {"items", "quality"} & changes.keys()
+        if moved and np.shape(changes["xy"]) == self.xy.shape and not _alike(changes["xy"], self.xy):
+            nothing = {"kl": float("nan"), "kls": np.empty(0), "history": np.empty((0, 2))}
+            changes = {**nothing, "quality": {}, "per_point": {}, **changes}
         if "items" in changes and "neighbours" not in changes and len(changes["items"]) != len(self):
             changes |= {"neighbours": None, "distances": None, "weights": None}
         return replace(self, **changes)
@@ -137,3 +145,13 @@ class Map(Noun, Shown):
         from langscape.views.mapfiles import write_map
 
         return write_map(self, path, title=title, color=color, quantiles=quantiles, point=point)
+
+
+def _alike(xy: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two layouts of the same items differ at most by a move, a turn, a mirror and a scale."""
+    one, two = (np.asarray(places, np.float64) for places in (xy, other))
+    one, two = one - one.mean(axis=0), two - two.mean(axis=0)
+    sizes = float(np.linalg.norm(one) * np.linalg.norm(two))
+    if not np.isfinite(sizes) or sizes == 0:
+        return bool(np.array_equal(xy, other))
+    return float(np.linalg.svd(one.T @ two / sizes, compute_uv=False).sum()) > 1 - 1e-6

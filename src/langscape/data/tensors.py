@@ -70,6 +70,7 @@ def capture_of(
     if tokens is None:
         tokens = [str(at) for at in range(count)]
         notes.append("no tokens were given, so they are numbered; give tokens=")
+    tokens = _labels(tokens)
     if len(tokens) != count:
         raise DataError(
             f"there are {len(tokens)} tokens, but the tensors hold {count}; give one for each, special ones "
@@ -77,6 +78,22 @@ def capture_of(
         )
     metadata = {"model": model} if model else {}
     return Capture(tokens, arrays, {name: _AXES[name] for name in arrays}, metadata, notes)
+
+
+def _labels(tokens: Any) -> list[str]:
+    """The tokens of one text, a label each."""
+    if isinstance(tokens, str):
+        raise SettingsError(
+            "tokens is one text; give a list with a label for each token, for example "
+            "tokenizer.convert_ids_to_tokens(ids)"
+        )
+    listed = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+    if any(isinstance(one, list | tuple) or np.ndim(one) for one in listed):
+        raise SettingsError(
+            "tokens holds a list for each text; give those of one text, for example "
+            "tokenizer.convert_ids_to_tokens(ids[0])"
+        )
+    return [str(one) for one in listed]
 
 
 _NAMED = re.compile(r"blocks\.(\d+)\.(?:attn\.hook_(pattern|q|k|v)|hook_(resid_post))$")
@@ -156,10 +173,9 @@ def _layers(name: str, value: Any, batch: int | None, tokens: Any) -> np.ndarray
         raise DataError(f"{name} has shape {array.shape} and holds nothing; give at least one token")
     if not np.isfinite(array).all():
         layer = int(np.argwhere(~np.isfinite(array))[0][0])
-        raise DataError(
-            f"{name} holds NaN or infinity, first in layer {layer}; a query whose keys are all masked gives "
-            f"such rows: {_UNPADDED}"
-        )
+        masked = f"a query whose keys are all masked gives such rows: {_UNPADDED}"
+        way = masked if name == "attention" else "run the model in float32, since half precision overflows"
+        raise DataError(f"{name} holds NaN or infinity, first in layer {layer}; {way}")
     return array
 
 

@@ -114,6 +114,34 @@ class Tokens(Noun, Sequence[str]):
         """
         return readable_tokens(self.labels, self.texts, self.special.tolist())
 
+    def text_between(self, begin: int, end: int) -> tuple[str, int]:
+        """The text of the tokens from `begin` up to `end`, where it ends; characters cut in two, once."""
+        if self.offsets is None:
+            return "".join(self.texts[begin:end]), 0
+        text, last = "", int(self.offsets[begin, 0])
+        for i in range(begin, end):  # pieces of one character share its place in the text
+            start, stop = self.offsets[i]
+            text += self.texts[i][max(0, last - start) :] if stop > start else self.texts[i]
+            last = max(last, int(stop))
+        return text, last
+
+    @property
+    def cut_words(self) -> tuple[tuple[int, int, str], ...]:
+        """(first token, the one after its last, text) of every word of several tokens; none where unknown.
+
+        >>> Tokens(["un", "##seen", "lamp"], ["un", "seen", "lamp"], words=[0, 0, 1]).cut_words
+        ((0, 2, 'unseen'),)
+        """
+        if self.words is None:
+            return ()
+        words = [*self.words, None]
+        starts = [i for i in range(len(self)) if i == 0 or words[i] is None or words[i] != words[i - 1]]
+        spans = zip(starts, [*starts[1:], len(self)], strict=True)
+        cut = [
+            (begin, end, self.text_between(begin, end)[0].strip()) for begin, end in spans if end > begin + 1
+        ]
+        return tuple(span for span in cut if span[2])
+
     @property
     def positions(self) -> np.ndarray:
         """(n,) how many tokens of the same sentence stand before each."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+Group = Literal["look", "measure", "train", "keep"]
+"""What a command is for: to look at something, to measure it, to train a model, to keep files and results."""
+
 Type = Literal["integer", "number", "text", "choice", "flag", "numbers", "words", "vectors"]
 
 
@@ -222,6 +225,8 @@ class Analysis:
     aliases: tuple[str, ...] = ()
     out: str = ""
     opens: bool = False
+    group: Group = "look"
+    examples: tuple[str, ...] = ()
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -275,6 +280,8 @@ def analysis(
     aliases: Sequence[str] = (),
     out: str = "",
     opens: bool = False,
+    group: Group = "look",
+    examples: Sequence[str] = (),
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -293,6 +300,8 @@ def analysis(
     aliases   other names of the command, which its list leaves out
     out       the file that the command writes where none is named
     opens     whether the command, where no file is named, writes a page aside and opens it
+    group     where the list of commands has it
+    examples  two calls of the command, which its help ends with; a test parses them
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -305,7 +314,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
-            folder, example, hidden, tuple(aliases), out, opens,
+            folder, example, hidden, tuple(aliases), out, opens, group, tuple(examples),
         )  # fmt: skip
         _ANALYSES[called] = declared
 

@@ -165,6 +165,20 @@ def _open_words(path: Path) -> WordList:
     return read_word_list(path, ending=".txt")
 
 
+def _documents_source(given: Any, store: Store) -> str:
+    """A table, a folder or a list in a file by its path; what is held in memory by what it holds."""
+    from langscape.sources.documents import documents_bytes
+
+    if isinstance(given, str | Path):
+        path = Path(given).expanduser()
+        if not path.exists():
+            raise SettingsError(
+                f"there is no file or folder {given}; give a table, a folder of texts, a frame or a list"
+            )
+        return str(path.absolute())
+    return store.keep(documents_bytes(given))
+
+
 def _path_source(given: Any, store: Store) -> str | None:
     if isinstance(given, str | Path):
         return str(Path(given).expanduser().absolute())
@@ -217,6 +231,7 @@ KINDS: dict[str, Kind] = {
     "text": Kind(_text_source, _open_text),
     "words": Kind(_words_source, _open_words),
     "vectors": Kind(_vectors_source, Path),
+    "documents": Kind(_documents_source, Path),
     "corpus": Kind(_corpus_source, Path),
     "table": Kind(_path_source, Path),
     "map": Kind(_noun_source(Map, ".parquet"), _open_map),

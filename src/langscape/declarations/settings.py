@@ -53,8 +53,8 @@ Special = Annotated[
     Literal["drop", "keep"],
     Setting(
         "Special tokens",
-        "[CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the "
-        "document’s.",
+        "[CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is "
+        "Müller’s (2023).",
         document="000",
         labels={"drop": "left out", "keep": "kept"},
     ),
@@ -64,7 +64,7 @@ Sinks = Annotated[
     Setting(
         "Attention sinks",
         "Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how "
-        "much lies there. Kept, it is the document’s.",
+        "much lies there. Kept, it is Müller’s (2023).",
         document="000",
         labels={"drop": "left off", "keep": "kept"},
     ),
@@ -85,7 +85,7 @@ Restarts = Annotated[
     int,
     Setting(
         "Restarts",
-        "Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.",
+        "Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. Müller has 100.",
         ge=1,
         le=500,
         document="000",

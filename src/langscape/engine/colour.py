@@ -1,4 +1,4 @@
-"""Colours by meaning (document 003, 3.2): words in a colour cube, and any other vector fitted among them.
+"""Colours by meaning (Sawatzky and Kozyr, 3.2): words in a colour cube, any other vector fitted among them.
 
 The words' embeddings are mapped to three dimensions, by t-SNE as in the document or by their three principal
 axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. The cube

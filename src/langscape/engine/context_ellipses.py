@@ -112,6 +112,55 @@ def steady_spread(given: Gaussians) -> np.ndarray:
     return np.where(rows > 0, (squares + WEIGHT * shared) / (free + WEIGHT), t)
 
 
+def spread_interval(given: Gaussians) -> tuple[np.ndarray, np.ndarray]:
+    """(n,), (n,) what the total variance of each item may be, at least and at most: 90 % of what is likely.
+
+    The squared distances of contexts from their mean are taken as χ², of as many degrees of freedom as their
+    own scatter tells (pooled over items). What is known before the first row is how far the spreads of items
+    of many rows differ. NaN where the number of rows is not known.
+    """
+    from scipy.special import gammaincinv
+
+    rows = given.counts.astype(np.float64)
+    free, squares = np.maximum(rows - 1, 0.0), given.spread * rows
+    if not free.any():
+        nothing = np.full(len(rows), np.nan)
+        return nothing, nothing
+    shared, scatter = squares.sum() / free.sum(), _scatter(given)
+    before = _known_before(squares, free, scatter)
+    half = free / scatter + before  # half the degrees of freedom
+    t = np.where(rows > 0, (squares / scatter + before * shared) / half, np.nan)
+    low, high = (half / gammaincinv(half, share) for share in (0.95, 0.05))
+    return t * low, t * high
+
+
+def _known_before(squares: np.ndarray, free: np.ndarray, scatter: float) -> float:
+    """Half the degrees of freedom that the spread of another item is worth, from how far spreads differ."""
+    many = (free >= 7) & (squares > 0)
+    if many.sum() < 5:
+        return WEIGHT / scatter
+    differ = np.log(squares[many] / free[many]).var(ddof=1) - float((scatter / free[many]).mean())
+    return min(1.0 / max(differ, 1e-6), WEIGHT / scatter)
+
+
+def _scatter(given: Gaussians) -> float:
+    """The squared coefficient of variation of squared distances from the mean; 2 / dim if round."""
+    many = np.flatnonzero(given.counts >= 4)
+    if given.samples is not None and len(many):
+        starts, found = given.starts, []
+        for i in many:
+            away = given.samples[starts[i] : starts[i + 1]].astype(np.float64)
+            far = ((away - away.mean(axis=0)) ** 2).sum(axis=1)
+            if far.any():
+                found.append((far.var(ddof=1) / far.mean() ** 2, len(far)))
+        if found:
+            return max(float(np.average([cv for cv, _ in found], weights=[n for _, n in found])), 1e-6)
+    V = given.variances.astype(np.float64)
+    total = V.sum(axis=1)
+    V, total = V[total > 0], total[total > 0]
+    return float((2 * (V**2).sum(axis=1) / total**2).mean()) if len(V) else 2.0
+
+
 def with_held_area(
     figures: Mapping[str, float], given: Gaussians, areas: Callable[[Gaussians], np.ndarray] | None = None
 ) -> dict[str, float]:

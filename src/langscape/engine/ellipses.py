@@ -8,17 +8,26 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Affinities, Gaussians, Map, Progress, Step
-from langscape.engine.context_ellipses import context_shapes, with_area, with_held_area
+from langscape.engine.context_ellipses import (
+    SHARED,
+    context_shapes,
+    spread_interval,
+    with_area,
+    with_held_area,
+)
 from langscape.engine.embed import Shape, embed
 from langscape.engine.initial import start
 from langscape.engine.schedule import Schedule
 from langscape.errors import DataError, SettingsError
 
 FLOOR = 0.001
-"""The least standard deviation of a learned ellipse (document 004, ε)."""
+"""The least standard deviation of a learned ellipse (Christoffel 2023, ε)."""
 
 FULL_UP_TO = 6000
 """Items of a map with full covariances; P is dense there."""
+
+STRESS_UP_TO = 4000
+"""Items of a map by stress, which compares all pairs in every step."""
 
 # At exaggeration 12, deviations on their floor can collapse before the items part.
 LEARNED = Schedule(early_exaggeration=4.0, early_steps=100, largest_step=0.0)
@@ -45,7 +54,7 @@ def embed_ellipses(
     if shape == "contexts":
         how = {"engine": engine, "seed": seed}
         map = _from_means(affinities, given, initial, schedule, restarts, quality, progress, how)
-        return _with_contexts(map, given)
+        return with_contexts(map, given)
     schedule = schedule or LEARNED
     map = (_diagonal if shape == "diagonal" else _full)(
         affinities, initial, schedule, restarts, seed, progress
@@ -94,19 +103,62 @@ def _from_means(
     return map.but(settings={**map.settings, **settings})
 
 
-def _with_contexts(map: Map, given: Gaussians) -> Map:
-    shapes = context_shapes(map.xy, given)
+def stress_ellipses(
+    given: Gaussians,
+    *,
+    distance: str = "wasserstein",
+    shape: str | None = "contexts",
+    quality: bool = True,
+    seed: int = 0,
+) -> Map:
+    """The map of distributions by stress: distances on it are those of the data, large ones too.
+
+    distance is that of distributions ("wasserstein") or of their means alone. Ellipses are laid on it from
+    contexts, as on a map by t-SNE; shape=None leaves them out.
+    """
+    from langscape.affinity.gaussians import joined
+    from langscape.engine.stress import stress_layout
+    from langscape.kernels.linear import squared_distances
+    from langscape.metrics import quality as measure
+    from langscape.metrics.true_neighbours import with_true_neighbours
+
+    n = len(given)
+    if n > STRESS_UP_TO:
+        raise SettingsError(
+            f"stress compares all pairs and takes {STRESS_UP_TO:,} items, not {n:,}; use t-SNE, or PCA"
+        )
+    if shape not in ("contexts", None):
+        raise SettingsError(f'stress learns no shape {shape!r}; use "contexts", or no ellipses')
+    vectors = joined(given) if distance == "wasserstein" else given.means
+    X = np.asarray(vectors, np.float64)
+    far = np.sqrt(np.maximum(squared_distances(X - X.mean(axis=0), X - X.mean(axis=0)), 0.0))
+    xy, left = stress_layout(far, seed=seed)
+    figures, per_point = measure(vectors, xy) if quality else ({}, {})
+    map = Map(
+        xy.astype(np.float32), given.items, quality=figures, per_point=per_point, vectors=vectors,
+        settings={**given.metadata, "method": "stress", "stress": left, "distance": distance, "seed": seed},
+        notes=given.notes,
+    )  # fmt: skip
+    map = with_true_neighbours(map) if quality else map
+    return map if shape is None else with_contexts(map, given)
+
+
+def with_contexts(map: Map, given: Gaussians, shared: int | None = SHARED) -> Map:
+    """The map with an ellipse for each item, laid on it from its contexts; see `context_shapes`."""
+    shapes = context_shapes(map.xy, given, shared=shared)
     round_ones = int((shapes.ratio == 1).sum())
     settings = {
         **map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
         "common": shapes.common,
     }  # fmt: skip
     variance = given.spread.astype(np.float32)
+    low, high = spread_interval(given)
     return map.but(
         shapes=shapes.covariances,
         quality=with_held_area(map.quality, given),
         per_point={
-            **map.per_point, "variance": variance, "axis ratio": shapes.ratio, "orientation": shapes.score
+            **map.per_point, "variance": variance, "variance_low": low, "variance_high": high,
+            "axis ratio": shapes.ratio, "orientation": shapes.score,
         },
         settings=settings,
     )  # fmt: skip
@@ -120,7 +172,7 @@ def _diagonal(
     seed: int,
     progress: Progress | None,
 ) -> Map:
-    """Places and deviations as one 4-D map, the deviations kept above their floor (document 004, 3.2.2)."""
+    """Places and deviations as one 4-D map, the deviations kept above their floor (Christoffel, 3.2.2)."""
     runs = []
     floor = (None, None, FLOOR, FLOOR)
     for r in range(restarts):

@@ -1,4 +1,4 @@
-"""New items on a finished map: document 002's similarity-weighted geometric median, many at once.
+"""New items on a finished map: Claassen 2020's similarity-weighted geometric median, many at once.
 
 Old points do not move by a bit. A new point lies where its most similar items lie, weighted so that
 the least similar of them counts θ times the most similar one (eq. 4.5–4.11).
@@ -288,14 +288,9 @@ def _refine(Y: np.ndarray, find: Finder, directions: np.ndarray, xy: np.ndarray,
     wanted = min(settings.perplexity, max(1.0, k / 3))
     similarity, index = _most_similar(find, directions, k)
     p = np.empty((len(directions), k))
-    conditional_rows(
-        2.0 - 2.0 * similarity,
-        0,
-        np.full(len(directions), np.log(wanted)),
-        False,
-        p,
-        np.empty(len(directions)),
-    )
+    targets = np.full(len(directions), np.log(wanted))
+    betas, reached = np.empty((2, len(directions)))
+    conditional_rows(2.0 - 2.0 * similarity, 0, targets, False, p, betas, reached)
     refine(Y, index, p, xy, settings.rounds)
 
 

@@ -46,7 +46,7 @@ def insertion_quality(
     k: int | None = None,
     near: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Every score that the registry has for inserted points (document 002, section 4.3), each of shape (m,).
+    """Every score that the registry has for inserted points (Claassen 2020, section 4.3), each of shape (m,).
 
     local: the share of its k nearest items that are nearest on the map too; near (m, k) are those that
     `nearest_items` found, looked for here if left out. global: the rank correlation of its distances to at

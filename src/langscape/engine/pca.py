@@ -111,7 +111,7 @@ def _given(
         rest = np.maximum(means.variances.astype(np.float64) - np.einsum("ndf,ndf->nd", F, F), 0.0)
         return means, whole + np.diag(rest.sum(axis=0))
     from langscape.affinity.gaussians import as_gaussians as checked
-    from langscape.affinity.points import checked_matrix
+    from langscape.affinity.given_vectors import checked_matrix
 
     X = checked_matrix(means)
     if covariances is None:

@@ -1,4 +1,4 @@
-"""How much each similar item pulls a new one: document 002's power and exponential weights (eq. 4.8–4.10)."""
+"""How much each similar item pulls a new one: Claassen's power and exponential weights (eq. 4.8–4.10)."""
 
 from __future__ import annotations
 

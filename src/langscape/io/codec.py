@@ -30,6 +30,7 @@ T = TypeVar("T", bound=type)
 _NOUNS: dict[str, type] = {}
 _ELSEWHERE = {
     "Figures": "langscape.metrics.role_names",
+    "HeadSearch": "langscape.metrics.head_search",
     "HeadTally": "langscape.metrics.head_tally",
     "Judged": "langscape.metrics.role_names",
     "LSTMBaseline": "langscape.metrics.lstm_baseline",

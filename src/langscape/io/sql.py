@@ -22,6 +22,8 @@ MEMORY = 500_000_000
 
 THREADS = 2
 
+_LINE = 50_000_000
+
 
 def identifier(name: str) -> str:
     """A name as SQL reads it back, whatever letters it has."""
@@ -36,10 +38,13 @@ def literal(text: str) -> str:
 
 
 @contextmanager
-def table_of(path: Path, reader: str, *, memory: int = MEMORY) -> Iterator[tuple[DuckDBPyConnection, str]]:
+def table_of(
+    path: Path, reader: str, *, memory: int = MEMORY, header: bool | None = None
+) -> Iterator[tuple[DuckDBPyConnection, str]]:
     """A locked connection, and the expression that reads the file at `path`.
 
-    `reader` is `read_csv` or `read_parquet`. What DuckDB finds wrong is a FileError of one line.
+    `reader` is `read_csv`, `read_parquet` or `read_json`; `header` says of a CSV whether its first line names
+    the columns, which DuckDB guesses if left out. What it finds wrong is a FileError of one line.
     """
     import duckdb
 
@@ -54,7 +59,8 @@ def table_of(path: Path, reader: str, *, memory: int = MEMORY) -> Iterator[tuple
         connection.execute(f"set allowed_paths = [{literal(absolute)}, {literal(pattern)}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
-        yield connection, f"{reader}({literal(pattern)}, hive_partitioning = false)"
+        first = "" if header is None else f", header = {str(header).lower()}, max_line_size = {_LINE}"
+        yield connection, f"{reader}({literal(pattern)}, hive_partitioning = false{first})"
     except duckdb.Error as error:
         reason = str(error).strip().splitlines()[0].replace(pattern, path.name)[:300]
         raise FileError(f"{path} is no readable table: {reason}") from None

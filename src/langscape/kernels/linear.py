@@ -62,6 +62,20 @@ def squared_distances(A: np.ndarray, B: np.ndarray, b2: np.ndarray | None = None
     return D
 
 
+def centre_of(X: np.ndarray) -> np.ndarray:
+    """Where to put the origin before distances are taken: the mean, or the median where outliers move it.
+
+    Distances by matrix products lose the digits of a length that all rows share. One row of 1e8 among
+    thousands near 1 moves the mean by more than their spread, and would cost them all their digits.
+    """
+    some = X[:: max(1, len(X) // 10_000)]
+    middle = X.mean(0, dtype=np.float64)
+    median = np.median(some, axis=0)
+    away = float(np.linalg.norm(median - middle))
+    spread = float(np.median(np.linalg.norm(some - median, axis=1)))
+    return (median if away > 10 * spread else middle).astype(X.dtype)
+
+
 def principal_axes(X: np.ndarray, dims: int) -> tuple[np.ndarray, np.ndarray]:
     """Scores (n, dims) on the leading principal axes, and the axes (dims, dim); columns of 0 pad the rest.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from langscape.kernels.ivf_search import Cells
-from langscape.kernels.linear import blocks, side_by_side
+from langscape.kernels.linear import blocks, centre_of, side_by_side
 
 EXACT_BELOW = 25_000
 """Up to this many rows every pair is compared; above, only rows of nearby cells."""
@@ -33,8 +33,8 @@ class Neighbours:
 
 def nearest(X: np.ndarray, k: int, *, recall: float = 0.95, seed: int = 0) -> Neighbours:
     """The k nearest other rows of every row of X by Euclidean distance."""
-    X = np.ascontiguousarray(X, np.float32)
-    X = X - X.mean(0)  # float32 distances lose digits far from the origin
+    X = np.asarray(X)
+    X = np.ascontiguousarray(X - centre_of(X), np.float32)  # float32 loses digits far from the origin
     n = len(X)
     if n <= EXACT_BELOW:
         found = _search(_flat(X), X, k + 1)
@@ -67,7 +67,7 @@ class Finder:
         wanted: float = 0.95,
         seed: int = 0,
     ) -> None:
-        self._centre = base.mean(0)  # float32 distances lose digits far from the origin
+        self._centre = centre_of(base)  # float32 distances lose digits far from the origin
         X = self._centred(base)
         self._flat, self._cells, self.recall = _flat(X), None, 1.0
         if len(X) * queries > PAIRS_UP_TO and len(X) > 2000:

@@ -39,10 +39,10 @@ def _weigh(d, least, skip, beta, p):
 
 @njit(**FAST)
 def solve_row(d, skip, target, start, p):
-    """Fill p with the conditional row and return its β; `skip` is the row itself, or −1.
+    """Fill p with the conditional row and return its β and the ln(perplexity) that it reached.
 
-    target is ln(perplexity). Where even β → ∞ leaves more neighbours than asked (ties at
-    distance zero), the row is uniform over the ties.
+    `skip` is the row itself, or −1; target is ln(perplexity). Where even β → ∞ leaves more neighbours than
+    asked (ties at distance zero), the row is uniform over the ties.
     """
     n = d.size
     least = np.inf
@@ -53,16 +53,21 @@ def solve_row(d, skip, target, start, p):
             largest = max(largest, d[j])
     spread = largest - least
     if spread <= 0:
-        w = 1.0 / (n if skip < 0 else n - 1)
+        others = n if skip < 0 else n - 1
         for j in range(n):
-            p[j] = 0.0 if j == skip else w
-        return start
+            p[j] = 0.0 if j == skip else 1.0 / others
+        return start, math.log(others)
+    gap = spread
+    for j in range(n):
+        if j != skip and d[j] > least:
+            gap = min(gap, d[j] - least)
     low = 0.0
     high = np.inf
     # β beyond this leaves only exact ties: exp(−700) is the smallest weight that is kept
-    top = 1e16 / spread
+    top = min(700.0 / gap, 1e300)
     beta = min(max(start, 1e-12 / spread), top)
     s = 1.0
+    entropy = 0.0
     for _ in range(_PASSES):
         s, first, second = _weigh(d, least, skip, beta, p)
         mean = first / s
@@ -78,7 +83,7 @@ def solve_row(d, skip, target, start, p):
         stride = miss / slope if slope > 1e-12 else (2.0 if miss > 0 else -2.0)
         guess = beta * math.exp(min(max(stride, -2.0), 2.0))
         if high < np.inf and not (low < guess < high):
-            guess = 0.5 * (low + high) if low > 0 else 0.1 * high
+            guess = math.sqrt(low) * math.sqrt(high) if low > 0 else 0.1 * high
         if guess >= top:
             if beta >= top:
                 break
@@ -88,15 +93,16 @@ def solve_row(d, skip, target, start, p):
         beta = guess
     for j in range(n):
         p[j] /= s
-    return beta
+    return beta, entropy
 
 
 @njit(parallel=True, **FAST)
-def conditional_rows(D, offset, targets, own, P, betas):
+def conditional_rows(D, offset, targets, own, P, betas, reached):
     """Conditional rows of squared distances D (rows, columns), each summing to 1.
 
     offset is the index of the first row among all points; with own, column offset+i is the row
-    itself and gets 0. Blocks of rows are fixed, so that starts do not depend on threads.
+    itself and gets 0. targets are ln(perplexity) asked for, reached what was found, betas the precisions.
+    Blocks of rows are fixed, so that starts do not depend on threads.
     """
     rows = D.shape[0]
     blocks = (rows + BLOCK - 1) // BLOCK
@@ -109,7 +115,7 @@ def conditional_rows(D, offset, targets, own, P, betas):
                 for j in range(D.shape[1]):
                     m += D[i, j]
                 beta = D.shape[1] / m if m > 0 else 1.0
-            beta = solve_row(D[i], offset + i if own else -1, targets[i], beta, p)
+            beta, reached[i] = solve_row(D[i], offset + i if own else -1, targets[i], beta, p)
             betas[i] = beta
             for j in range(D.shape[1]):
                 P[i, j] = p[j]

@@ -96,3 +96,18 @@ def _compact(starts, columns, values, kept, out_columns, out_values):
         for k in range(kept[i + 1] - b):
             out_columns[b + k] = columns[a + k]
             out_values[b + k] = values[a + k]
+
+
+@njit(parallel=True, **FAST)
+def reciprocal_pairs(index, within):
+    """(n, k) whether each neighbour has the row itself among its own first `within` neighbours."""
+    n, k = index.shape
+    out = np.zeros((n, k), np.bool_)
+    for i in prange(n):
+        for at in range(k):
+            j = index[i, at]
+            for back in range(within):
+                if index[j, back] == i:
+                    out[i, at] = True
+                    break
+    return out

@@ -1,6 +1,6 @@
 """Where do vectors change most on their way through a network, what do they mean, and what is stuck?
 
-The three questions of document 003, answered by figures. Functions over a whole capture read what an
+The three questions of Sawatzky and Kozyr, answered by figures. Functions over a whole capture read what an
 LSTM's holds (docs/lstm.md names its arrays); the others take plain arrays.
 """
 

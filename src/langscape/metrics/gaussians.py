@@ -28,7 +28,7 @@ def hellinger2(variances_a: Any, variances_b: Any) -> float:
 
 
 def wasserstein2(mean_a: Any, cov_a: Any, mean_b: Any, cov_b: Any) -> float:
-    """The squared 2-Wasserstein distance of two Gaussians (document 004, eq. 2.5–2.7).
+    """The squared 2-Wasserstein distance of two Gaussians (Christoffel 2023, eq. 2.5–2.7).
 
     A covariance is a vector of variances or a symmetric matrix without negative eigenvalues; zeros
     are welcome. Two vectors take the diagonal formula.
@@ -73,7 +73,7 @@ def ellipse_distances(xy: Any, shapes: Any) -> np.ndarray:
 
 
 def reconstruction(means: Any, variances: Any, axes: Any) -> tuple[float, float]:
-    """Euclidean and Wasserstein reconstruction error of orthonormal axes U (k, dim), as in document 004.
+    """Euclidean and Wasserstein reconstruction error of orthonormal axes U (k, dim), as in Christoffel 2023.
 
     Means are centred. With P = UᵀU the Bures part B²(Σ, PΣP) is tr Σ − tr PΣ: all of a distribution
     that leaves the plane is lost. variances are (n, dim), or (n, dim, dim) for full covariances.

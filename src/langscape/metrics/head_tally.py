@@ -209,7 +209,8 @@ def top_passages(texts: Sequence[HeadText], expected: np.ndarray, top: int = TOP
         n = text.weights.shape[-1]
         A = text.weights.reshape(heads, n, n)
         sinks = find_sinks(text.weights, separators=text.separators).reshape(heads, n)
-        beyond = A - expected[:, distance_buckets(n)].astype(np.float32)
+        beyond = expected.astype(np.float32)[:, distance_buckets(n)]
+        np.subtract(A, beyond, out=beyond)
         beyond[:, ~(_pairs(text) & _chosen_from(text))] = -np.inf
         np.copyto(beyond, -np.inf, where=sinks[:, None, :])
         flat = beyond.reshape(heads, -1)

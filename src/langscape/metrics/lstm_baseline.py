@@ -80,7 +80,7 @@ def lstm_baseline(
     cells = np.empty((layers, units), np.float32)
     inputs = weights["embedding"][ids[:-1]].astype(np.float64)
     for layer in range(layers):
-        values, cell, inputs = _read(inputs, [weights[name][layer] for name in _NAMES], units)
+        values, cell, inputs = read_layer(inputs, [weights[name][layer] for name in _NAMES], units)
         low, high = np.percentile(values, [1, 99], axis=0)
         for at in range(len(PARTS)):
             rows = slice(at * units, (at + 1) * units)
@@ -100,7 +100,7 @@ _NAMES = ("input_weights", "hidden_weights", "bias")
 _BLOCK = 128
 
 
-def _read(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def read_layer(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gates and candidate (step, 4·unit), cells and hidden values (step, unit) of one layer."""
     into, again, bias = (one.astype(np.float64) for one in weights)
     given = inputs @ into.T + bias

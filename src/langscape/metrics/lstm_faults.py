@@ -16,7 +16,10 @@ import numpy as np
 from langscape.metrics.lstm_baseline import PARTS, LSTMBaseline
 
 STILL = 0.02
-"""A gate, or a hidden unit, whose values lie within this range over a text does not move."""
+"""A gate whose values lie within this range over a text does not move."""
+
+ASLEEP = 0.005
+"""A hidden unit whose values lie within this range is dead."""
 
 EXACT = 1e-4
 """The range of a gate that does not move at all."""
@@ -142,7 +145,7 @@ def _layer(weights: Mapping[str, Any], seen: LSTMBaseline, layer: int, below: bo
         units = tuple(int(unit) for unit in grown)
         found.append(Fault("grows", "cell", layer, units, float(largest[worst]), usual, text, seen.evidence))
     moves = np.ptp(seen.hidden[:, layer], axis=0)
-    dead = np.flatnonzero(moves < STILL)
+    dead = np.flatnonzero(moves < ASLEEP)
     if len(dead) and not stuck and not below:
         usual = float(np.median(moves))
         text = (
@@ -162,7 +165,8 @@ def _stuck(seen: LSTMBaseline, layer: int, below: bool) -> list[Fault]:
     One that does not move at all drives others to their ends, where they move a little: where there is one,
     here or below, those are not blamed.
     """
-    found = []
+    found: list[Fault] = []
+    exact: list[bool] = []
     ranges = seen.gates[:, 2, layer] - seen.gates[:, 0, layer]
     for at, part in enumerate(PARTS):
         still = np.flatnonzero(ranges[at] < STILL)
@@ -181,7 +185,8 @@ def _stuck(seen: LSTMBaseline, layer: int, below: bool) -> list[Fault]:
         units = tuple(int(unit) for unit in still)
         number = float(ranges[at, still].max())
         found.append(Fault("stuck", part, layer, units, number, usual, text, seen.evidence))
-    whole = [one for one in found if one.number < EXACT]
+        exact.append(bool((ranges[at] < EXACT).mean() >= HALF))
+    whole = [one for one, fixed in zip(found, exact, strict=True) if fixed]
     return whole if whole or below else found
 
 

@@ -26,7 +26,7 @@ def local(
 
     high and low are vectors (n, dims) or a `Space`. Points are judged against all others;
     `rows` names those to judge, `most_rows` samples them. `count_self=True` counts a point
-    as its own nearest neighbour, as the program behind document 002's tables did.
+    as its own nearest neighbour, as the program behind Claassen 2020's tables did.
 
     >>> float(local([[0.0], [1.0], [3.0], [7.0]], [[0.0], [1.0], [3.0], [-7.0]], k=1))
     0.75

@@ -30,7 +30,7 @@ def global_(
 def spearman(
     high: Any, low: Any, *, rows: Any = None, most_rows: int | None = 2000, seed: int = 0
 ) -> Correlation:
-    """One Spearman correlation over the distances of all pairs (document 004's ρ), −1 to 1.
+    """One Spearman correlation over the distances of all pairs (Christoffel 2023's ρ), −1 to 1.
 
     Above `most_rows` points, the pairs among a sample of that many are taken. Each pair
     counts once; distances that are not symmetric are read above the diagonal. All pairs at

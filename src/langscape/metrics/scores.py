@@ -1,345 +1,52 @@
-"""The one registry of scores: what each is called and means, where it applies, how it is computed and shown.
+"""The scores: each one `register(Score(…))` and its function.
 
-Badges, hovers, colour modes, tables, the command's summary and the table in docs/metrics.md are read off it.
-To add a score is one `register(Score(…))` and its function.
+Badges, hovers, colour modes, tables, the command's summary and the table in docs/metrics.md are read off
+these entries. score.py says what a score is, score_inputs.py what its function is given.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-Place = Literal[
-    "map",
-    "inserted",
-    "head map",
-    "hidden map",
-    "map of heads",
-    "atlas",
-    "corpus",
-    "query-key map",
-    "ellipses",
-    "comparison",
-    "affinity",
-    "flow",
+from langscape.metrics.score import (
+    GOOD,
+    HOW,
+    PARTLY,
+    SCORES,
+    K,
+    Place,
+    Score,
+    applying,
+    described,
+    neighbours,
+    register,
+    score_of,
+)
+from langscape.metrics.score_inputs import HeadWeights, InsertedPoints, QueryKeyPlaces, TwoSpaces
+
+__all__ = [
+    "GOOD",
+    "HOW",
+    "PARTLY",
+    "SCORES",
+    "HeadWeights",
+    "InsertedPoints",
+    "K",
+    "Place",
+    "QueryKeyPlaces",
+    "Score",
+    "TwoSpaces",
+    "applying",
+    "described",
+    "neighbours",
+    "register",
+    "score_of",
 ]
-"""Where a score applies.
-
-map            a map of vectors; the function takes `TwoSpaces` and gives a value per judged row
-inserted       a point placed on a finished map; takes `InsertedPoints` and gives a value per point
-head map       a map of tokens by the attention of a head
-hidden map     a map of tokens, or of texts, by their hidden states
-map of heads   a map of heads, near where they attend alike
-atlas          a row per head; takes `HeadWeights` and gives (layer, head), NaN where there is no occasion
-corpus         a row per head, over many texts: a mean with its interval
-query-key map  takes `QueryKeyPlaces` and gives a `PointScores`, whose rows are queries
-ellipses       a map of distributions
-comparison     two maps of the same items
-affinity       a column of the items, known before there is a map
-flow           a picture of vectors on their way
-
-The engine computes every score of the first two, and the analyses those of an atlas and of a query–key map,
-without being told of each.
-"""
-
-Format = Literal["percent", "number", "count", "power"]
-
-K = 10
-"""Neighbours that `local`, `ndcg` and `trustworthiness` look at, on every map and for inserted points."""
-
-
-GOOD, PARTLY = 0.4, 0.1
-"""How far from its null (0) to its best value (1) a score calls a picture good, or partly to be read."""
-
-
-def neighbours(n: int) -> int:
-    """The k of a map of n points: 10, or fewer than half the points.
-
-    >>> neighbours(600), neighbours(9)
-    (10, 4)
-    """
-    return max(1, min(K, (n - 1) // 2))
-
-
-@dataclass(frozen=True)
-class Score:
-    """One score.
-
-    name      as in `Map.quality`, `Map.per_point`, the columns of an atlas and of files
-    label     as people read it
-    meaning   one plain sentence; {k} stands for the number of neighbours
-    computed  the function for each place where it applies; None where the place computes it with others
-    symbol    as a formula writes it
-    k         how many neighbours are looked at, where the score has such a number
-    low, high the range; None where it is open
-    better    which way is better, "neither" where a score only describes
-    chance    what chance would give
-    reads     a longer word on how to read it, for the documentation
-    format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
-    null      what a picture without the information is; its value stands beside the score's, as name_null
-    nothing   the same in a word or two, as a verdict names it: "key popularity alone"
-    unjudged  why it has no null, although it has a better and a worse: it is then no score of trust
-    spread    True if the standard deviation over points stands beside it, as name_sd
-    headline  True if the command's summary names it
-    """
-
-    name: str
-    label: str
-    meaning: str
-    computed: Mapping[Place, Callable[..., Any] | None]
-    symbol: str = ""
-    k: int | None = None
-    low: float | None = 0.0
-    high: float | None = 1.0
-    better: Literal["higher", "lower", "neither"] = "higher"
-    chance: str = ""
-    null: str = ""
-    nothing: str = "chance"
-    unjudged: str = ""
-    reads: str = ""
-    format: Format = "number"
-    spread: bool = False
-    headline: bool = True
-
-    @property
-    def word(self) -> str:
-        """The label as it stands within a sentence.
-
-        >>> SCORES["local"].word, SCORES["ndcg"].word
-        ('local', 'nDCG')
-        """
-        return self.label if not self.label[1:2].islower() else self.label[0].lower() + self.label[1:]
-
-    def text(self, value: float, sd: float = math.nan) -> str:
-        """The value as it is shown, with its standard deviation if that is known.
-
-        >>> SCORES["local"].text(0.531, 0.18), SCORES["global"].text(-0.0001)
-        ('53.1 % ± 18.0', '0.000')
-        """
-        if not math.isfinite(value):
-            return "–"
-        if self.format == "count":
-            return f"{value:,.0f}"
-        if self.format == "power":
-            return f"{value:.0e}".replace("e-0", "e−").replace("e-", "e−")
-        if self.format == "percent":
-            return f"{100 * value:.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
-        return f"{value:z.3f}" + (f" ± {sd:.3f}" if math.isfinite(sd) else "")
-
-    def verdict(self, value: float, null: float) -> str:
-        """What may be said of a picture with this value, where one without the information has `null`.
-
-        It is good from two fifths of the way between the null and the best value, and partly to be read from
-        a tenth.
-
-        >>> kept = SCORES["kept"]
-        >>> kept.verdict(0.8, 0.25), kept.verdict(0.3, 0.15), kept.verdict(0.12, 0.1)
-        ('good', 'partly', 'not to be read')
-        """
-        way = self.way(value, null)
-        if not math.isfinite(way):
-            return ""
-        return "good" if way >= GOOD else "partly" if way >= PARTLY else "not to be read"
-
-    def way(self, value: float, null: float) -> float:
-        """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.
-
-        >>> round(SCORES["kept"].way(0.55, 0.1), 6)
-        0.5
-        """
-        best = self.high if self.better == "higher" else self.low
-        if best is None or not (math.isfinite(value) and math.isfinite(null)):
-            return math.nan
-        return (value - null) / (best - null) if best != null else 0.0
-
-    def in_words(self, value: float, null: float) -> str:
-        """The verdict in words, against what a picture without the information has.
-
-        >>> SCORES["order"].in_words(0.6, 0.55), SCORES["specific_order"].in_words(0.465, 0.007)
-        ('better than key popularity alone', 'far better than key popularity alone')
-        """
-        way = self.way(value, null)
-        if not math.isfinite(way):
-            return ""
-        how = (
-            "far better than" if way >= GOOD
-            else "better than" if way >= PARTLY
-            else "no better than" if way >= -PARTLY
-            else "worse than"
-        )  # fmt: skip
-        return f"{how} {self.nothing}"
-
-    def sentence(self, k: float | None = None) -> str:
-        """The meaning, with the number of neighbours filled in: k, or the score's own."""
-        k = self.k if k is None else k
-        return self.meaning.format(k="" if k is None else f"{k:g}")
-
-
-SCORES: dict[str, Score] = {}
-"""All scores by name, in the order in which they are shown."""
-
-HOW = ("k", "rows", "before", "area_held_rows", "area_held_least", "dubious")
-"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then; rows of
-an item in the middle and at least; and the `local` that one in twenty points of a random layout reach."""
-
-
-def register(score: Score) -> Score:
-    """Make a score known everywhere; a name can be taken once."""
-    if score.name in SCORES:
-        raise ValueError(f"the score {score.name!r} is registered already; give it another name")
-    SCORES[score.name] = score
-    return score
-
-
-def applying(place: Place, *, computed: bool = False) -> list[Score]:
-    """The scores of a place in their order; with computed=True those that have their own function there.
-
-    >>> [score.name for score in applying("inserted", computed=True)]
-    ['local', 'global']
-    """
-    here = [score for score in SCORES.values() if place in score.computed]
-    return [score for score in here if score.computed[place] is not None] if computed else here
-
-
-def score_of(name: str) -> Score | None:
-    """The score that an entry of `Map.quality`, `Map.per_point` or an atlas belongs to; None for others.
-
-    Standard deviations (local_sd), nulls (kept_null), means over inserted points (inserted_local) and what a
-    flat picture has (flat_local) belong to their score.
-
-    >>> score_of("inserted_local").name, score_of("local_sd").name, score_of("colour of hair")
-    ('local', 'local', None)
-    """
-    name = name.removeprefix("flat_")
-    if name.startswith("inserted_"):
-        name = name.removesuffix("_null")
-    if name in SCORES:
-        return SCORES[name]
-    if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
-        return SCORES[name.removesuffix("_null")]
-    inserted, deviation = SCORES.get(name.removeprefix("inserted_")), SCORES.get(name.removesuffix("_sd"))
-    if name.startswith("inserted_") and inserted and "inserted" in inserted.computed:
-        return inserted
-    return deviation if deviation and deviation.spread else None
-
-
-def described(name: str, meaning: str | None = None) -> dict[str, str]:
-    """Name, label, sentence and format of a score or column as a view carries them."""
-    score = SCORES.get(name)
-    if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
-        label, sentence = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
-        return {"name": name, "label": label, "meaning": sentence, "format": of.format}
-    if score is None:
-        label = name.replace("_", " ")
-        return {"name": name, "label": label[:1].upper() + label[1:], "meaning": meaning or "", "format": ""}
-    sentence = score.sentence() if meaning is None else meaning
-    return {"name": name, "label": score.label, "meaning": sentence, "format": score.format}
-
-
-@dataclass(frozen=True, eq=False)
-class TwoSpaces:
-    """What scores of a map of vectors are computed from: the same n points in the data and on the map.
-
-    rows          (judged,) the points to judge, each against all n
-    ranks         (judged, k) the place in the data, 0 the nearest, of the t-th nearest point on the map
-    correlations  (judged,) Spearman's, of a point's distances to all others
-    back          what `places_on_map` gives, where it is known already
-    """
-
-    high: Any
-    low: Any
-    rows: np.ndarray
-    ranks: np.ndarray
-    correlations: np.ndarray
-
-    back: np.ndarray | None = None
-
-    @property
-    def n(self) -> int:
-        """How many points there are."""
-        return self.high.n
-
-    def places_on_map(self) -> np.ndarray:
-        """(judged, k) the place on the map, 0 the nearest, of the t-th nearest point in the data."""
-        if self.back is not None:
-            return self.back
-        from langscape.metrics.compare import compare
-
-        return compare(self.low, self.high, self.rows, self.ranks.shape[1])[0]
-
-
-@dataclass(frozen=True, eq=False)
-class InsertedPoints:
-    """What scores of inserted points are computed from, m at a time.
-
-    near, on_map    (m, k) rows of the map's items nearest in the data, and nearest on the map
-    data, places    (m, items) squared distances to some of the map's items, in the data and on the map
-    """
-
-    near: np.ndarray
-    on_map: np.ndarray
-    data: np.ndarray
-    places: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class HeadWeights:
-    """What scores of heads are computed from.
-
-    attention  (layer, head, query, key)
-    known      ids, special and separators, as `head_scores` takes them
-    scores     what `head_scores` gives, induction of a probe included; each (layer, head)
-    chains     what `stationary` gives for every head, in order
-    """
-
-    attention: np.ndarray
-    known: Mapping[str, Any]
-    scores: Mapping[str, np.ndarray]
-    chains: list[Any] = field(default_factory=list)
-
-    def of_chains(self, values: list[float]) -> np.ndarray:
-        """A value per head as (layer, head)."""
-        return np.array(values, np.float64).reshape(self.attention.shape[:2])
-
-
-@dataclass(frozen=True, eq=False)
-class QueryKeyPlaces:
-    """What scores of a query–key map are computed from.
-
-    queries, keys      their places, (n, dims) and (m, dims)
-    query, key, distance, product, attention   of every pair within a sentence, sorted by query: its rows, map
-                       distance, q·k and weight
-    products           gives q·k of some rows of queries with all keys
-    """
-
-    queries: np.ndarray
-    keys: np.ndarray
-    query: np.ndarray
-    key: np.ndarray
-    distance: np.ndarray
-    product: np.ndarray
-    attention: np.ndarray
-    products: Callable[[slice], np.ndarray]
-
-    def without_information(self) -> QueryKeyPlaces:
-        """The picture that knows no query: all on one spot, keys by the attention they get on average.
-
-        Within a sentence the mean is over its queries, elsewhere over all.
-        """
-        from langscape.metrics.query_key import mean_products, popularity
-
-        means = mean_products(self.products, len(self.queries))
-        places = np.argsort(np.argsort(-means, kind="stable"), kind="stable")
-        return replace(
-            self,
-            queries=np.full((len(self.queries), 1), -1.0),
-            keys=places[:, None].astype(np.float64),
-            distance=-popularity(self.attention, self.key),
-        )
 
 
 def _local(seen: TwoSpaces) -> np.ndarray:
@@ -665,6 +372,30 @@ register(
 )
 register(
     Score(
+        "variance_low",
+        "Variance, at least",
+        "The lower end of the 90 % interval of the item’s total variance, from its number of contexts or "
+        "rows.",
+        {"ellipses": None},
+        symbol="tr Σ",
+        high=None,
+        better="neither",
+    )
+)
+register(
+    Score(
+        "variance_high",
+        "Variance, at most",
+        "The upper end of the 90 % interval of the item’s total variance, from its number of contexts or "
+        "rows; the fainter outline around an ellipse.",
+        {"ellipses": None},
+        symbol="tr Σ",
+        high=None,
+        better="neither",
+    )
+)
+register(
+    Score(
         "axis ratio",
         "Axis ratio",
         "How much longer the ellipse’s long axis is than its short one; 1 is a circle, drawn where no "
@@ -899,6 +630,28 @@ _corpus_score(
     "Share of the weights’ variance that the mean weight at each distance explains, on texts it was not made "
     "of.",
     low=None,
+)
+register(
+    Score(
+        "share",
+        "Share of the stream",
+        "How far what a head adds is from its mean, over the length of the stream it is added to: a direct "
+        "share, from one run with nothing taken away.",
+        {"atlas": None},
+        high=None,
+        better="neither",
+    )
+)
+register(
+    Score(
+        "matters",
+        "Matters",
+        "What changes without the head, which is replaced by its mean over the tokens but the first: the KL "
+        "divergence of the next token, or how far an encoder’s last states move.",
+        {"atlas": None},
+        high=None,
+        better="neither",
+    )
 )
 register(
     Score(

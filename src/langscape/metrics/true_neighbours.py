@@ -22,6 +22,7 @@ RECALL = 0.99
 
 _EXACT = 3000
 _BLOCK = 256
+_PART = 65_536
 
 
 class TrueNeighbours(NamedTuple):
@@ -72,7 +73,26 @@ def with_true_neighbours(map: Map) -> Map:
     if map.vectors is None:
         return map
     found = true_neighbours(map.vectors, map.metric)  # type: ignore[arg-type]
-    return map.but(neighbours=found.rows, distances=found.distances, notes=(*map.notes, *found.notes))
+    return _judged_everywhere(
+        map.but(neighbours=found.rows, distances=found.distances, notes=(*map.notes, *found.notes))
+    )
+
+
+def _judged_everywhere(map: Map) -> Map:
+    """The map with `local` of every item: a sample was judged, but the neighbours of all are known.
+
+    The other scores compare each item with all others and stay those of the sample.
+    """
+    sampled = map.per_point.get("local")
+    if sampled is None or not np.isnan(sampled).any() or map.neighbours is None:
+        return map
+    k = int(map.quality["k"])
+    if map.neighbours.shape[1] < k:
+        return map
+    local = kept_false_missing(map.xy, map.neighbours, k).kept / k
+    quality = {**map.quality, "local": float(local.mean()), "local_sd": float(local.std())}
+    note = f"local is of all {len(map):,} items, the other scores of {int(map.quality['rows']):,} among all"
+    return map.but(quality=quality, per_point={**map.per_point, "local": local}, notes=(*map.notes, note))
 
 
 def _exact(X: np.ndarray, metric: Metric, k: int) -> np.ndarray:
@@ -149,9 +169,13 @@ def kept_false_missing(
         T = np.where(np.arange(k) < counted[:, None], T, -1)
     else:
         near = nearest_places(Y, k)
-    same = (near[:, :, None] == T[:, None, :]) & (T >= 0)[:, None, :]
     known = (T >= 0).any(axis=1, keepdims=True)
-    return KeptFalseMissing(near, ~same.any(axis=2) & (near >= 0) & known, T, ~same.any(axis=1) & (T >= 0))
+    here, there = np.empty(near.shape, bool), np.empty(T.shape, bool)
+    for start in range(0, n, _PART):  # (n, k, k) at once would take a hundred bytes an item
+        part = slice(start, start + _PART)
+        same = (near[part, :, None] == T[part, None, :]) & (T[part] >= 0)[:, None, :]
+        here[part], there[part] = same.any(axis=2), same.any(axis=1)
+    return KeptFalseMissing(near, ~here & (near >= 0) & known, T, ~there & (T >= 0))
 
 
 def neighbours_on(map: Map) -> KeptFalseMissing:
@@ -197,7 +221,7 @@ def nearest_places(xy: Any, k: int) -> np.ndarray:
 def _near_on_plane(Y: np.ndarray, k: int) -> np.ndarray:
     from scipy.spatial import KDTree
 
-    found = np.asarray(KDTree(Y).query(Y, k + 1)[1])
+    found = np.asarray(KDTree(Y).query(Y, k + 1, workers=-1)[1])
     own = found == np.arange(len(Y))[:, None]
     own[~own.any(axis=1), -1] = True  # where many lie on one place the item itself may be left out
     return found[~own].reshape(len(Y), k)

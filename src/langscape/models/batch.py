@@ -57,15 +57,15 @@ def tensors_of(model: Model, group: list[Row]) -> dict[str, torch.Tensor]:
     if group[0].pixels is not None:
         pixels = np.stack([row.pixels for row in group])  # type: ignore[arg-type]
         return {"pixel_values": torch.from_numpy(pixels).to(model.device, model.network.dtype)}
-    ids, mask = _padded(model, [row.source.ids for row in group])
+    ids, mask = padded(model, [row.source.ids for row in group])
     inputs = {"input_ids": ids, "attention_mask": mask}
     if group[0].target is not None:
         targets = [row.target.ids for row in group if row.target is not None]
-        inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(model, targets)
+        inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = padded(model, targets)
     return inputs
 
 
-def _padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(model: Model, lists: list[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Ids padded on the right, where positions of the text itself do not move, and the mask."""
     pad = getattr(model.network.config, "pad_token_id", None) or 0
     longest = max(len(ids) for ids in lists)

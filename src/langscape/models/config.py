@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from langscape.errors import FileError
+from langscape.errors import FileError, SettingsError
 from langscape.io import strict_json
 from langscape.io.strict_json import shown
 
@@ -124,6 +124,30 @@ def _check_part(part: str, values: dict[str, Any], where: str) -> None:
     if layers * experts > 200_000:
         raise FileError(
             f"{where} asks for {layers:,} layers of {experts:,} experts; at most 200,000 experts are taken"
+        )
+
+
+UNTRIED = frozenset(
+    (
+        "gptq", "awq", "aqlm", "quanto", "eetq", "hqq", "vptq", "spqr", "higgs", "bitnet", "auto-round",
+        "compressed-tensors", "quark", "fp_quant", "sinq",
+    )
+)  # fmt: skip
+"""Ways of packing weights that need a library or a processor with which langscape was never run."""
+
+
+def check_quantization(declared: Any, name: str) -> None:
+    """Refuse weights that were packed in a way nobody could try here, by its name."""
+    known = (
+        declared if isinstance(declared, dict) else vars(declared) if hasattr(declared, "__dict__") else {}
+    )
+    method = known.get("quant_method")
+    method = str(getattr(method, "value", method)).lower()
+    if method in UNTRIED:
+        raise SettingsError(
+            f"{name} is quantised by {method.upper() if len(method) < 5 else method}, with which langscape "
+            "could not be tried; open the model that it was made from, as NAME@8bit or NAME@4bit "
+            "(bitsandbytes) where memory is short, or one that torchao quantised"
         )
 
 

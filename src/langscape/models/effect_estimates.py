@@ -17,7 +17,8 @@ import torch
 
 from langscape.models.attention_hook import Call, editing
 from langscape.models.effects import Measure, PartName
-from langscape.models.forward import trunk
+from langscape.models.forward import forward, trunk
+from langscape.models.model import Model
 from langscape.models.parts import changing_inputs, changing_outputs
 from langscape.models.residual import Stream
 from langscape.models.unedited import Unedited, mean_but_first
@@ -36,7 +37,7 @@ def estimated_effects(
     random = torch.Generator().manual_seed(seed)
     total = {key: torch.zeros(()) for key in keys}
     for draw in range(draws):
-        objective = _drawn(run, final, logits, random)
+        objective = drawn_objective(run, final, logits, random)
         grads = torch.autograd.grad(objective, [kept[key] for key in keys], retain_graph=draw < draws - 1)
         for key, grad in zip(keys, grads, strict=True):
             # (token, head) or (token,): squares of single tokens, whose errors do not add up in step
@@ -88,7 +89,7 @@ def with_gradients(run: Unedited, measure: Measure) -> tuple[Kept, torch.Tensor,
         return kept, final, measure.logits_of(final[0]) if measure.decoder else None
 
 
-def _drawn(
+def drawn_objective(
     run: Unedited, final: torch.Tensor, logits: torch.Tensor | None, random: torch.Generator
 ) -> torch.Tensor:
     """What is differentiated: the loss on labels that the model itself would write, or a random direction."""
@@ -114,6 +115,38 @@ def _change(run: Unedited, key: tuple[str, int]) -> torch.Tensor:
     delta = mean_but_first(own) - own
     delta[:, 0] = 0
     return delta
+
+
+def head_shares(model: Model, ids: Sequence[int]) -> np.ndarray | None:
+    """The shares of all heads, (layer, head), from one plain run that keeps no vector of a head.
+
+    None where a norm stands between heads and stream, or parts of the model cannot be told apart.
+    """
+    parts = model.parts
+    if parts.uneditable or not parts.blocks or not parts.projections:
+        return None
+    lengths: list[torch.Tensor] = []
+    found: list[np.ndarray] = []
+
+    def state(layer: int, given: torch.Tensor) -> torch.Tensor:
+        lengths.append(given[0].float().norm(dim=-1))
+        return given
+
+    def hear(at: int, call: Call, output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        given = output[0, 1:].float()
+        away = (given - given.mean(0)).transpose(0, 1).cpu()  # (head, token, value)
+        weight = parts.projections[at]
+        # ‖W a‖² = aᵀ (Wᵀ W) a: as wide as a head, not as the stream
+        squares = torch.einsum("htv,hvw,htw->ht", away, weight.transpose(1, 2) @ weight, away)
+        length = lengths[at][1:].cpu().clamp_min(1e-30)
+        found.append((squares.clamp_min(0).sqrt() / length).mean(-1).numpy())
+        return call.weights, output
+
+    rows = torch.tensor([list(ids)], device=model.device)
+    inputs = {"input_ids": rows, "attention_mask": torch.ones_like(rows)}
+    with model.running(), changing_inputs(parts.blocks, state), editing(model.network, hear):
+        forward(model.network, inputs)
+    return np.stack(found)
 
 
 def shares(stream: Stream, parts: Sequence[PartName]) -> np.ndarray:

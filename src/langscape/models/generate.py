@@ -1,10 +1,12 @@
-"""Continuing a text: greedy, or sampled with a seed that touches no global state."""
+"""Continuing a text: greedy, or sampled under a temperature, top k, top p and a seed of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from langscape.models.attention_hook import eagerly
@@ -13,19 +15,126 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn: logits ÷ temperature, from the `top_k` likeliest, whose chances come to `top_p`.
+
+    A temperature of 0 takes the likeliest each time; a `top_k` of 0 and a `top_p` of 1 leave out none.
+
+    >>> Sampling(0.5, top_k=2).chances(np.log([0.5, 0.25, 0.25])).round(2).tolist()
+    [0.8, 0.2, 0.0]
+    >>> Sampling(1.0, top_p=0.6).chances(np.log([0.5, 0.3, 0.2])).round(2).tolist()
+    [0.62, 0.37, 0.0]
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def chances(self, logits: np.ndarray) -> np.ndarray:
+        """The chances (word,) with which a word is drawn, of logits or log chances."""
+        scores = np.asarray(logits, np.float64)
+        order = np.argsort(-scores, kind="stable")
+        if self.temperature == 0:
+            return (np.arange(len(scores)) == order[0]).astype(np.float64)
+        ranked = scores[order] / self.temperature
+        shares = np.exp(ranked - ranked[0])
+        if self.top_k:
+            shares[self.top_k :] = 0
+        shares /= shares.sum()
+        # the word with which the sum reaches p is the last that stays
+        shares[np.cumsum(shares) - shares >= self.top_p] = 0
+        found = np.zeros_like(shares)
+        found[order] = shares / shares.sum()
+        return found
+
+    def chooser(self) -> Callable[[np.ndarray], int]:
+        """Draws one word of logits after another, from the seed on."""
+        chance = np.random.default_rng(self.seed)
+
+        def choose(logits: np.ndarray) -> int:
+            shares = self.chances(logits)
+            return int(np.searchsorted(np.cumsum(shares), chance.random() * shares.sum(), side="right"))
+
+        return choose
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written behind a prompt: texts and chances of tokens, and log chances of the first (word,)."""
+
+    logp: np.ndarray
+    texts: list[str] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
+
+
+def write(model: Any, prompt: str, count: int, sampling: Sampling) -> Written:
+    """Continue a prompt by up to `count` tokens; fewer when a transformer ends its text."""
+    choose = sampling.chooser()
+    first: list[np.ndarray] = []
+    chances: list[float] = []
+
+    def draw(logits: np.ndarray) -> int:
+        logp = _log_softmax(logits)
+        first.append(logp if not first else np.empty(0))
+        chosen = choose(logp)
+        chances.append(float(np.exp(logp[chosen])))
+        return chosen
+
+    if model.kind == "lstm":
+        new, texts = _lstm(model, prompt, count, draw)
+    else:
+        from langscape.models.tokens import split
+
+        ids = split(model, prompt, room=max(count, 1))[0].ids
+        with model.running():
+            new = continuation(model.network, ids, max(count, 1), draw)[:count]
+        texts = [model.tokenizer.decode([one], clean_up_tokenization_spaces=False) for one in new]
+    return Written(first[0], texts, chances[: len(texts)])
+
+
+def _lstm(
+    model: Any, prompt: str, count: int, draw: Callable[[np.ndarray], int]
+) -> tuple[list[int], list[str]]:
+    """An LSTM reads the whole text again for every word: it is small."""
+    from langscape.models.transformer import capture
+
+    ids = [int(one) for one in capture(model, prompt, "logits").tokens.require_ids()]
+    new: list[int] = []
+    while len(new) < max(count, 1):
+        new.append(draw(capture(model, [*ids, *new], "logits")["logits"][-1]))
+    return new[:count], [f" {model.words[one]}" for one in new[:count]]
+
+
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
+    scores = np.asarray(logits, np.float64)
+    scores = scores - scores.max()
+    return scores - np.log(np.exp(scores).sum())
+
+
+def seeded(seed: int | None) -> Callable[[np.ndarray], int]:
+    """Takes the likeliest token each time; with a seed, draws as the model's probabilities have it."""
+    if seed is None:
+        return lambda logits: int(np.argmax(logits))
+    chance = torch.Generator(device="cpu").manual_seed(seed)
+    return lambda logits: int(
+        torch.multinomial(torch.softmax(torch.from_numpy(logits), dim=-1), 1, generator=chance)
+    )
+
+
 def continuation(
     network: PreTrainedModel,
     ids: Sequence[int],
     count: int,
-    seed: int | None,
+    choose: Callable[[np.ndarray], int],
     source: Sequence[int] | None = None,
 ) -> list[int]:
     """Up to `count` token ids that follow `ids`; fewer when the model ends its text.
 
-    Without a seed the likeliest token is taken each time; with one, tokens are drawn as the model's
-    probabilities have it. For an encoder–decoder `ids` are the target so far and `source` its input.
+    `choose` is given the logits (word,) of each next token. For an encoder–decoder `ids` are the target
+    so far and `source` its input.
     """
-    chance = None if seed is None else torch.Generator(device="cpu").manual_seed(seed)
     ends = _ends(network)
     new_ids: list[int] = []
     given: dict[str, Any] = {}
@@ -49,19 +158,12 @@ def continuation(
                 step = {"decoder_input_ids": row, **given}
             output = body(**step, past_key_values=cache, use_cache=True, return_dict=True)
             cache = getattr(output, "past_key_values", None)
-            chosen = _chosen(output.logits[0, -1], chance)
+            chosen = choose(output.logits[0, -1].float().cpu().numpy())
             new_ids.append(chosen)
             if chosen in ends:
                 break
             fresh = [chosen] if cache is not None else [*ids, *new_ids]
     return new_ids
-
-
-def _chosen(logits: torch.Tensor, chance: torch.Generator | None) -> int:
-    if chance is None:
-        return int(logits.argmax())
-    shares = torch.softmax(logits.float().cpu(), dim=-1)
-    return int(torch.multinomial(shares, 1, generator=chance))
 
 
 def _ends(network: PreTrainedModel) -> set[int]:

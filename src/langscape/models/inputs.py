@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from langscape.errors import DataError, SettingsError
-from langscape.models.generate import continuation
+from langscape.models.generate import continuation, seeded
 from langscape.models.layout import image_shape
 from langscape.models.tokens import Long, TokenizedText, extended, split
 
@@ -122,7 +122,7 @@ def _continued(
     if not reading.generate:
         return []
     with model.running():
-        return continuation(model.network, ids, reading.generate, reading.sample_seed, source)
+        return continuation(model.network, ids, reading.generate, seeded(reading.sample_seed), source)
 
 
 def _pairs(model: Model, text: Any, target: Any, reading: Reading) -> Iterator[Row]:

@@ -17,6 +17,7 @@ from transformers.utils import logging
 
 from langscape.errors import FileError, LangscapeError, MissingError, SettingsError
 from langscape.memory_limits import check_memory
+from langscape.models.config import check_quantization
 from langscape.models.faults import first_line, is_fault
 from langscape.models.model import Kind, Model, kind_of
 from langscape.models.tokenizer_files import FILES
@@ -62,6 +63,7 @@ def load_transformer(
 
     `weights` is what its files of weights declare.
     """
+    check_quantization(parsed.get("quantization_config"), name)
     config = config_from(folder, name, parsed)
     kind = kind_of(config)
     network, notes = _load(folder, name, config, kind, weights, loading)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from langscape.errors import SettingsError
+from langscape.models.config import check_quantization
 from langscape.models.lstm import LSTMModel
 from langscape.models.model import Model, wrap_model
 from langscape.models.tokenizer_files import check_tokenizer_files
@@ -74,6 +75,7 @@ def _check(network: Any) -> None:
             f"a {called} is no model; give a name, a folder, a transformers model or pipeline, a PEFT model "
             "or a SentenceTransformer"
         )
+    check_quantization(getattr(getattr(network, "config", None), "quantization_config", None), called)
     away = [name for name, one in network.named_parameters() if one.device.type == "meta"]
     if away:
         raise SettingsError(

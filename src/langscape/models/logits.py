@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from langscape.errors import SettingsError
 from langscape.models.residual import Stream
+
+if TYPE_CHECKING:
+    from langscape.models.effects import PartName
 
 _AT_ONCE = 256
 """Vectors that meet the whole vocabulary at once; more only fall out of the processor's cache."""
@@ -38,6 +43,7 @@ class Contributions:
     score           (token, choice): the model's own logit, or the vector times the word's embedding
     sources         (layer, head, token, choice, key): how a head's share splits over the tokens it reads
     neurons         (layer, token, choice, top): the strongest neurons of an MLP, and `neuron_values`
+    experts         per layer (token, choice, place): what each chosen expert adds; None of a plain MLP
 
     sources and neurons are of the first choices alone where `contributions` was told so.
     """
@@ -52,6 +58,7 @@ class Contributions:
     sources: np.ndarray
     neurons: np.ndarray
     neuron_values: np.ndarray
+    experts: tuple[np.ndarray | None, ...] = ()
 
     @property
     def total(self) -> np.ndarray:
@@ -78,9 +85,15 @@ def lens(stream: Stream, top: int = 5) -> Words:
     """
     nodes = _tensor(stream.capture["stream"])
     if stream.head:
-        norm = stream.norms[-1]
-        return _best(stream, nodes if norm is None else norm.anew(nodes), top, "probability")
+        return _best(stream, said(stream, nodes), top, "probability")
     return _best(stream, nodes, top, "cosine")
+
+
+def said(stream: Stream, nodes: torch.Tensor) -> torch.Tensor:
+    """What the words meet if the model ended at vectors (…, dim): the final norm and the head's own layer."""
+    norm = stream.norms[-1]
+    last = nodes if norm is None else norm.anew(nodes)
+    return last if stream.transform is None else stream.transform.anew(last)
 
 
 def promoted(stream: Stream, part: str = "heads", top: int = 3, which: np.ndarray | None = None) -> Words:
@@ -124,7 +137,7 @@ def contributions(
     (True, (6, 12, 5, 1))
     """
     ids = np.asarray(ids)
-    count = len(stream.capture.tokens)
+    count = len(stream.capture["final"])
     if ids.ndim != 2 or len(ids) != count or ids.dtype.kind not in "iu":
         raise SettingsError(f"ids have shape {ids.shape}; give whole numbers of shape ({count}, choices)")
     if ids.size and not (ids.min() >= 0 and ids.max() < len(stream.words)):
@@ -139,6 +152,10 @@ def contributions(
     if stream.bias is not None:
         constant += stream.bias[rows].double()
     ahead = stream.words[rows].double()
+    if stream.transform is not None:
+        ahead, shift = stream.transform.back(ahead)
+        constant += shift
+    experts: list[np.ndarray | None] = []
     shares: dict[str, list[torch.Tensor]] = {name: [] for name in ("heads", "bias", "mlp", "sources")}
     strongest: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -154,14 +171,19 @@ def contributions(
         before(2 * layer + 2)
         shares["mlp"].append(_times(tensors["mlp"][layer], ahead))
         strongest.append(_neurons(stream, layer, ahead[:, :split], neurons))
+        mixed = stream.experts[layer] if stream.experts else None
+        experts.append(
+            None if mixed is None else torch.einsum("tpd,tkd->tkp", mixed.added.double(), ahead).numpy()
+        )
         before(2 * layer + 1)
         shares["heads"].append(_times(tensors["heads"][layer], ahead))
         shares["bias"].append(_times(tensors["attention_bias"][layer], ahead))
         shares["sources"].append(_sources(stream, layer, ahead[:, :split]))
     stacked = {name: torch.stack(parts[::-1]).numpy() for name, parts in shares.items()}
-    score = (_tensor(stream.capture["final"]).double()[:, None] * stream.words[rows].double()).sum(-1)
     if stream.head:
         score = _tensor(stream.capture["logits"]).double().gather(1, rows)
+    else:
+        score = (_tensor(stream.capture["final"]).double()[:, None] * stream.words[rows].double()).sum(-1)
     return Contributions(
         ids,
         _times(tensors["embedding"], ahead).numpy(),
@@ -173,7 +195,76 @@ def contributions(
         stacked["sources"],
         torch.stack([which for which, _ in strongest[::-1]]).numpy(),
         torch.stack([values for _, values in strongest[::-1]]).numpy(),
+        tuple(experts[::-1]),
     )
+
+
+def query_key_scores(stream: Stream, layer: int, token: int) -> np.ndarray | None:
+    """q·k of a token with every other (head, key), as it enters the softmax; NaN where a key is not seen.
+
+    None where something else is added to it, such as a bias of positions.
+    """
+    call = stream.calls[layer]
+    groups = call.query.shape[1] // call.key.shape[1]
+    keys = call.key[0].float().repeat_interleave(groups, 0)
+    scores = call.scaling * torch.einsum("hd,hkd->hk", call.query[0, :, token].float(), keys)
+    if call.softcap:
+        scores = call.softcap * torch.tanh(scores / call.softcap)
+    weights = call.weights[0, :, token].float()
+    scores = torch.where(weights > 0, scores, torch.nan)
+    met = torch.softmax(scores.nan_to_num(-torch.inf), -1) * weights.sum(-1, keepdim=True)
+    return None if (met - weights).abs().max() > 1e-2 else scores.numpy()
+
+
+def neuron_shares(stream: Stream, layer: int, token: int, ids: np.ndarray) -> np.ndarray | None:
+    """What every neuron of an MLP adds to the scores of words at one token, ids (choice,) → (choice, neuron).
+
+    None where its neurons cannot be told apart.
+    """
+    inside = stream.neurons[layer]
+    if inside is None:
+        return None
+    given, weight, norm = inside
+    every = np.broadcast_to(np.asarray(ids), (len(stream.capture["final"]), len(ids)))
+    ahead = stream.directions(np.ascontiguousarray(every), 2 * layer + 2)
+    ahead = norm.back(ahead) if norm is not None else ahead
+    return (ahead[token].float() @ weight * given[token]).numpy()
+
+
+def all_scores(stream: Stream, final: torch.Tensor) -> torch.Tensor:
+    """The scores (token, vocabulary) of last states (token, dim) that another run ended with."""
+    last = final if stream.transform is None else stream.transform.anew(final)
+    scores = last @ stream.words.T
+    return scores if stream.bias is None else scores + stream.bias
+
+
+def scores_of(stream: Stream, final: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """The scores of words, rows (token, choice), of last states (token, dim) that another run ended with."""
+    last = final if stream.transform is None else stream.transform.anew(final)
+    scores = torch.einsum("td,tkd->tk", last, stream.words[rows])
+    return scores if stream.bias is None else scores + stream.bias[rows]
+
+
+def direct_effects(stream: Stream, parts: Sequence[PartName], token: int, words: Sequence[int]) -> np.ndarray:
+    """(part, word): what the scores of words lose at a token if a part alone has its mean, norms frozen.
+
+    The mean is that of what the part adds, over the tokens but the first; the first token keeps its own.
+    """
+    seen = stream.capture
+    ahead = stream.words[list(words)].double().expand(len(seen.tokens), -1, -1)
+    if stream.transform is not None:
+        ahead, _ = stream.transform.back(ahead)
+    found = np.zeros((len(parts), len(words)))
+    for node in reversed(range(1, len(stream.norms))):
+        norm = stream.norms[node]
+        ahead = ahead if norm is None else norm.back(ahead)
+        for at, one in enumerate(parts):
+            if token == 0 or node != 2 * one.layer + (1 if one.kind == "head" else 2):
+                continue
+            added = seen["heads"][one.layer, one.head] if one.kind == "head" else seen["mlp"][one.layer]
+            away = _tensor(added[token] - added[1:].mean(axis=0)).double()
+            found[at] = (ahead[token] @ away).numpy()
+    return found
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
@@ -187,8 +278,8 @@ def _times(vectors: torch.Tensor, ahead: torch.Tensor) -> torch.Tensor:
 def _sources(stream: Stream, layer: int, ahead: torch.Tensor) -> torch.Tensor:
     weight = stream.projections[layer]
     weights = _tensor(stream.capture["attention"][layer])
-    if not len(weight):  # a norm stands between the heads and the stream
-        return torch.full((len(weights), *ahead.shape[:2], weights.shape[-1]), torch.nan)
+    norm = stream.attention_norms[layer]
+    ahead = ahead if norm is None else norm.back(ahead)
     back = torch.einsum("tkd,hdv->htkv", ahead.float(), weight)
     return torch.einsum("htkv,hsv,hts->htks", back, stream.values[layer], weights)
 
@@ -209,7 +300,7 @@ def _carried(stream: Stream, vectors: torch.Tensor, node: int) -> torch.Tensor:
     for norm in stream.norms[node:]:
         if norm is not None:
             vectors = norm.linear(vectors)
-    return vectors
+    return vectors if stream.transform is None else stream.transform.linear(vectors)
 
 
 def _best(stream: Stream, vectors: torch.Tensor, top: int, kind: str) -> Words:

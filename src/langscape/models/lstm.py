@@ -15,10 +15,10 @@ The last layer's h gives a logit per word, D h + d, and softmax a probability.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -91,10 +91,16 @@ class LSTMModel(Model):
 
     baseline: str = ""
 
+    cell: ClassVar[str] = "LSTM"
+    gates: ClassVar[tuple[str, ...]] = GATES
+    layered: ClassVar[tuple[str, ...]] = LAYERED
+    axes: ClassVar[Mapping[str, tuple[str, ...]]] = AXES
+    states_kept: ClassVar[tuple[str, ...]] = ("cell", "hidden")
+
     def __repr__(self) -> str:
         units = "characters" if self.tokenizer.level == "char" else "words"
         return (
-            f"LSTMModel({self.name!r}, {len(self.words):,} {units}, {self.dim} dimensions, "
+            f"{type(self).__name__}({self.name!r}, {len(self.words):,} {units}, {self.dim} dimensions, "
             f"{self.layers} {'layer' if self.layers == 1 else 'layers'} of {self.width} units)"
         )
 
@@ -117,12 +123,12 @@ class LSTMModel(Model):
     def layout(self) -> Any:
         """An error: there is no attention to be found."""
         raise SettingsError(
-            f"{self.name} is an LSTM and has no attention heads; `langscape flow` shows its vectors"
+            f"{self.name} is {an(self.cell)} and has no attention heads; `langscape flow` shows its vectors"
         )
 
     @property
     def layers(self) -> int:
-        """How many LSTM layers."""
+        """How many recurrent layers."""
         return self.net.lstm.num_layers
 
     @property
@@ -174,6 +180,41 @@ class LSTMModel(Model):
             "decoder_bias": decoder_bias,
         }
 
+    def layer_weights(self, weights: Mapping[str, Any], layer: int) -> list[np.ndarray]:
+        """What `step` takes of a layer, in double precision."""
+        return [
+            weights[name][layer].astype(np.float64) for name in ("input_weights", "hidden_weights", "bias")
+        ]
+
+    def step(
+        self, now: dict[str, np.ndarray], weights: Sequence[np.ndarray], x: np.ndarray,
+        before: Mapping[str, np.ndarray],
+    ) -> None:  # fmt: skip
+        """One layer, one step: fills `now` from the input and the state of the step before."""
+        step(now, weights, x, before["hidden"], before["cell"])
+
+    def states(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """Cells and hidden vectors, (layer, step, unit), over word numbers, from nothing on."""
+        with torch.no_grad():
+            inputs = self.net.embedding(torch.as_tensor(np.asarray(ids, np.int64), device=self.device))
+            cells, hiddens = [], []
+            for layer in range(self.layers):
+                cell, hidden = run_layer(self.net.lstm, layer, inputs.float())
+                cells.append(numpy_of(cell))
+                hiddens.append(numpy_of(hidden))
+                inputs = hidden
+        return {"cell": np.stack(cells), "hidden": np.stack(hiddens)}
+
+    def untrained(self, seed: int = 0) -> LSTMModel:
+        """A model of the same shape and words that has learned nothing."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            net = Network(len(self.words), self.dim, self.width, self.layers, tied=self.net.tied)
+            if self.cell == "GRU":
+                net.lstm = torch.nn.GRU(self.dim, self.width, self.layers, batch_first=True)  # type: ignore[assignment]
+        net.requires_grad_(False).eval()
+        return replace(self, network=net, name=f"untrained {self.name}", revision="")  # type: ignore[arg-type]
+
     def save(self, folder: str | Path, *, half: bool = False, about: Mapping[str, Any] | None = None) -> Path:
         """Write config.json and model.safetensors, which `open_model(folder)` reads; half is float16.
 
@@ -206,6 +247,27 @@ def step(
     now["cell"][:] = now["forget_product"] + now["remember_product"]
     now["cell_tanh"][:] = np.tanh(now["cell"].astype(np.float64))
     now["hidden"][:] = now["output"] * now["cell_tanh"]
+
+
+def run_layer(lstm: torch.nn.LSTM, layer: int, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cells and hidden vectors (step, unit) of one layer over inputs (step, in), as torch has them."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if lstm.bias else ("weight_ih", "weight_hh")
+    own = [getattr(lstm, f"{name}_l{layer}").float() for name in names]
+    given = torch.nn.functional.linear(inputs, own[0], own[2] + own[3] if lstm.bias else None)
+    hidden = cell = inputs.new_zeros(lstm.hidden_size)
+    cells, hiddens = [], []
+    for pre in given:
+        i, f, g, o = (pre + own[1] @ hidden).chunk(4)
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        hidden = o.sigmoid() * cell.tanh()
+        cells.append(cell)
+        hiddens.append(hidden)
+    return torch.stack(cells), torch.stack(hiddens)
+
+
+def an(name: str) -> str:
+    """ "an LSTM", "a GRU"."""
+    return f"{'an' if name[0] in 'AEFHILMNORSX' else 'a'} {name}"
 
 
 def sigmoid(values: np.ndarray) -> np.ndarray:

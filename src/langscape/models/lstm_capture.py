@@ -9,7 +9,7 @@ import numpy as np
 
 from langscape.data import Capture, Progress, Step, Tokens
 from langscape.errors import DataError, SettingsError
-from langscape.models.lstm import AXES, GATES, LAYERED, LSTMModel, softmax, step
+from langscape.models.lstm import LSTMModel, an, softmax
 from langscape.models.memory import LIMIT, refuse_above
 from langscape.models.vocabulary import Vocabulary
 
@@ -36,14 +36,16 @@ def read(
 ) -> Any:
     """What `capture` gives of an LSTM: every vector of every step; a list for several texts.
 
-    want names arrays of `AXES`, None for all. Each value is computed in double precision from the
+    want names arrays of `LSTMModel.axes`, None for all. Each value is computed in double precision from the
     float32 values that stand in the capture, so that summands W_ij x_j and the bias add up to the
     pre-activation as it is printed.
     """
-    wanted = tuple(AXES) if want is None else (want,) if isinstance(want, str) else tuple(want)
+    wanted = tuple(model.axes) if want is None else (want,) if isinstance(want, str) else tuple(want)
     for one in wanted:
-        if one not in AXES:
-            raise SettingsError(f"an LSTM's capture has no {one!r}; choose from {', '.join(AXES)}")
+        if one not in model.axes:
+            raise SettingsError(
+                f"{an(model.cell)}'s capture has no {one!r}; choose from {', '.join(model.axes)}"
+            )
     if generate < 0:
         raise SettingsError(f"generate {generate} is not possible; 0 is none")
     if sample_seed is not None and sample_seed < 0:
@@ -57,7 +59,7 @@ def read(
     for given in texts:
         tokens = _tokens(model, given)
         steps = len(tokens) + generate
-        needed = 4 * steps * (len(LAYERED) * model.layers * model.width + 3 * len(model.words))
+        needed = 4 * steps * (len(model.layered) * model.layers * model.width + 3 * len(model.words))
         refuse_above(memory, needed, f"capturing {steps:,} steps")
         chance = None if sample_seed is None else np.random.default_rng(sample_seed)
         arrays = _run(model, weights, tokens, generate, chance)
@@ -74,14 +76,11 @@ def texts_of(given: Any) -> Iterator[Any]:
 
 
 def _doubles(model: LSTMModel) -> dict[str, Any]:
-    """The weights as the run takes them: a triple a layer, all in double precision."""
+    """The weights as the run takes them, in double precision."""
     weights = model.weights()
-    names = ("input_weights", "hidden_weights", "bias")
     return {
         "embedding": weights["embedding"],
-        "layers": [
-            [weights[name][layer].astype(np.float64) for name in names] for layer in range(model.layers)
-        ],
+        "layers": [model.layer_weights(weights, layer) for layer in range(model.layers)],
         "decoder": weights["decoder"].astype(np.float64),
         "decoder_bias": weights["decoder_bias"].astype(np.float64),
     }
@@ -96,7 +95,9 @@ def _run(
 ) -> dict[str, np.ndarray]:
     """Every array over every step; words that the model goes on with are added to the tokens."""
     steps, layers, width = len(tokens) + generate, model.layers, model.width
-    arrays: dict[str, np.ndarray] = {name: np.zeros((layers, steps, width), np.float32) for name in LAYERED}
+    arrays: dict[str, np.ndarray] = {
+        name: np.zeros((layers, steps, width), np.float32) for name in model.layered
+    }
     arrays["embedding"] = np.zeros((steps, model.dim), np.float32)
     arrays["logits"] = np.zeros((steps, len(model.words)), np.float32)
     zeros = np.zeros(width, np.float32)
@@ -106,10 +107,9 @@ def _run(
             tokens.append(Token(chosen, model.words[chosen]))
         x = arrays["embedding"][at] = weights["embedding"][tokens[at].row]
         for layer in range(layers):
-            now = {name: arrays[name][layer, at] for name in LAYERED}
-            hidden = arrays["hidden"][layer, at - 1] if at else zeros
-            cell = arrays["cell"][layer, at - 1] if at else zeros
-            step(now, weights["layers"][layer], x, hidden, cell)
+            now = {name: arrays[name][layer, at] for name in model.layered}
+            before = {name: arrays[name][layer, at - 1] if at else zeros for name in model.states_kept}
+            model.step(now, weights["layers"][layer], x, before)
             x = now["hidden"]
         arrays["logits"][at] = weights["decoder"] @ x + weights["decoder_bias"]
     arrays["softmax"] = softmax(arrays["logits"])
@@ -125,14 +125,14 @@ def _captured(
     generate: int,
 ) -> Capture:
     """The arrays asked for, from the step `first` on; what came before it is in the state before."""
-    for name in ("cell", "hidden"):
+    for name in model.states_kept:
         nothing = np.zeros((model.layers, model.width), np.float32)
         arrays[f"{name}_before"] = arrays[name][:, first - 1] if first else nothing
     collected: dict[str, np.ndarray] = {}
     for name in wanted:
         kept = arrays[name]
-        if "step" in AXES[name]:
-            kept = kept[:, first:] if AXES[name][0] == "layer" else kept[first:]
+        if "step" in model.axes[name]:
+            kept = kept[:, first:] if model.axes[name][0] == "layer" else kept[first:]
         collected[name] = np.ascontiguousarray(kept)
         collected[name].flags.writeable = False  # so that it is handed over rather than copied
     tokens = tokens[first:]
@@ -141,7 +141,7 @@ def _captured(
         "revision": model.revision,
         "kind": model.kind,
         "generated": generate,
-        "gates": list(GATES),
+        "gates": list(model.gates),
     }
     table = Tokens(
         [model.words[token.row] for token in tokens],
@@ -152,7 +152,7 @@ def _captured(
         generated=[at >= len(tokens) - generate for at in range(len(tokens))],
     )
     return Capture(
-        table, collected, {name: AXES[name] for name in collected}, metadata, _notes(model, tokens)
+        table, collected, {name: model.axes[name] for name in collected}, metadata, _notes(model, tokens)
     )
 
 

@@ -18,6 +18,7 @@ from langscape.io.tensor_file import read_header
 from langscape.memory_limits import check_memory
 from langscape.models.config import LSTM
 from langscape.models.lstm import LSTMModel, Network
+from langscape.models.lstm_wrap import joined
 from langscape.models.vocabulary import Vocabulary
 
 LARGEST_CONFIG = 200_000_000
@@ -37,7 +38,7 @@ def save_lstm(model: LSTMModel, folder: Path, half: bool, about: Mapping[str, An
         tensors = {name: value.half() for name, value in tensors.items()}
     shape = {"dim": model.dim, "hidden": model.width, "layers": model.layers, "tied": net.tied}
     bias = {"lstm_bias": bool(net.lstm.bias), "decoder_bias": net.decoder.bias is not None}
-    config = {"model_type": LSTM, **shape, **bias, "about": dict(about)}
+    config = {"model_type": LSTM, "cell": model.cell.lower(), **shape, **bias, "about": dict(about)}
     # weights first: a folder with a config.json is a whole model
     with atomic_write(folder / "model.safetensors") as aside:
         save_file(tensors, aside)
@@ -64,6 +65,9 @@ def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> L
     tied, lstm_bias, decoder_bias, lower = (
         field(parsed, name, "true or false", where) for name in ("tied", "lstm_bias", "decoder_bias", "lower")
     )
+    cell = parsed.get("cell", "lstm")
+    if cell not in ("lstm", "gru"):
+        raise FileError(f'{where}: "cell" is {str(cell)[:40]!r}, expected "lstm" or "gru"; save it anew')
     words = texts(field(parsed, "words", "list", where), '"words"', where)
     level = field(parsed, "level", "text", where)
     unknown, start = (
@@ -89,8 +93,9 @@ def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> L
         raise FileError(f"{weights} cannot be read: {error}; save it anew") from None
     with torch.device("meta"):
         net = Network(len(known), *shape, tied=tied)
-        if not lstm_bias:
-            net.lstm = torch.nn.LSTM(shape[0], shape[1], shape[2], batch_first=True, bias=False)
+        if cell == "gru" or not lstm_bias:
+            kind: Any = torch.nn.GRU if cell == "gru" else torch.nn.LSTM
+            net.lstm = kind(shape[0], shape[1], shape[2], batch_first=True, bias=lstm_bias)
         if not decoder_bias:
             net.decoder.register_parameter("bias", None)
     wanted = {key: tuple(value.shape) for key, value in net.state_dict().items()}
@@ -110,7 +115,7 @@ def load_lstm(folder: Path, name: str, revision: str, device: torch.device) -> L
         net.decoder.weight = net.embedding.weight
     net.lstm.flatten_parameters()
     net.requires_grad_(False).eval().to(device)
-    return LSTMModel(net, known, "lstm", name, revision, baseline=_baseline(folder))  # type: ignore[arg-type]
+    return joined(net, known, name, revision, _baseline(folder))
 
 
 def _baseline(folder: Path) -> str:

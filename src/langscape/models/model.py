@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from langscape.models.layout import Layout
     from langscape.models.parts import Parts
 
-Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm"]
+Kind = Literal["encoder", "decoder", "encoder-decoder", "vision", "lstm", "gru"]
 
 
 @dataclass(frozen=True, eq=False)

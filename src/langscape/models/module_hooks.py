@@ -1,4 +1,4 @@
-"""Listening to the layers of a network: what every projection, norm and embedding was given and gave."""
+"""Listening to the layers of a network: what projections, norms, embeddings and mixtures of experts gave."""
 
 from __future__ import annotations
 
@@ -59,20 +59,46 @@ class Event:
         return None if bias is None else bias.detach().cpu()
 
 
+@dataclass(frozen=True, eq=False)
+class Routing:
+    """One call of the experts of a mixture: the states they read, which were chosen, and with what weight.
+
+    given is (token, dim), index and weight are (token, choice), output is (token, dim), all as the model has
+    them.
+    """
+
+    module: torch.nn.Module
+    given: torch.Tensor
+    index: torch.Tensor
+    weight: torch.Tensor
+    output: torch.Tensor
+
+
 @contextmanager
 def overhearing(network: PreTrainedModel, heard: list[Any]) -> Iterator[None]:
-    """Within, every call of a projection, norm or embedding joins the list, in call order."""
+    """Within, every call of a projection, norm, embedding or mixture joins the list, in call order.
+
+    What the experts of a mixture were told joins as a `Routing`, right before the mixture itself.
+    """
 
     def hear(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        output = output[0] if isinstance(output, tuple) else output
         if isinstance(output, torch.Tensor) and args and isinstance(args[0], torch.Tensor):
             heard.append(Event(module, _rows(args[0]), _rows(output)))
+
+    def route(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        whole = len(args) == 3 and all(isinstance(one, torch.Tensor) for one in (*args, output))
+        if whole and args[1].shape == args[2].shape and not args[1].is_floating_point():
+            heard.append(Routing(module, args[0], args[1], args[2], output))
 
     kinds = (torch.nn.Linear, Conv1D, torch.nn.Embedding)
     hooks = [
         module.register_forward_hook(hear)
         for module in network.modules()
-        if isinstance(module, kinds) or is_norm(module)
+        if isinstance(module, kinds) or is_norm(module) or is_mixture(module)
     ]
+    mixtures: list[Any] = [module for module in network.modules() if is_mixture(module)]
+    hooks += [module.experts.register_forward_hook(route) for module in mixtures]
     try:
         yield
     finally:
@@ -83,6 +109,11 @@ def overhearing(network: PreTrainedModel, heard: list[Any]) -> Iterator[None]:
 def is_norm(module: torch.nn.Module) -> bool:
     """Layer norms, and root-mean-square norms, of which every family has its own class."""
     return isinstance(module, torch.nn.LayerNorm) or type(module).__name__.endswith("RMSNorm")
+
+
+def is_mixture(module: torch.nn.Module) -> bool:
+    """Mixtures of experts, of which every family has its own class too."""
+    return isinstance(getattr(module, "experts", None), torch.nn.Module)
 
 
 def _rows(tensor: torch.Tensor) -> torch.Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -23,6 +24,10 @@ class Norm:
     gain: torch.Tensor
     shift: torch.Tensor
     epsilon: float
+
+    def at(self, tokens: Sequence[int]) -> Norm:
+        """The norm at some tokens alone."""
+        return replace(self, factor=self.factor[list(tokens)])
 
     def linear(self, vectors: torch.Tensor) -> torch.Tensor:
         """What summands (…, token, dim) become; `shift` comes once, and is left out."""

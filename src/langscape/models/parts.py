@@ -29,6 +29,8 @@ class Parts:
     blocks   whose input is the residual stream; empty where `no_blocks` says why
     mlps     whose output is what an MLP adds to the stream; empty where `no_mlps` says why
     uneditable   why what heads give cannot be replaced; empty where it can
+    projections  per layer (head, dim, value): what a head gives times it is what the head adds to the stream;
+                 empty where a norm stands between. plain_sums says that the stream itself has no norms
     """
 
     blocks: tuple[torch.nn.Module, ...]
@@ -36,6 +38,8 @@ class Parts:
     no_blocks: str = ""
     no_mlps: str = ""
     uneditable: str = ""
+    projections: tuple[torch.Tensor, ...] = ()
+    plain_sums: bool = False
 
     @property
     def separate(self) -> bool:
@@ -53,10 +57,11 @@ def find_parts(model: Model) -> Parts:
     try:
         from langscape.models.residual import stream
 
-        mlps, no_mlps = stream(model, _ids(model)).mlp_modules, ""
+        seen = stream(model, _ids(model))
     except LangscapeError as error:
-        mlps, no_mlps = (), str(error)
-    return Parts(blocks, mlps, no_blocks, no_mlps)
+        return Parts(blocks, (), no_blocks, str(error))
+    projections = seen.projections if all(len(one) for one in seen.projections) else ()
+    return Parts(blocks, seen.mlp_modules, no_blocks, projections=projections, plain_sums=not seen.post_norm)
 
 
 def _ids(model: Model) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,22 +12,26 @@ import torch
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, SettingsError
+from langscape.models.attention_hook import HeardEnoughError
 from langscape.models.effects import Measure
 from langscape.models.model import Model
-from langscape.models.unedited import Unedited, batches, read_unedited
+from langscape.models.unedited import Unedited, batches, check_head, read_unedited
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Logit differences of two words at the last token, after patching one cell each.
 
-    values     (layer, token), or of heads (layer, head)
+    values     (layer, token), or of heads (layer, head); NaN where no path leads
     receiving  the difference in the run that is patched, giving in the run that it is patched from
+    words      (layer, …, 3) the likeliest next words after each patch, as token ids, and how likely: chances
     """
 
     values: np.ndarray
     receiving: float
     giving: float
+    words: np.ndarray
+    chances: np.ndarray
 
     @property
     def restored(self) -> np.ndarray:
@@ -50,6 +55,13 @@ class Prompts:
         last = outputs[:, -1]
         logits = last.float() if measure.bent else measure.logits_of(last)
         return (logits[:, first] - logits[:, second]).double().cpu().numpy()
+
+    def next_words(self, outputs: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """The likeliest words after the last token, (run, 3), and their chances."""
+        measure, last = self.measures[0], outputs[:, -1]
+        logits = last.float() if measure.bent else measure.logits_of(last)
+        best = logits.softmax(-1).topk(3)
+        return best.indices.cpu().numpy(), best.values.double().cpu().numpy()
 
     def plain(self, run: Unedited) -> float:
         """The difference without a patch."""
@@ -103,28 +115,80 @@ def word_id(model: Model, word: str) -> int:
 
 
 def patch_grid(
-    prompts: Prompts, of: str = "residual", direction: str = "denoise", *, progress: Progress | None = None
+    prompts: Prompts,
+    of: str = "residual",
+    direction: str = "denoise",
+    *,
+    sender: tuple[int, int] | None = None,
+    progress: Progress | None = None,
 ) -> Grid:
     """Patch every cell alone: the stream or MLP by layer and token, or all tokens of each head.
 
-    "denoise" puts the clean run's part into the corrupt run, "noise" the corrupt run's into the clean one.
+    "denoise" puts the clean run's part into the corrupt run, "noise" the corrupt run's into the clean one. Of
+    "paths", what the head `sender` adds is given to each later head's queries, keys and values alone, on
+    the direct way: everything between stays as it is.
     """
     giving, receiving = prompts.clean, prompts.corrupt
     if direction == "noise":
         giving, receiving = receiving, giving
     layers = receiving.layers
-    columns = receiving.heads[0].shape[2] if of == "heads" else receiving.tokens
+    columns = receiving.heads[0].shape[2] if of in ("heads", "paths") else receiving.tokens
+    sent = _sent(giving, receiving, sender) if of == "paths" else None
     if of == "mlp" and not receiving.mlps:
         raise DataError(f"MLPs of {receiving.model.name} cannot be edited: {receiving.model.parts.no_mlps}")
-    values = np.empty((layers, columns))
+    values = np.full((layers, columns), np.nan)
+    words, chances = np.full((layers, columns, 3), -1), np.full((layers, columns, 3), np.nan)
     for layer in range(layers):
+        if sent is not None and sender is not None and layer <= sender[0]:
+            continue
         for some in batches(range(columns), receiving.side_by_side):
-            values[layer, list(some)] = prompts.difference(
-                _patched(prompts, giving, receiving, of, layer, some)
-            )
+            if sent is None:
+                outputs = _patched(prompts, giving, receiving, of, layer, some)
+            else:
+                outputs = _along_paths(prompts, receiving, sent, layer, some)
+            values[layer, list(some)] = prompts.difference(outputs)
+            words[layer, list(some)], chances[layer, list(some)] = prompts.next_words(outputs)
         if progress is not None:
             progress(Step(layer + 1, layers, "layers patched"))
-    return Grid(values, prompts.plain(receiving), prompts.plain(giving))
+    return Grid(values, prompts.plain(receiving), prompts.plain(giving), words, chances)
+
+
+def _sent(giving: Unedited, receiving: Unedited, sender: tuple[int, int] | None) -> torch.Tensor:
+    """What a head adds to the stream in one run less in the other, (1, token, dim)."""
+    if sender is None:
+        raise SettingsError("paths begin at a head; name the sender, such as 16.0")
+    layer, head = sender
+    check_head(receiving, layer, head)
+    parts = receiving.model.parts
+    if not parts.separate or not parts.plain_sums or not parts.projections:
+        raise DataError(
+            f"the stream of {receiving.model.name} is no plain sum of what heads add; paths are not followed"
+        )
+    away = giving.heads[layer][:, :, head] - receiving.heads[layer][:, :, head]
+    return away @ parts.projections[layer][head].to(away).T
+
+
+def _along_paths(
+    prompts: Prompts, receiving: Unedited, sent: torch.Tensor, layer: int, cells: Sequence[int]
+) -> torch.Tensor:
+    """Runs side by side, in each of which one head of a layer was given what the sender adds."""
+    heard: list[torch.Tensor] = []
+
+    def hear(at: int, output: torch.Tensor) -> torch.Tensor:
+        heard.append(output)
+        raise HeardEnoughError
+
+    with suppress(HeardEnoughError):
+        receiving.final_states(layer, receiving.states[layer] + sent, heads=hear)
+
+    def heads(at: int, output: torch.Tensor) -> torch.Tensor:
+        if at == layer:
+            output = output.clone()
+            for row, head in enumerate(cells):
+                output[row, :, head] = heard[0][0, :, head]
+        return output
+
+    return receiving.final_states(layer, runs=len(cells), heads=heads, logits=prompts.measures[0].bent)
 
 
 def _patched(

@@ -20,13 +20,11 @@ from langscape.models.bend import Bend, found_bend
 from langscape.models.edits import applied, checked, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
+from langscape.models.language_head import HeadTransform, has_head, read_head, word_vectors
 from langscape.models.memory import refuse_above
 from langscape.models.model import Model
-from langscape.models.module_hooks import Event, dense_weight, overhearing
+from langscape.models.module_hooks import Event, Routing, overhearing
 from langscape.models.norm import Norm, frozen_norm
-
-MEETS = 0.02
-"""The share of a model's largest logit that sums may be off: half precision, and no more."""
 
 LIMIT = 2e9
 """Bytes above which a stream is refused: it holds a vector for every head and token."""
@@ -43,6 +41,19 @@ AXES = {
 
 
 @dataclass(frozen=True, eq=False)
+class Experts:
+    """What a mixture of experts did at every token: who was chosen, with what weight, and what each added.
+
+    index and weight are (token, choice), added (token, choice, dim). What the layer adds beyond, if anything,
+    comes from experts that all tokens share.
+    """
+
+    index: torch.Tensor
+    weight: torch.Tensor
+    added: torch.Tensor
+
+
+@dataclass(frozen=True, eq=False)
 class Stream:
     """Every vector of one run, and how they add up.
 
@@ -56,6 +67,10 @@ class Stream:
     head      whether `words` are a language head, so that scores are logits
     mlp_modules   the modules whose output is what each layer's MLP adds
     bend      what the model makes of these logits before its softmax
+    transform     the layer that a masked language model has between its last states and `words`
+    experts       per layer who of a mixture of experts was chosen; None where its MLP is no mixture
+    calls     per layer the attention call, with its queries and keys
+    attention_norms   per layer the norm through which Gemma sends what attention gives; None elsewhere
     """
 
     capture: Capture
@@ -69,6 +84,15 @@ class Stream:
     neurons: tuple[tuple[torch.Tensor, torch.Tensor, Norm | None] | None, ...] = field(repr=False)
     mlp_modules: tuple[torch.nn.Module, ...] = field(default=(), repr=False)
     bend: Bend = field(default_factory=Bend)
+    transform: HeadTransform | None = field(default=None, repr=False)
+    experts: tuple[Experts | None, ...] = field(default=(), repr=False)
+    calls: tuple[Call, ...] = field(default=(), repr=False)
+    attention_norms: tuple[Norm | None, ...] = field(default=(), repr=False)
+
+    @property
+    def causal(self) -> bool:
+        """Whether what a token says is what follows it, not what stands there itself."""
+        return self.model.kind == "decoder"
 
     @property
     def layers(self) -> int:
@@ -80,12 +104,45 @@ class Stream:
         """Whether the stream itself is normalised at every node, as BERT does."""
         return any(norm is not None for norm in self.norms[:-1])
 
+    def only(self, tokens: Sequence[int]) -> Stream:
+        """What stands at some tokens alone; attention keeps all the tokens that these read.
+
+        Words and contributions are then found for these, which is what a long text can afford.
+        """
+        places, held = list(tokens), self.capture
+        arrays, axes = {}, dict(held.axes)
+        for name, array in held.arrays.items():
+            axis = next(i for i, one in enumerate(axes[name]) if one in ("token", "query"))
+            arrays[name] = np.take(array, places, axis)
+        axes["attention"] = ("layer", "head", "query", "source")
+        captured = Capture(held.tokens.take(places), arrays, axes, held.metadata, held.notes)
+        norms = [None if norm is None else norm.at(places) for norm in self.norms]
+        after = [None if norm is None else norm.at(places) for norm in self.attention_norms]
+        experts = [
+            None if one is None else Experts(one.index[places], one.weight[places], one.added[places])
+            for one in self.experts
+        ]
+        return replace(
+            self,
+            capture=captured,
+            norms=tuple(norms),
+            attention_norms=tuple(after),
+            neurons=tuple(
+                None if one is None else (one[0][places], one[1], one[2] and one[2].at(places))
+                for one in self.neurons
+            ),
+            experts=tuple(experts),
+            transform=None if self.transform is None else self.transform.at(places),
+        )
+
     def directions(self, ids: np.ndarray, node: int) -> torch.Tensor:
         """What a vector added before node's norm is multiplied with to give a word's score.
 
         ids (token, choice) → (token, choice, dim). Every norm on the way is taken with its scale frozen.
         """
         ahead = self.words[torch.from_numpy(np.ascontiguousarray(ids, np.int64))].double()
+        if self.transform is not None:
+            ahead, _ = self.transform.back(ahead)
         for norm in reversed(self.norms[node:]):
             if norm is not None:
                 ahead = norm.back(ahead)
@@ -120,10 +177,10 @@ def stream(
     count, width = len(row.source), model.layout.hidden["self"][1]
     needed = 4 * count * width * sum(site.heads + 5 for site in model.layout.sites)
     refuse_above(memory, 2 * needed, f"the stream of {count:,} tokens")
-    head = model.kind == "decoder" and model.layout.vocabulary > 0
+    head = has_head(model)
     ids = torch.tensor([row.source.ids], device=model.device)
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    events: list[Event | Call] = []
+    events: list[Any] = []
 
     def heard(call: Call) -> None:
         tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
@@ -139,18 +196,10 @@ def stream(
     found = _Found(model, events, [state[0].cpu() for state in output.hidden_states], edited=bool(changes))
     arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
     notes = [*edit_notes(changes), *model.notes]
-    words, bias, logits = _words(model, events, head)
-    bend = Bend()
-    if logits is not None:
-        wrong = _head_error(found.final, words, bias, logits)
-        if wrong > MEETS:
-            head, logits = False, None
-            words, bias, _ = _words(model, events, False)
-            notes.append(
-                f"the language head of {model.name} computes something of its own between the last "
-                "hidden state and the words: sums of parts would miss its logits by "
-                f"{wrong:.0%} of their size, so they are not shown"
-            )
+    read = read_head(model, events, found.final)
+    logits, bend = read.logits, Bend()
+    if read.refused:
+        notes.append(read.refused)
     if logits is not None:
         arrays["logits"] = logits.float().cpu().numpy()
         bend = found_bend(model.network.config, logits.float(), output.logits[0].float().cpu(), model.name)
@@ -177,38 +226,27 @@ def stream(
         captured,
         model,
         tuple(found.norms),
-        words.detach().cpu().float(),
-        None if bias is None else bias.detach().cpu().float(),
-        head,
+        read.words.float(),
+        read.bias,
+        logits is not None,
         tuple(found.values),
         tuple(found.projections),
         tuple(found.neurons),
         tuple(found.mlp_modules),
         bend,
+        read.transform,
+        tuple(found.experts),
+        tuple(event for event in events if isinstance(event, Call)),
+        tuple(found.attention_norms),
     )
-
-
-def _head_error(
-    final: torch.Tensor, words: torch.Tensor, bias: torch.Tensor | None, logits: torch.Tensor
-) -> float:
-    """How far the last vectors, times the words, miss the model's own logits, as a share of the largest."""
-    made = final.cpu().float() @ words.detach().cpu().float().T
-    if bias is not None:
-        made = made + bias.detach().cpu().float()
-    own = logits.float().cpu()
-    return float((made - own).abs().max() / own.abs().max().clamp_min(1e-6))
 
 
 def word_table(model: Model) -> torch.Tensor:
     """The vectors (vocabulary, dim) of all words that a stream of this model is compared with.
 
-    The model is run only where its embeddings are narrower than its stream, and widened on the way.
+    The model is run only where its embeddings are narrower than its stream, or its head may be refused.
     """
-    head = model.kind == "decoder" and model.layout.vocabulary > 0
-    table: Any = model.network.get_output_embeddings() if head else model.network.get_input_embeddings()
-    if head or table.weight.shape[1] == model.layout.hidden["self"][1]:
-        return (dense_weight(table) if head else table.weight.detach().cpu()).float()
-    return stream(model, [0]).words
+    return word_vectors(model, lambda: stream(model, [0]).words)
 
 
 class _Found:
@@ -217,7 +255,7 @@ class _Found:
     def __init__(
         self,
         model: Model,
-        events: Sequence[Event | Call],
+        events: Sequence[Any],
         states: Sequence[torch.Tensor],
         edited: bool = False,
     ) -> None:
@@ -233,7 +271,9 @@ class _Found:
         self.weights: list[torch.Tensor] = []
         self.values: list[torch.Tensor] = []
         self.projections: list[torch.Tensor] = []
+        self.attention_norms: list[Norm | None] = []
         self.neurons: list[tuple[torch.Tensor, torch.Tensor, Norm | None] | None] = []
+        self.experts: list[Experts | None] = []
         calls = [i for i, event in enumerate(events) if isinstance(event, Call)]
         if len(calls) != len(states) - 1:
             raise DataError(
@@ -367,11 +407,13 @@ class _Found:
         self.biases.append(bias)
         self.weights.append(call.weights[0])
         self.values.append(values)
-        self.projections.append(weight if norm is None else weight[:0])
+        self.projections.append(weight)
+        self.attention_norms.append(norm)
 
     def _take_mlp(self, piece: Sequence[Any], mlp: Event) -> None:
         self.mlps.append(mlp.output)
         self.mlp_modules.append(mlp.module)
+        self.experts.append(None if mlp.norm else _experts(piece, mlp))
         inner, norm = mlp, None
         if mlp.norm:
             linear = [e for e in piece[1:] if isinstance(e, Event) and e.weight is not None]
@@ -384,34 +426,29 @@ class _Found:
             self.neurons.append((given, inner.weight.float(), norm))
 
 
+def _experts(piece: Sequence[Any], mlp: Event) -> Experts | None:
+    """What each chosen expert added, where that adds up to what the experts gave together."""
+    told = next((e for e in piece if isinstance(e, Routing) and e.module in mlp.module.children()), None)
+    if told is None:
+        return None
+    parts = []
+    for place in range(told.index.shape[1]):
+        alone = torch.zeros_like(told.weight)
+        alone[:, place] = told.weight[:, place]
+        with torch.no_grad():
+            parts.append(told.module.forward(told.given, told.index, alone))  # without the hooks
+    if not close(torch.stack(parts).sum(0), told.output, 1e-4):
+        return None
+    added = torch.stack(parts, 1).float().cpu()
+    return Experts(
+        told.index.cpu(), told.weight.float().cpu(), added.reshape(len(mlp.output), -1, added.shape[-1])
+    )
+
+
 def _per_head(call: Call) -> torch.Tensor:
     """Values with one row for every query head, (head, token, dim)."""
     groups = call.query.shape[1] // call.value.shape[1]
     return call.value[0] if groups == 1 else call.value[0].repeat_interleave(groups, dim=0)
-
-
-def _words(
-    model: Model, events: Sequence[Event | Call], head: bool
-) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """The matrix that turns a vector into a score per word, its bias, and the logits it gave."""
-    if not head:
-        table: Any = model.network.get_input_embeddings()
-        width = model.layout.hidden["self"][1]
-        if table.weight.shape[1] == width:
-            return table.weight, None, None
-        # ALBERT and ELECTRA may keep narrow embeddings and widen them by a projection of their own
-        projections = (e.weight for e in events if isinstance(e, Event) and e.weight is not None)
-        fits = (w for w in projections if tuple(w.shape) == (width, table.weight.shape[1]))
-        widen = next(fits, None)
-        if widen is None:
-            raise DataError(
-                f"embeddings of {model.name} have {table.weight.shape[1]} dimensions, its stream {width}: "
-                "its vectors cannot be compared with words"
-            )
-        return table.weight.cpu() @ widen.T, None, None
-    given: Any = model.network.get_output_embeddings()
-    last = next(e for e in reversed(events) if isinstance(e, Event) and e.module is given)
-    return dense_weight(given, last.input.dtype), getattr(given, "bias", None), last.output
 
 
 def close(one: torch.Tensor, other: torch.Tensor, tolerance: float = 1e-5) -> bool:

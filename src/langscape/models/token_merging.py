@@ -124,7 +124,7 @@ def _merged_tokens(tokens: Tokens, starts: np.ndarray, words: bool) -> Tokens:
     """One token for each start; a single one keeps its own label, unless words are made."""
     labels, texts, offsets = [], [], []
     for begin, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
-        text, last = _joined(tokens, begin, end)
+        text, last = tokens.text_between(begin, end)
         single = end == begin + 1
         texts.append(text)
         own = single and (tokens.special[begin] or not words)
@@ -134,15 +134,3 @@ def _merged_tokens(tokens: Tokens, starts: np.ndarray, words: bool) -> Tokens:
     kept = tokens.take(starts)
     known = None if tokens.offsets is None else offsets
     return kept.but(labels=labels, texts=texts, offsets=known, ids=None)
-
-
-def _joined(tokens: Tokens, begin: int, end: int) -> tuple[str, int]:
-    """The text of the pieces of a word, and where it ends."""
-    if tokens.offsets is None:
-        return "".join(tokens.texts[begin:end]), 0
-    text, last = "", int(tokens.offsets[begin, 0])
-    for i in range(begin, end):  # pieces of one character share its place in the text
-        start, stop = tokens.offsets[i]
-        text += tokens.texts[i][max(0, last - start) :] if stop > start else tokens.texts[i]
-        last = max(last, int(stop))
-    return text, last

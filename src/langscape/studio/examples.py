@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from langscape.data import Progress
@@ -33,8 +34,15 @@ def _absent_models() -> set[str]:
 
 
 def examples() -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Of every analysis that has an example, its settings and inputs."""
-    return {name: _example(one) for name, one in analyses().items() if one.example is not None}
+    """Of every analysis that has an example, its settings and inputs; none whose model is not here."""
+    found = {name: _example(one) for name, one in analyses().items() if one.example is not None}
+    return {name: asked for name, asked in found.items() if _model_of(name, asked[0]) not in _absent_models()}
+
+
+def _model_of(name: str, settings: Mapping[str, Any]) -> Any:
+    """The model that an example asks for: its own, or the analysis's default."""
+    default = analyses()[name].signature.setting("model")
+    return settings.get("model", default.default if default else None)
 
 
 def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:

@@ -33,8 +33,8 @@ TRIES = 2
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
-_BLANK = {"needs": {}, "background": False}
-_PRIVATE = ("recipe", "needs", "background", "owner")
+_BLANK = {"needs": {}, "background": False, "named": False}
+_PRIVATE = ("recipe", "needs", "background", "named", "owner")
 
 
 class Jobs:
@@ -85,7 +85,8 @@ class Jobs:
             known = self._records.get(id)
             if known is not None and (known["state"] in LIVE or is_there(self.store, known)):
                 # models and inputs may be called otherwise by now
-                known["title"] = title_of(analysis, complete, inputs)
+                if not known["named"]:
+                    known["title"] = title_of(analysis, complete, inputs)
                 if first and known["background"] and id in self._queue:
                     # now somebody waits for it
                     known["background"] = False
@@ -96,6 +97,8 @@ class Jobs:
             record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
             if known is not None:
                 record["made"] = known["made"]
+                if known["named"]:
+                    record |= {"title": known["title"], "named": True}
             if not self.store.index.claim_job(id, self.owner, record_text(record)):
                 self._look()  # another studio was first
                 return self._shown(self._find(id)), False
@@ -131,6 +134,44 @@ class Jobs:
                 else:
                     self.store.cancel(id)
             return self._shown(record)
+
+    def rename(self, id: str, title: str) -> dict[str, Any]:
+        """Call it otherwise; without a title it is called by what it computes again."""
+        with self._mutex:
+            record = self._find(id)
+            changed = {**record, "title": title or _usual_title(record), "named": bool(title)}
+            self._write_title(record, changed)
+            return self._shown(record)
+
+    def rename_input(self, id: str, name: str) -> None:
+        """An input is called otherwise: so are the jobs that are named by it."""
+        with self._mutex:
+            for record in list(self._records.values()):
+                if all(one["id"] != id for one in record["inputs"].values()):
+                    continue
+                inputs = {
+                    key: {**one, "name": name} if one["id"] == id else one
+                    for key, one in record["inputs"].items()
+                }
+                changed = {**record, "inputs": inputs}
+                if not record["named"]:
+                    changed["title"] = _usual_title(changed)
+                with contextlib.suppress(Problem):  # another studio is at it, and names it when it is done
+                    self._write_title(record, changed)
+
+    def _write_title(self, record: dict[str, Any], changed: dict[str, Any]) -> None:
+        if record["owner"] != self.owner and not self.store.index.rename_job(
+            record["id"], record_text(changed)
+        ):
+            raise Problem(
+                "not_ready",
+                f"{record['title']} is computed by another studio",
+                "Rename it when it is done.",
+            )
+        record |= changed
+        if record["owner"] == self.owner:
+            self._save(record)
+        self._say(record)
 
     def forget(self, id: str) -> None:
         """Cancel it, and take it off the list; its result stays in the store."""
@@ -352,6 +393,11 @@ class Jobs:
 
     def _lock(self, owner: str) -> Any:
         return self.store.root / "locks" / f"studio-{owner}"
+
+
+def _usual_title(record: Mapping[str, Any]) -> str:
+    names = {key: one["name"] for key, one in record["inputs"].items()}
+    return OFFERED[record["analysis"]].called(record["settings"], names)
 
 
 def do_now(

@@ -46,6 +46,13 @@ def _words(file: Path, name: str) -> dict[str, Any]:
     return {"words": len(listed), "groups": 0 if listed.groups is None else len(set(listed.groups))}
 
 
+def _documents(file: Path, name: str) -> dict[str, Any]:
+    """Tables and lists of any form become Parquet with their columns: the ending is not known later."""
+    from langscape.sources.documents import as_parquet
+
+    return as_parquet(file, Path(name).suffix.lower())
+
+
 def _vectors(file: Path, name: str) -> dict[str, Any]:
     """The first rows are read: a file that is no good is refused now, not when it is mapped."""
     from langscape.sources import read_vectors
@@ -100,6 +107,7 @@ def _map(file: Path, name: str) -> dict[str, Any]:
 KINDS: dict[str, Kind] = {
     "text": Kind(4_000_000, _text),
     "words": Kind(20_000_000, _words),
+    "documents": Kind(500_000_000, _documents),
     "vectors": Kind(4_000_000_000, _vectors),
     "corpus": Kind(500_000_000, _corpus),
     "table": Kind(1_000_000_000, _table),

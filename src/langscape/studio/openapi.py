@@ -44,7 +44,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     )
     requests = {name: request_model(one) for name, one in OFFERED.items()}
     events = [bodies.Job, bodies.DeletedJob]
-    models = [*requests.values(), insert_model(), bodies.TokenRequest, *events]
+    models = [*requests.values(), insert_model(), bodies.TokenRequest, bodies.RenameRequest, *events]
     _, schemas = models_json_schema([(one, "validation") for one in models], ref_template=_REF)
     schema["components"]["schemas"] |= schemas["$defs"]
     schema["components"]["schemas"] |= {

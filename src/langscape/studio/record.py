@@ -60,6 +60,7 @@ def new_record(
         "recipe": recipe.to_json(),
         "needs": {},
         "background": background,
+        "named": False,
     }
 
 

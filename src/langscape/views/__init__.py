@@ -18,6 +18,7 @@ from langscape.views.ellipses import ellipses
 from langscape.views.flow import flow
 from langscape.views.matrices import Matrix, class_tables, matrices, scales
 from langscape.views.max_attention import max_attention
+from langscape.views.probe import probe
 from langscape.views.query_key import query_key
 from langscape.views.scatter import scatter
 from langscape.views.survey import survey
@@ -33,6 +34,7 @@ __all__ = [
     "flow",
     "matrices",
     "max_attention",
+    "probe",
     "query_key",
     "scales",
     "scatter",

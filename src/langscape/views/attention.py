@@ -6,7 +6,7 @@ import numpy as np
 
 from langscape.data import Capture, Side, View
 from langscape.views.heads import heads_of, model_of
-from langscape.views.token_names import raw_names
+from langscape.views.token_names import cut_words, raw_names
 
 
 def attention(
@@ -27,6 +27,8 @@ def attention(
         "keys": list(heads.keys.readable),
         "raw_tokens": raw_names(heads.queries.readable, heads.queries)
         | raw_names(heads.keys.readable, heads.keys),
+        "query_words": cut_words(heads.queries),
+        "key_words": cut_words(heads.keys),
         "notes": list(capture.notes),
     }
     arrays = {

@@ -9,7 +9,13 @@ import numpy as np
 
 from langscape.data import Gaussians, Map, View
 from langscape.errors import DataError, SettingsError
+from langscape.views.function_words import is_function_word
 from langscape.views.scatter import scatter
+
+_OUTER = (
+    " The fainter outline has the area that the variance may have at most (90 % interval): far out where "
+    "contexts or rows are few."
+)
 
 CONTEXTS = 20
 """Passages of an item that a page holds, spread evenly over those there are."""
@@ -31,7 +37,8 @@ def ellipses(
 
     An ellipse holds the share `mass` of its drawn distribution. On a map with shape "contexts" there is no
     such share: area is total variance times κ², and the outline is drawn at κ·√variance. only names the items
-    whose ellipses are drawn. gaussians, of the same items, bring the passages to be read. point is an item
+    whose ellipses are drawn. color names a column; without it, the items' group is taken, or else their
+    variance. gaussians, of the same items, bring the passages to be read. point is an item
     whose neighbours are shown, as in `scatter`.
 
     >>> from langscape.engine import pca
@@ -47,7 +54,7 @@ def ellipses(
         raise DataError(f"ellipses lie in a plane; this map has {map.xy.shape[1]} dimensions")
     if not 0 < mass < 1:
         raise SettingsError(f"mass {mass} must lie between 0 and 1")
-    base = scatter(map, color=color, title=title, labels=labels, point=point)
+    base = scatter(map, color=_color(map, color), title=title, labels=labels, point=point)
     how = map.settings.get("shape")
     # χ²₂(p) = −2 log(1 − p)
     size = 1.0 if how == "contexts" else -2.0 * np.log1p(-mass)
@@ -62,14 +69,42 @@ def ellipses(
             named = repr(only) if isinstance(only, str) else ", ".join(repr(label) for label in unknown[:5])
             raise SettingsError(f"only names {named}, which is not on the map; give labels of the map")
         outlines[[label not in chosen for label in map.labels]] = np.nan
+    outer = _outer(map, outlines)
     properties = {
         **base.properties,
         "subtitle": " · ".join(filter(None, [_said(map, mass), base.properties["subtitle"]])),
-        "outline_meaning": _meaning(map, mass),
+        "outline_meaning": _meaning(map, mass) + (_OUTER if outer is not None else ""),
         "quality": _first(base.properties["quality"], ("area_held", "area_variance")),
     }
     arrays = {**base.arrays, "outlines": outlines, **_contexts(map, gaussians, contexts)}
+    if outer is not None:
+        arrays["outer"] = outer
+    function_words = np.array([is_function_word(label) for label in map.labels])
+    # a page leaves them out at first, unless there is nothing else to see
+    if 0 < function_words.sum() < len(map):
+        arrays["function_words"] = function_words.astype(np.uint8)
     return View("ellipses", properties, arrays)
+
+
+def _color(map: Map, wanted: str | None) -> str | None:
+    """The group where there is one, else how far the contexts of an item vary."""
+    if wanted is not None or "group" in map.items.columns or "variance" not in map.per_point:
+        return wanted
+    return "variance"
+
+
+def _outer(map: Map, outlines: np.ndarray) -> np.ndarray | None:
+    """(n,) how many times as wide as an outline the second one is, which says how large it may be.
+
+    It has the area of the upper end of the variance's interval. None where no interval is known.
+    """
+    high = map.per_point.get("variance_high")
+    if map.settings.get("shape") != "contexts" or high is None or not np.isfinite(high).any():
+        return None
+    xx, xy, yy = outlines.T.astype(np.float64)
+    drawn = np.sqrt(np.maximum(xx * yy - xy * xy, 0.0)) / map.settings["kappa2"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.sqrt(np.where(drawn > 0, high / drawn, np.nan)).astype(np.float32)
 
 
 def _said(map: Map, mass: float) -> str:

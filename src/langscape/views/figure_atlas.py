@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from langscape.data import View
 from langscape.metrics.scores import SCORES
@@ -21,6 +22,7 @@ from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, num
 
 _WIDTH, _GAP, _SIDE, _FOOT = 12.0, 0.12, 0.35, 0.32
 _LEGEND = 0.24
+_FRAME = "#e3e6ea"
 
 RANKING = "interest"
 """The score that heads are ordered by; a page opens in the same order."""
@@ -67,6 +69,8 @@ def draw(view: View) -> Figure:
         there = np.isfinite(xy[row, :, 0])
         unit = _GAP / 2 + (1 - _GAP) * _unit(xy[row, there])
         places = corner + unit * [1, tall]
+        square = (corner[0] + 0.02, corner[1] + 0.02), 0.96, tall - 0.02
+        axes.add_patch(Rectangle(*square, facecolor="none", edgecolor=_FRAME, linewidth=0.6))
         drawn: PathCollection = axes.scatter(
             places[:, 0], places[:, 1], c=at[there], cmap=ramp, s=size, vmin=0, vmax=1
         )

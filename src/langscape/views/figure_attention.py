@@ -15,6 +15,8 @@ _WIDTH, _LEAST, _SIDE, _HEIGHTS = 10.0, 7.0, 0.9, (2.0, 12.0)
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure, at most 10 inches wide; cells are square."""
     properties, weights = view.properties, view.arrays["attention"]
+    effects = view.arrays.get("effect")  # of a picture of edges: what cutting each changes
+    shown = weights if effects is None else effects
     gutter = 0.2 + 0.055 * min(LETTERS, max(map(len, (*properties["queries"], *properties["keys"]))))
     across = _WIDTH - 2 * MARGIN - gutter - _SIDE
     cell = min(across / weights.shape[1], 0.5)
@@ -26,17 +28,22 @@ def draw(view: View) -> Figure:
     caption = Caption(properties, width)
     figure = Figure(figsize=(width, caption.height + up + bottom), facecolor="white")
     axes = figure.add_axes(inches(figure, left, bottom, across, up))
-    top = float(weights.max()) or 1.0
-    image = draw_heat(axes, weights, top)
+    top = float(shown.max()) or 1.0
+    image = draw_heat(axes, shown, top)
+    for cut in properties.get("cuts", ()):
+        axes.plot(cut["key"], cut["query"], "s", ms=max(2.0, 66 * cell), mfc="none", mec="#e35c00", mew=0.7)
     steps = label_across(axes, properties["keys"], across), label_up(axes, properties["queries"], up)
     name = {"size": 8, "color": SOFT, **PLAIN}
     axes.set_xlabel("key: is attended to", **name)
     axes.set_ylabel("query: attends", **name)
-    bar(figure, image, left + across + 0.25, bottom + up - 1.9, "weight")
+    bar(figure, image, left + across + 0.25, bottom + up - 1.9, "weight" if effects is None else "effect")
     lines = [properties.get("subtitle", ""), f"{weights.shape[0]} × {weights.shape[1]} tokens"]
     if max(steps) > 1:
         lines.append(f"every {_nth(max(steps))} token is labelled")
-    lines.append("colour grows with the square root of the weight")
+    if effects is None:
+        lines.append("colour grows with the square root of the weight")
+    else:
+        lines = [properties["measure"], "colour by the square root; framed: cut, the others are estimates"]
     caption.write(figure, " · ".join(part for part in lines if part))
     return figure
 

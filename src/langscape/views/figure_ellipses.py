@@ -12,13 +12,17 @@ from langscape.data import View
 from langscape.views.colours import CATEGORIES, NEUTRAL, RAMP, category_mark
 from langscape.views.figure_scatter import colour_column, drawn
 
+NOTED = 1.03
+"""A second outline is drawn where it is so many times as wide as the first."""
+
 
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure, all ellipses inside."""
     long, short, angle = axes_of(view.arrays["outlines"])
     along = np.hypot(long * np.cos(angle), short * np.sin(angle))
     up = np.hypot(long * np.sin(angle), short * np.cos(angle))
-    reach = np.nan_to_num(np.column_stack([along, up]))
+    outer = view.arrays.get("outer", np.full(len(long), np.nan)).astype(np.float64)
+    reach = np.nan_to_num(np.column_stack([along, up])) * np.fmax(outer, 1.0)[:, None]
 
     def outlines(axes: Axes, plane: np.ndarray) -> None:
         rows = np.flatnonzero(long > 0)
@@ -40,6 +44,26 @@ def draw(view: View) -> Figure:
                 edgecolors=edged,
                 linewidths=0.8 if len(rows) <= 150 else 0.5,
                 zorder=1.5,
+            ),
+            autolim=False,
+        )
+        wide = rows[outer[rows] > NOTED]
+        if not len(wide):
+            return
+        faint = row_colours(view)[wide]
+        faint[:, 3] = 0.35 if len(rows) <= 150 else 0.15
+        axes.add_collection(
+            EllipseCollection(
+                2 * (outer * long)[wide],
+                2 * (outer * short)[wide],
+                np.degrees(angle[wide]),
+                units="xy",
+                offsets=plane[wide],
+                offset_transform=axes.transData,
+                facecolors="none",
+                edgecolors=faint,
+                linewidths=0.5,
+                zorder=1.4,
             ),
             autolim=False,
         )

@@ -20,7 +20,7 @@ _OVER = 0.27
 
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure; of an LSTM, the step of its last word."""
-    return _lstm(view) if view.properties["model"] == "lstm" else _stream(view)
+    return _lstm(view) if view.properties["model"] in ("lstm", "gru") else _stream(view)
 
 
 def _lstm(view: View) -> Figure:
@@ -102,7 +102,8 @@ def _wires(axes: Axes, nodes: dict[str, Any], makes: dict[str, Any], operation: 
     to = nodes[operation["to"]]
     inner = makes.get(operation["inputs"][0]["node"])
     hidden = inner is not None and "column" not in nodes[inner["to"]]
-    signs = {"product": "×", "sum": "+", "sigmoid": "σ", "tanh": "~", "softmax": ""}
+    signs = {"product": "×", "sum": "+", "sigmoid": "σ", "tanh": "~", "softmax": "", "matrix": "W"}
+    signs["complement"] = "1−"
     sign = ("W" if hidden else "") + signs[operation["kind"]]
     end = (to["column"] * _ACROSS - 0.27, to["row"] * _DOWN + _HIGH / 2)
     for given in (inner if hidden and inner else operation)["inputs"]:

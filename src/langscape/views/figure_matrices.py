@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from langscape.data import View
 from langscape.views.colours import HEAT
+from langscape.views.matrices import ratios
 from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, short
 
 MOST = 12
@@ -29,9 +30,12 @@ def draw(view: View) -> Figure:
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
     tall = -(-len(tables) // wide)
     caption = Caption(properties, _WIDTH)
-    gutter = 0.32 + 0.068 * max(min(len(name), 14) for table in tables for name in table["rows"])
+    rows, columns = (max(len(table[side]) for table in tables) for side in ("rows", "columns"))
+    # where columns are few, names of rows take the room that they leave
+    spare = (_WIDTH - 2 * MARGIN) / wide - 0.47 - 0.62 * columns
+    longest = int(np.clip(spare / 0.068, 14, 48))
+    gutter = 0.32 + 0.068 * max(min(len(name), longest) for table in tables for name in table["rows"])
     across = (_WIDTH - 2 * MARGIN) / wide - gutter - 0.15
-    rows, columns = len(tables[0]["rows"]), max(len(table["columns"]) for table in tables)
     upright = max(len(name) for table in tables for name in table["columns"]) > 3
     foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
     cell = min(across / columns, 0.62)
@@ -40,8 +44,9 @@ def draw(view: View) -> Figure:
     figure = Figure(figsize=(_WIDTH, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
     for at, table in enumerate(tables):
         left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
-        bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head)
-        _table(figure, view, table, (left, bottom, cell * len(table["columns"]), up), upright)
+        own = up * len(table["rows"]) / rows
+        bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head) + up - own
+        _table(figure, view, table, (left, bottom, cell * len(table["columns"]), own), upright, longest)
     lines = [properties["subtitle"]]
     if len(properties["tables"]) > MOST:
         lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
@@ -49,30 +54,32 @@ def draw(view: View) -> Figure:
     return figure
 
 
-def colour_span(values: np.ndarray, scale: str, centre: float) -> tuple[np.ndarray, Any, Normalize]:
-    """What is drawn of the values, with which colours, over which range: ratios by their logarithm."""
-    known = np.isfinite(values)
-    if scale == "ratio":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = np.log2(np.maximum(values, 1e-6) / centre)
-        most = float(np.abs(drawn[known]).clip(0, 4).max()) if known.any() else 1.0
-        return drawn, _BOTH, Normalize(-(most or 1.0), most or 1.0)
-    top = float(values[known].max()) if known.any() else 1.0
-    return values, _HEAT, Normalize(min(0.0, float(values[known].min()) if known.any() else 0.0), top or 1.0)
+def _coloured(view: View, table: Any) -> tuple[np.ndarray, Any, Normalize]:
+    """What is drawn of a table, with which colours, over the range that all tables share."""
+    values = view.arrays[table["array"]]
+    span = Normalize(*view.properties["spans"][table["scale"]])
+    if table["scale"] == "ratio":
+        return ratios(values, table["centre"]), _BOTH, span
+    return values, _HEAT, span
 
 
 def _table(
-    figure: Figure, view: View, table: Any, place: tuple[float, float, float, float], upright: bool
+    figure: Figure,
+    view: View,
+    table: Any,
+    place: tuple[float, float, float, float],
+    upright: bool,
+    longest: int,
 ) -> None:
     axes = figure.add_axes(inches(figure, *place))
     values = view.arrays[table["array"]]
-    drawn, colours, span = colour_span(values, table["scale"], table["centre"])
+    drawn, colours, span = _coloured(view, table)
     colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
     axes.set_xticks(
         range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0
     )
-    axes.set_yticks(range(len(table["rows"])), [short(n, 14) for n in table["rows"]])
+    axes.set_yticks(range(len(table["rows"])), [short(n, longest) for n in table["rows"]])
     axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)
     for spine in axes.spines.values():
         spine.set_visible(False)

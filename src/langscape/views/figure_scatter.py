@@ -74,7 +74,10 @@ def drawn(
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     if "fates" in properties:
         draw_neighbours(axes, plane, properties["focus"], properties["fates"])
-    drawn = _draw_labels(axes, view, plane)
+    if not scales:
+        _draw_periods(axes, properties.get("periods", ()))
+    names = [] if scales else _draw_names(axes, properties.get("regions", ()))
+    drawn = 0 if names else _draw_labels(axes, view, plane)
     caption.write(figure, _sentences(view, drawn))
     return figure
 
@@ -96,6 +99,59 @@ def _sentences(view: View, drawn: int) -> str:
     if dims > 3:
         parts.append(f"axes 0 and 1 of {dims}")
     return " · ".join(parts)
+
+
+def _draw_names(axes: Axes, regions: Any) -> list[str]:
+    """The names of regions that do not touch one another, the largest region first."""
+    box = axes.get_window_extent()
+    taken: list[tuple[float, float, float, float]] = []
+    written: list[str] = []
+    for region in regions:
+        if not region["name"]:
+            continue
+        x, y = axes.transData.transform((region["x"], region["y"]))
+        wide, high = 0.058 * len(region["name"]) * axes.figure.dpi, 0.16 * axes.figure.dpi
+        x = min(max(x, box.x0 + wide / 2), box.x1 - wide / 2)
+        here = (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
+        if any(here[0] < b[2] and here[2] > b[0] and here[1] < b[3] and here[3] > b[1] for b in taken):
+            continue
+        taken.append(here)
+        left, up = axes.transData.inverted().transform((x, y))
+        axes.text(
+            left, up, region["name"], ha="center", va="center", fontsize=8.5, fontweight="bold", color=INK,
+            path_effects=[effects.withStroke(linewidth=2.5, foreground="white")], zorder=6, clip_on=True,
+        )  # fmt: skip
+        written.append(region["name"])
+    return written
+
+
+def _draw_periods(axes: Axes, periods: Any) -> None:
+    """The way of the periods: solid where a step is more than chance, dashed where it may be."""
+    from matplotlib.patches import Ellipse
+
+    colour = INK  # no colour of a category
+    for at, period in enumerate(periods):
+        (xx, xy, yy), place = period["shape"], (period["x"], period["y"])
+        middle, apart = (xx + yy) / 2, float(np.hypot((xx - yy) / 2, xy))
+        size = [2 * float(np.sqrt(max(middle + sign * apart, 0.0))) for sign in (1, -1)]
+        angle = float(np.degrees(np.arctan2(2 * xy, xx - yy) / 2))
+        axes.add_patch(Ellipse(place, *size, angle=angle, fill=False, color=colour, alpha=0.15, zorder=4))
+        if at:
+            before = periods[at - 1]
+            style = "-" if period["p"] <= 0.05 else (0, (4, 3))
+            axes.plot(
+                [before["x"], place[0]],
+                [before["y"], place[1]],
+                color=colour,
+                linestyle=style,
+                lw=1.4,
+                zorder=5,
+            )
+        axes.annotate(
+            period["name"], place, (4, 0), textcoords="offset points", fontsize=7, color=colour,
+            fontweight="bold", va="center", zorder=6,
+            path_effects=[effects.withStroke(linewidth=2, foreground="white")],
+        )  # fmt: skip
 
 
 def _aspect(plane: np.ndarray) -> float:

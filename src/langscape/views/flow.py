@@ -17,7 +17,7 @@ STEPS, PAGE = 1_000, 60_000_000
 
 def flow(found: Flow, *, title: str | None = None) -> View:
     """How vectors move through an LSTM or a transformer over one text, as `langscape.flow` found it."""
-    if found.kind == "lstm":
+    if found.kind in ("lstm", "gru"):
         from langscape.views.flow_lstm import lstm_flow
 
         return lstm_flow(found, title=title)

@@ -1,4 +1,4 @@
-"""The flow of an LSTM: its graph, its vectors at every step, and the weights that join them."""
+"""The flow of an LSTM or a GRU: its graph, its vectors at every step, and the weights that join them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,39 @@ from typing import Any
 from langscape.data import Flow, View
 from langscape.views.flow import quality, refuse_long
 
-SHOWN = ("forget", "input", "candidate", "output", "forget_product", "remember_product")
-SHOWN = (*SHOWN, "cell", "cell_tanh", "hidden")
-VECTORS = ("embedding", *SHOWN, "cell_before", "hidden_before")
-"""The vectors that have words and a colour."""
+_LSTM = ("forget", "input", "candidate", "output", "forget_product", "remember_product")
+_GRU = ("update", "reset", "recalled", "reset_product", "candidate", "write")
+_GRU = (*_GRU, "keep_product", "write_product")
+VECTORS = {
+    "lstm": ("embedding", *_LSTM, "cell", "cell_tanh", "hidden", "cell_before", "hidden_before"),
+    "gru": ("embedding", *_GRU, "hidden", "hidden_before"),
+}
+"""The vectors that have words and a colour, by the kind of model."""
+
+GATES = {"lstm": ("input", "forget", "output"), "gru": ("reset", "update", "write")}
+"""What is plain unless a reader asks for colours."""
+
+_BEFORE_CURVE = {
+    "lstm": ("input_pre", "forget_pre", "output_pre", "candidate_pre"),
+    "gru": ("reset_pre", "update_pre", "candidate_pre"),
+}
 
 WEIGHTS = 10_000_000
 """Bytes of weights that a page takes; larger models are shown without the summands of their matrices."""
 
 
 def lstm_flow(found: Flow, *, title: str | None = None) -> View:
-    """The picture of an LSTM's run over one text."""
+    """The picture of an LSTM's or a GRU's run over one text."""
     layers, _, units = found.vectors["hidden"].shape
-    before = (f"{gate}_pre" for gate in ("input", "forget", "output", "candidate"))
-    vectors = {name: found.vectors[name] for name in (*VECTORS, *before)}
-    nodes, operations = graph(layers, bool(found.weights))
+    names = (*VECTORS[found.kind], *_BEFORE_CURVE[found.kind])
+    vectors = {name: found.vectors[name] for name in names}
+    nodes, operations = graph(layers, bool(found.weights), found.kind)
     properties: dict[str, Any] = {
         "title": title or found.title,
-        "subtitle": f"LSTM of {layers} {'layer' if layers == 1 else 'layers'}, {units} units · "
+        "subtitle": f"{found.kind.upper()} of {layers} {'layer' if layers == 1 else 'layers'}, "
+        f"{units} units · "
         f"{found.vocabulary:,} words of {vectors['embedding'].shape[1]} dimensions",
-        "model": "lstm",
+        "model": found.kind,
         "tokens": list(found.tokens),
         "start": found.start,
         "words": list(found.words),
@@ -48,25 +61,103 @@ def lstm_flow(found: Flow, *, title: str | None = None) -> View:
 
 def refuse_long_lstm(steps: int, layers: int, units: int) -> None:
     """Refuse a prompt whose page would be too large."""
-    refuse_long(steps, lambda n: 5.3 * n * layers * units * (len(SHOWN) + 4))
+    refuse_long(steps, lambda n: 5.3 * n * layers * units * 13)
 
 
-def graph(layers: int, with_predictions: bool = True) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+class _Graph:
+    """A graph as it is drawn up: nodes with their places, and the operations between them."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self.operations: list[dict[str, Any]] = []
+
+    def node(self, id: str, label: str, kind: str, place: tuple[float, float] | None, **more: Any) -> None:
+        """A vector; without a place it is gone through."""
+        at = {} if place is None else {"column": place[0], "row": place[1]}
+        self.nodes.append({"id": id, "label": label, "kind": kind, **at, **more})
+
+    def operation(self, kind: str, to: str, *inputs: dict[str, Any], **more: Any) -> None:
+        """What makes a node; `main` is the input that its change is measured from."""
+        main = more.pop("main", inputs[0]["node"])
+        self.operations.append({"kind": kind, "to": to, "main": main, "inputs": list(inputs), **more})
+
+    def end(self, below: str, column: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The next words, and the whole."""
+        self.node("logits", "logits", "pre", None)
+        self.node("softmax", "next word", "words", (column, 1.5))
+        self.operation(
+            "matrix", "logits", {"node": below, "weights": "decoder"}, bias="decoder_bias", block=0
+        )
+        self.operation("softmax", "softmax", {"node": "logits"})
+        return self.nodes, self.operations
+
+
+def graph(
+    layers: int, with_predictions: bool = True, kind: str = "lstm"
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Nodes with their places, columns to the right and rows down, and the operations between them.
 
     Pre-activations have no place: the graph shows what they become, and the page goes through them.
     """
-    nodes: list[dict[str, Any]] = []
-    operations: list[dict[str, Any]] = []
+    return _gru_graph(layers, with_predictions) if kind == "gru" else _lstm_graph(layers, with_predictions)
 
-    def node(id: str, label: str, kind: str, place: tuple[float, float] | None, **more: Any) -> None:
-        at = {} if place is None else {"column": place[0], "row": place[1]}
-        nodes.append({"id": id, "label": label, "kind": kind, **at, **more})
 
-    def operation(kind: str, to: str, *inputs: dict[str, Any], **more: Any) -> None:
-        main = more.pop("main", inputs[0]["node"])
-        operations.append({"kind": kind, "to": to, "main": main, "inputs": list(inputs), **more})
+def _gru_graph(layers: int, with_weights: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    drawn = _Graph()
+    node, operation = drawn.node, drawn.operation
+    node("embedding", "word", "vector", (0, 2.5), array="embedding")
+    below = "embedding"
+    for layer in range(layers):
+        left = 5 * layer
+        name = f"l{layer}.".__add__
+        level = {"layer": layer}
+        before = {"array": "hidden", "before": "hidden_before", **level}
+        node(name("hidden_before"), "hidden before", "vector", (left, 0), **before)
+        state = {"node": name("hidden_before"), "weights": f"hidden_weights_{layer}"}
+        for block, (gate, row) in enumerate((("reset", 1), ("update", 0))):
+            node(name(f"{gate}_pre"), f"{gate} pre-activation", "pre", None, array=f"{gate}_pre", **level)
+            node(name(gate), f"{gate} gate", "gate", (left + 1, row), array=gate, **level)
+            bias = {"bias": f"bias_{layer}", "second_bias": f"hidden_bias_{layer}"} if with_weights else {}
+            given = {"node": below, "weights": f"input_weights_{layer}"}
+            operation(
+                "matrix", name(f"{gate}_pre"), given, state, main=name("hidden_before"), block=block, **bias
+            )
+            operation("sigmoid", name(gate), {"node": name(f"{gate}_pre")})
+        node(name("recalled"), "recalled state", "vector", (left + 1, 2), array="recalled", **level)
+        bias = {"bias": f"hidden_bias_{layer}"} if with_weights else {}
+        operation("matrix", name("recalled"), state, block=2, **bias)
+        node(name("keep_product"), "kept", "vector", (left + 2, 0), array="keep_product", **level)
+        operation("product", name("keep_product"), {"node": name("hidden_before")}, {"node": name("update")})
+        node(
+            name("reset_product"),
+            "read of the state",
+            "vector",
+            (left + 2, 2),
+            array="reset_product",
+            **level,
+        )
+        operation("product", name("reset_product"), {"node": name("recalled")}, {"node": name("reset")})
+        node(name("write"), "1 − update", "gate", (left + 2, 1), array="write", **level)
+        operation("complement", name("write"), {"node": name("update")})
+        node(name("candidate_pre"), "candidate pre-activation", "pre", None, array="candidate_pre", **level)
+        node(name("candidate"), "candidate", "vector", (left + 3, 2), array="candidate", **level)
+        bias = {"bias": f"bias_{layer}"} if with_weights else {}
+        operation(
+            "matrix", name("candidate_pre"), {"node": below, "weights": f"input_weights_{layer}"},
+            {"node": name("reset_product")}, main=name("reset_product"), block=2, **bias,
+        )  # fmt: skip
+        operation("tanh", name("candidate"), {"node": name("candidate_pre")})
+        node(name("write_product"), "added", "vector", (left + 4, 1.5), array="write_product", **level)
+        operation("product", name("write_product"), {"node": name("candidate")}, {"node": name("write")})
+        node(name("hidden"), "hidden", "vector", (left + 5, 1), array="hidden", **level)
+        operation("sum", name("hidden"), {"node": name("keep_product")}, {"node": name("write_product")})
+        below = name("hidden")
+    return drawn.end(below, 5 * layers + 1)
 
+
+def _lstm_graph(layers: int, with_predictions: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    drawn = _Graph()
+    node, operation = drawn.node, drawn.operation
     node("embedding", "word", "vector", (0, 1.5), array="embedding")
     below = "embedding"
     for layer in range(layers):
@@ -129,8 +220,4 @@ def graph(layers: int, with_predictions: bool = True) -> tuple[list[dict[str, An
         node(name("hidden"), "hidden", "vector", (left + 5, 1.5), array="hidden", **level)
         operation("product", name("hidden"), {"node": name("cell_tanh")}, {"node": name("output")})
         below = name("hidden")
-    node("logits", "logits", "pre", None)
-    node("softmax", "next word", "words", (5 * layers + 1, 1.5))
-    operation("matrix", "logits", {"node": below, "weights": "decoder"}, bias="decoder_bias", block=0)
-    operation("softmax", "softmax", {"node": "logits"})
-    return nodes, operations
+    return drawn.end(below, 5 * layers + 1)

@@ -8,20 +8,21 @@ import numpy as np
 
 from langscape.data import Flow, View
 from langscape.models.display_names import model_title
-from langscape.views.flow import halves, quality, refuse_long
+from langscape.views.flow import halves, quality
 
 BUDGET = 11_500_000
-"""Bytes, in base64, that a page's vectors may take; beyond, they are rounded and then heads left out."""
+"""Bytes, in base64, that a page's vectors may take; beyond, they are rounded."""
 
 
 def stream_flow(found: Flow, *, title: str | None = None) -> View:
     """The picture of a transformer's run over one text."""
     layers, heads = found.vectors["attention"].shape[:2]
     width = found.vectors["stream"].shape[-1]
-    arrays = {**found.arrays, "attention": found.vectors["attention"]}
-    if "sources" in arrays:
-        arrays["sources"] = halves(arrays["sources"])
-    left_out = _stored(found, arrays)
+    arrays = {**found.arrays, "attention": halves(found.vectors["attention"])}
+    for name in ("sources", "query_key", "all_neurons"):
+        if name in arrays:
+            arrays[name] = halves(np.nan_to_num(arrays[name], nan=-np.inf))
+    _stored(found, arrays)
     called = model_title(found.model)
     properties: dict[str, Any] = {
         "title": title or found.title,
@@ -40,50 +41,39 @@ def stream_flow(found: Flow, *, title: str | None = None) -> View:
         "quality": quality(found, _meaning(found)),
         "notes": [
             *found.remarks,
-            *left_out,
+            *_left_out(found),
             "vectors take the mixed colours of the words they say; heads without words are grey",
             *_said(found),
         ],
         "choices": found.arrays["choices"].shape[1],
-        "tokens_count": len(found.tokens),
+        "sums": bool(np.isfinite(found.arrays["part_heads"]).all()),
     }
     return View("flow", properties, arrays)
 
 
-def refuse_long_stream(stream: tuple[int, ...], attention: tuple[int, ...], split: int) -> None:
-    """Refuse a prompt whose page would be too large.
-
-    stream and attention are the shapes of these arrays; `split` words per token are split over all tokens.
-    """
-    nodes, tokens, width = stream
-    layers, heads = attention[:2]
-    # at least the stream and MLPs in halves, attention, and how heads split over tokens
-    refuse_long(
-        tokens, lambda n: 1.33 * n * (2 * (nodes + layers) * width + layers * heads * n * (4 + 2 * split))
-    )
-
-
-def _stored(found: Flow, arrays: dict[str, np.ndarray]) -> list[str]:
-    """The vectors themselves, as exactly as a page can hold them, and a sentence on how exactly."""
+def _stored(found: Flow, arrays: dict[str, np.ndarray]) -> None:
+    """The vectors themselves, as exactly as a page can hold them."""
     stream, mlp, heads, bias = (found.vectors[name] for name in ("stream", "mlp", "heads", "attention_bias"))
-    plain = stream.size + mlp.size
     if bias.any():
         arrays["bias"] = bias[:, 0]
-    rounded = 1.3 * (4 * plain + 2 * heads.size) > BUDGET
+    rounded = 1.3 * (4 * (stream.size + mlp.size) + 2 * heads.size) > BUDGET
     arrays["stream"], arrays["mlp"] = (halves(stream), halves(mlp)) if rounded else (stream, mlp)
-    if 1.3 * (2 * plain + 2 * heads.size) > BUDGET:
-        arrays["together"] = halves(heads.sum(1))
-        return [
-            f"the vectors of all heads over {heads.shape[2]} tokens would not fit a "
-            "page: those of a layer are shown together. What each head adds to a word’s score is all there"
-        ]
     for layer in range(len(heads)):
         arrays[f"heads_{layer}"] = halves(heads[layer])
-    return []
+
+
+def _left_out(found: Flow) -> list[str]:
+    looked, count = found.arrays["looked"], len(found.tokens)
+    if len(looked) == count:
+        return []
+    return [
+        f"of {count:,} tokens {len(looked)} are shown whole, those from {looked[0]} to {looked[-1]}: a "
+        "page of all would be too large. Name another token to look at it"
+    ]
 
 
 def _meaning(found: Flow) -> str:
-    what = "logit" if found.kind == "decoder" else "dot product with a word’s embedding"
+    what = "dot product with a word’s embedding" if found.kind == "encoder" else "logit"
     return (
         f"Largest difference, over {found.arrays['score'].size:,} words and places, between the model’s own "
         f"{what} and the sum of what embedding, heads, MLPs and biases add to it."
@@ -103,7 +93,18 @@ def _said(found: Flow) -> list[str]:
                 "of all norms frozen at what they were in this run; without a part they would differ"
             )
         return notes
+    notes = [
+        "direct is what a part itself adds to a word’s logit; total is by how much the logit is lower "
+        "when the part is taken away at every token but the first, and the model goes on without it"
+    ]
+    if found.kind == "masked":
+        notes.append(
+            "the language head of this model has a layer of its own: parts add up with its non-linearity "
+            "and all scales of norms held at what they were in this run"
+        )
+        return notes
     return [
+        *notes,
         "what a part adds to a logit goes through the final norm with its scale frozen at what it was in "
-        "this run; the lens at a node uses the node’s own scale"
+        "this run; the lens at a node uses the node’s own scale",
     ]

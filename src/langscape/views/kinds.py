@@ -22,6 +22,7 @@ KINDS = {
     "ellipses": "langscape.views.figure_ellipses:draw",
     "flow": "langscape.views.figure_flow:draw",
     "max_attention": "langscape.views.figure_max_attention:draw",
+    "probe": "langscape.views.figure_probe:draw",
     "query_key": "langscape.views.figure_query_key:draw",
     "survey": "langscape.views.figure_survey:draw",
     "scatter": "langscape.views.figure_scatter:draw",

@@ -21,7 +21,8 @@ class Matrix:
     """One table: values (rows, columns) with the names of both; `centre` is the value drawn without colour.
 
     scale "ratio" draws values above the centre in one colour and below in another, by their logarithm;
-    "plain" from the least to the largest. `second` are values that the page tells beside.
+    "plain" from the least to the largest. `second` are values that the page tells beside. A click on a row or
+    a cell runs its action (`action`), where there is a studio; on a cell it tells the cell's note.
     """
 
     title: str
@@ -34,6 +35,14 @@ class Matrix:
     note: str = ""
     second: np.ndarray | None = None
     second_name: str = ""
+    row_actions: Sequence[Mapping[str, Any] | None] | None = None
+    cell_notes: Sequence[Sequence[str]] | None = None
+    cell_actions: Sequence[Sequence[Mapping[str, Any] | None]] | None = None
+
+
+def action(label: str, analysis: str, settings: Mapping[str, Any], **show: Any) -> dict[str, Any]:
+    """What a click asks the studio for: an analysis of the same model and text, and what is shown of it."""
+    return {"label": label, "analysis": analysis, "settings": dict(settings), "show": show}
 
 
 def matrices(
@@ -46,7 +55,10 @@ def matrices(
     together: bool = True,
     notes: Sequence[str] = (),
 ) -> View:
-    """Several tables as one picture. With together=False the page shows one at a time, by its title."""
+    """Several tables as one picture, all on one scale of colours, so that a colour is one value in each.
+
+    With together=False the page shows one at a time, by its title.
+    """
     if not tables:
         raise SettingsError("there is no table to show; give at least one")
     described: list[dict[str, Any]] = []
@@ -67,12 +79,16 @@ def matrices(
                 "columns": [str(name) for name in one.columns], "array": f"values{at}", "scale": one.scale,
                 "centre": one.centre, "digits": one.digits, "note": one.note,
                 "second": None if one.second is None else f"second{at}", "second_name": one.second_name,
+                "row_actions": None if one.row_actions is None else list(one.row_actions),
+                "cell_notes": None if one.cell_notes is None else [list(row) for row in one.cell_notes],
+                "cell_actions": None if one.cell_actions is None else [list(row) for row in one.cell_actions],
             }
         )  # fmt: skip
     properties = {
         "title": title,
         "subtitle": subtitle,
         "tables": described,
+        "spans": {scale: span_of(tables, scale) for scale in {one.scale for one in tables}},
         "row_name": row_name,
         "column_name": column_name,
         "together": together,
@@ -81,10 +97,38 @@ def matrices(
     return View("matrices", properties, arrays)
 
 
+def span_of(tables: Sequence[Matrix], scale: str) -> tuple[float, float]:
+    """What the first and the last colour stand for in all tables of a scale.
+
+    Of ratios it is the logarithm to base 2, as far below the centre as above and at most 4 (16 times); of
+    plain values from 0, or the least below it, to the largest.
+
+    >>> tables = [Matrix("a", ["x"], ["y"], np.array([[2.0]]), "ratio"),
+    ...           Matrix("b", ["x"], ["y"], np.array([[0.125]]), "ratio")]
+    >>> span_of(tables, "ratio")
+    (-3.0, 3.0)
+    """
+    drawn = [ratios(one.values, one.centre) if scale == "ratio" else np.asarray(one.values, np.float64)
+             for one in tables if one.scale == scale]  # fmt: skip
+    values = np.concatenate([one.ravel() for one in drawn])
+    known = values[np.isfinite(values)]
+    if scale == "ratio":
+        most = float(np.abs(known).max()) if len(known) else 0.0
+        return -(most or 1.0), most or 1.0
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    return min(0.0, low), high if high > min(0.0, low) else min(0.0, low) + 1.0
+
+
+def ratios(values: np.ndarray, centre: float) -> np.ndarray:
+    """How many times a value is the centre, as a logarithm to base 2 between −4 and 4."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.log2(np.maximum(np.asarray(values, np.float64), 1e-6) / centre), -4, 4)
+
+
 def scales(
     chosen: Mapping[str, Scales] | Sequence[Scales], *, fine: bool = False, title: str | None = None
 ) -> View:
-    """The best c of every head by each metric, layers × heads: Figure 1 of document 001."""
+    """The best c of every head by each metric, layers × heads: Figure 1 of Visualizing Attention 2023."""
     listed = list(chosen.values()) if isinstance(chosen, Mapping) else list(chosen)
     names = {
         "weighted": "weighted correlation",

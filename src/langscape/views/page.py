@@ -8,7 +8,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,11 @@ def write_page(views: View | Sequence[View], path: str | Path) -> Path:
     return Path(path)
 
 
-def page_html(views: View | Sequence[View]) -> str:
-    """The whole page as text. It runs under a content security policy that lets nothing else in."""
+def page_html(views: View | Sequence[View], lesson: Mapping[str, Any] | None = None) -> str:
+    """The whole page as text. It runs under a content security policy that lets nothing else in.
+
+    With a lesson, the views are its pictures (`views.lesson`).
+    """
     views = [views] if isinstance(views, View) else list(views)
     if not views:
         raise SettingsError("a page needs at least one view")
@@ -49,9 +52,13 @@ def page_html(views: View | Sequence[View]) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(sheet)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    data = json.dumps({"views": [packed(view) for view in views]}, allow_nan=False, separators=(",", ":"))
+    held: dict[str, Any] = {"views": [packed(view) for view in views]}
+    if lesson is not None:
+        held["lesson"] = plain(lesson)
+    data = json.dumps(held, allow_nan=False, separators=(",", ":"))
     icon = base64.b64encode(_ICON.encode()).decode()
-    title = str(views[0].properties.get("title") or "langscape").encode("utf-8", "replace").decode()
+    named = (lesson or views[0].properties).get("title") or "langscape"
+    title = str(named).encode("utf-8", "replace").decode()
     return (
         "<!doctype html>\n"
         '<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import Map, View
+from langscape.data import Map, Tokens, View
 from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
-from langscape.views.token_names import item_names, raw_names
+from langscape.views.token_names import cut_words_of, item_names, raw_names
 from langscape.views.trust import notes_of, trust
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
+
+_DRAWN = ("regions", "periods")
+"""What a map's settings hold that is drawn instead of listed: names of dense regions, the way of periods."""
 
 RINGS_UP_TO = 500
 """Inserted points that are ringed unasked; where thousands were inserted, rings would hide the map."""
@@ -37,6 +40,7 @@ def scatter(
     quantiles: int | None = None,
     partners: Partners | None = None,
     point: str | None = None,
+    tokens: Tokens | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
@@ -47,7 +51,8 @@ def scatter(
     distances are lost. partners are what `metrics.strongest_partners` finds for a head's tokens; who clicks
     one then sees whom it attends to, and not only what lies near. point is an item, by its label (of a token
     also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
-    lie far (dashed), and to those that lie near and are none (crossed out).
+    lie far (dashed), and to those that lie near and are none (crossed out). tokens are those that the model
+    read: the page can then join the pieces of a word.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -96,9 +101,12 @@ def scatter(
         **({"flat_quality": trust(map, drawn_flat=True)} if xy.shape[1] == 3 else {}),
         "kls": [float(kl) for kl in map.kls if math.isfinite(kl)] if len(map.kls) > 1 else [],
         "notes": notes_of(map),
-        "settings": plain(map.settings),
+        "settings": plain({name: value for name, value in map.settings.items() if name not in _DRAWN}),
+        **{name: plain(map.settings[name]) for name in _DRAWN if map.settings.get(name)},
         "k": counted(map) if "true_rows" in arrays else int(map.quality.get("k", 0)),
     }
+    if tokens is not None:
+        properties["words"] = cut_words_of(map.items, tokens)
     if point is not None:
         properties |= pointed(map, point)
     return View("scatter", properties, arrays)

@@ -87,10 +87,13 @@ def _said(view: View) -> dict[str, Any]:
 
 
 def write_columns(columns: Mapping[str, Any], path: Path) -> Path:
-    """Columns of one length as CSV, with their names above; there whole or not at all."""
-    text = csv_text({name: _as_column(values) for name, values in columns.items()})
+    """Columns of one length as CSV, or by the name's ending as Parquet; there whole or not at all."""
+    told = {name: _as_column(values) for name, values in columns.items()}
     with atomic_write(path) as aside:
-        aside.write_text(text, encoding="utf-8", newline="")
+        if path.suffix.lower() == ".parquet":
+            write_parquet(aside, told)
+        else:
+            aside.write_text(csv_text(told), encoding="utf-8", newline="")
     return path
 
 

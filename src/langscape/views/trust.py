@@ -49,7 +49,9 @@ def summary(map: Map) -> str:
             parts.append(f"{before}{score.word} {one['shown']}")
             before = ""
     if map.quality.get("inserted"):
-        placed = ", ".join(f"{score.word} {text}" for score, text in _of_inserted(map))
+        placed = ", ".join(
+            f"{score.word} {text}{_against_null(map, score)}" for score, text in _of_inserted(map)
+        )
         parts.append(f"{map.quality['inserted']:,.0f} inserted" + (f": {placed}" if placed else ""))
     return ", ".join(parts)
 
@@ -89,9 +91,7 @@ def _inserted(map: Map) -> Trust:
     for one, text in _of_inserted(map):
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
-        null = float(map.quality.get(f"inserted_{one.name}_null", math.nan))
-        if verdict := one.in_words(float(map.quality[f"inserted_{one.name}"]), null):
-            shown += f" ({verdict}, {one.text(null)})"
+        shown += _against_null(map, one)
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -101,6 +101,13 @@ def _of_inserted(map: Map) -> list[tuple[Score, str]]:
         (score, float(map.quality.get(f"inserted_{score.name}", math.nan))) for score in applying("inserted")
     ]
     return [(score, score.text(value)) for score, value in means if math.isfinite(value)]
+
+
+def _against_null(map: Map, score: Score) -> str:
+    """The verdict on a score of the inserted points, with its null; empty where that is not known."""
+    null = float(map.quality.get(f"inserted_{score.name}_null", math.nan))
+    verdict = score.in_words(float(map.quality[f"inserted_{score.name}"]), null)
+    return f" ({verdict}, {score.text(null)})" if verdict else ""
 
 
 def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Trust:

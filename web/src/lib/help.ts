@@ -67,6 +67,9 @@ export const HELP = {
   verdict: {
     text: 'How far a map can be read: what it keeps, against maps of the same weights dealt at random. Good is far above them, not to be read no better; evenly spread heads have nothing to map.',
   },
+  wholeWords: {
+    text: 'Joins the pieces into which the tokenizer cut a word. In the matrix their weights are summed over keys and averaged over queries; on the map pieces keep their places, joined by a line, and the word is written once.',
+  },
   thread: {
     text: 'A thin line through the tokens in reading order: a head that reads the text in order is a thread without crossings.',
     from: 'attention-head t-SNE',
@@ -74,6 +77,15 @@ export const HELP = {
   partners: {
     text: 'The strongest weights of this token, as the model has them. Solid lines lead to partners that lie near, dashed ones to those the map could not keep close; crossed out are tokens that lie near and are none of its strongest partners. On the map of a head, coloured lines lead to whom it attends, dark ones to who attends to it. With the switch, all points take the colour of their weight with the one under the pointer.',
     from: 'attention-head t-SNE',
+  },
+  sentence: {
+    text: 'From every query of the sentence that is looked at, lines to its two strongest keys, the thicker the stronger. Which sentence it is follows from the query or key that is chosen.',
+  },
+  names: {
+    text: 'The words beside the points, as many as there is room for. Without them, only what is pointed at or chosen has its name.',
+  },
+  norm: {
+    text: 'Dots grow with the length of their vectors, query or key: long ones can give, or get, stronger attention.',
   },
   truth: {
     text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; grey is farther than the map knows.',
@@ -145,10 +157,21 @@ export const HELP = {
   compare: {
     text: 'Two maps of the same items, the second turned, mirrored and scaled onto the first (Procrustes). What still differs moved, and is listed.',
   },
+  moves: {
+    text: 'Lines from the 40 items that moved most to where they lie on the other map, with a ring there. What is chosen has its line in any case.',
+  },
+  function_words: {
+    text: 'Words that hold sentences together, such as “the”, “they” and “was”. Their contexts vary most and they lie in the middle of the map, above the words that one looks for.',
+  },
+  pin: {
+    text: 'Keeps a second head beside this one: both maps and both matrices of the same text. Compare lays the second map over the first and lists what moved.',
+  },
   export: {
     text: 'Saves what this room shows: a figure (SVG, PNG), a page that works without langscape (HTML), or the numbers (CSV, Parquet).',
   },
-  search: { text: 'Finds labels by any part of them. Enter goes to the next match; Esc clears.' },
+  search: {
+    text: 'Finds labels by any part of them, or by a pattern between slashes, such as /^un.*ed$/. Enter goes to the next match; Esc clears.',
+  },
   jobs: {
     text: 'Every computation is a job. Jobs go on when you leave the room, reload or close the browser; the same question again is answered from what is kept.',
   },

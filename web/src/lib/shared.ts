@@ -16,6 +16,16 @@ export function oneOf(memory: Memory | undefined, name: string, known: readonly 
   return null
 }
 
+/** What can be asked for from within a picture: an analysis of the same model and text, as a job like any other. */
+export interface Action {
+  /** What the button says. */
+  label: string
+  analysis: string
+  settings: Record<string, unknown>
+  /** What the address says of the result: the picture, and its parameters. */
+  show?: Record<string, string | number>
+}
+
 export type PictureKind = 'png' | 'svg'
 
 /** What a place that shows several views gives each: one selection, and where to keep what the reader set. */
@@ -28,4 +38,6 @@ export interface Shared {
   /** Takes the way to draw what is on screen, and gives the way to withdraw it. */
   offerPicture?: (draw: (kind: PictureKind) => Promise<Blob>) => () => void
   go?: (room: string, values: Record<string, string | number>) => void
+  /** Run something else on the text and model of what is shown, and show it with these values of the address. */
+  ask?: (action: Action) => void
 }

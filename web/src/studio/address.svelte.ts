@@ -3,8 +3,8 @@ import { untrack } from 'svelte'
 import type { Item } from '../lib/link.svelte'
 import type { Memory } from '../lib/shared'
 
-/** Said in every room: the chosen items, and the model, text and head that rooms read. */
-const EVERYWHERE = new Set(['sel', 'model', 'text', 'layer', 'head'])
+/** Said in every room: the chosen items, the model, text and head that rooms read, and the head pinned beside it. */
+const EVERYWHERE = new Set(['sel', 'model', 'text', 'layer', 'head', 'pinned'])
 
 /** Where a page that is opened without an address finds what was carried last. */
 const KEPT = 'langscape-context'

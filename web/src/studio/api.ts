@@ -28,6 +28,7 @@ export type InputKind = Input['kind']
 export type Model = Schemas['ModelInfo']
 export type About = Schemas['About']
 export type Inserted = Schemas['Inserted']
+export type ModelState = Schemas['ModelState']
 export type TokenCount = Schemas['TokenCount']
 
 /** A view as the server tells it: arrays by the address of their bytes. */
@@ -77,6 +78,14 @@ export class Api {
     return this.#json('/api/tokens', { ...this.#body({ model, text }), signal })
   }
 
+  modelState(name: string): Promise<ModelState> {
+    return this.#json(`/api/models/${encodeURIComponent(name)}`)
+  }
+
+  fetchModel(name: string): Promise<ModelState> {
+    return this.#json(`/api/models/${encodeURIComponent(name)}/fetch`, { method: 'POST' })
+  }
+
   async jobs(): Promise<Job[]> {
     return (await this.#json<Schemas['JobList']>('/api/jobs')).jobs
   }
@@ -95,6 +104,18 @@ export class Api {
 
   async remove(id: string): Promise<void> {
     await this.#answer(`/api/jobs/${encodeURIComponent(id)}`, { method: 'DELETE' })
+  }
+
+  rename(id: string, name: string): Promise<Job> {
+    return this.#json(`/api/jobs/${encodeURIComponent(id)}/name`, this.#body({ name }))
+  }
+
+  renameInput(id: string, name: string): Promise<Input> {
+    return this.#json(`/api/inputs/${encodeURIComponent(id)}/name`, this.#body({ name }))
+  }
+
+  async removeInput(id: string): Promise<void> {
+    await this.#answer(`/api/inputs/${encodeURIComponent(id)}`, { method: 'DELETE' })
   }
 
   insert(job: string, words: string[]): Promise<Inserted> {

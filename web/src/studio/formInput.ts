@@ -17,6 +17,7 @@ export function choicesOf(about: About, inputs: Input[], kind: InputKind): { id:
     text: about.texts,
     vectors: about.vectors,
     words: about.lists,
+    documents: about.lists,
     corpus: about.corpora,
   } as Partial<Record<InputKind, { id: string; name: string }[]>>
   const own = inputs.filter((one) => one.kind === kind && !one.id.startsWith('sample-'))

@@ -11,6 +11,8 @@ export const LIVE = new Set(['queued', 'running'])
 export class Jobs {
   all = $state.raw<ReadonlyMap<string, Job>>(new Map())
   connected = $state(false)
+  /** How often the line was there: each time after the first, the server may be another one over the same store. */
+  connections = $state(0)
   /** Of jobs that were deleted, when they had last changed: an older list must not bring them back. */
   readonly #deleted = new Map<string, number>()
   readonly #waiting = new Map<string, ((job: Job) => void)[]>()
@@ -80,6 +82,7 @@ export class Jobs {
       for await (const message of messages(await api.events(AbortSignal.any([closed, silent.signal])))) {
         clearTimeout(waiting)
         waiting = setTimeout(() => silent.abort(), SILENCE)
+        if (!this.connected) this.connections++
         this.connected = true
         if (message) this.take(JSON.parse(message) as Job)
       }

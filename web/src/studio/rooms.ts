@@ -14,6 +14,10 @@ export interface RoomAnalysis {
   quick?: boolean
   /** Whether its layers are numbered from the embedding, one more than those of heads. */
   after?: boolean
+  /** What it asks for of the head that is carried, where that is more than the head itself. */
+  carries?: (settings: Record<string, string | number>, pinned: string | null) => Record<string, string | number>
+  /** Whether what was asked for here stays while the model and the text are the same. */
+  keeps?: boolean
   /** Inputs and settings that mean nothing under these values, and are not shown. */
   hides?: (values: Record<string, unknown>) => string[]
 }
@@ -23,6 +27,17 @@ const HEADS = ['head', 'other_head']
 /** Only the decoder of an encoder–decoder reads a target, and only where its side is asked for. */
 const noTarget = (values: Record<string, unknown>) => (values.side ? [] : ['target'])
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
+
+/** The head that is carried beside the pinned one; without one, what its layer makes of the hidden states. */
+function compared(settings: Record<string, string | number>, pinned: string | null): Record<string, string | number> {
+  const { layer, head, ...rest } = settings
+  if (typeof layer !== 'number' || typeof head !== 'number') return rest
+  const [otherLayer, otherHead] = (pinned ?? '').split('.').map(Number)
+  const isOther = pinned !== null && (otherLayer !== layer || otherHead !== head)
+  return isOther
+    ? { ...rest, what: 'head', layer, head, other_layer: otherLayer, other_head: otherHead }
+    : { ...rest, what: 'hidden', layer, other_layer: layer + 1 }
+}
 
 /** The rooms in their order. The first analysis of a room is the one it opens on. */
 export interface RoomName {
@@ -127,6 +142,14 @@ export const ROOMS: RoomName[] = [
         main: ['model', 'layer', 'head', 'by'],
       },
       {
+        analysis: 'query_key.search',
+        title: 'Search heads',
+        change: 'Your text',
+        verb: 'Search all heads',
+        gives: 'what every head does',
+        main: ['model', 'find', 'tagger', 'tokens'],
+      },
+      {
         analysis: 'query_key.scale',
         title: 'The constant c',
         change: 'Your text',
@@ -146,7 +169,7 @@ export const ROOMS: RoomName[] = [
         title: 'Words',
         change: 'Your words',
         verb: 'Map words',
-        main: ['perplexity', 'local', 'restarts', 'landmarks'],
+        main: ['perplexity', 'neighbours', 'restarts', 'landmarks'],
       },
     ],
     about: 'Word vectors as a map, with new words placed live.',
@@ -168,8 +191,26 @@ export const ROOMS: RoomName[] = [
   {
     name: 'flow',
     title: 'Flow',
-    analyses: [{ analysis: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] }],
-    about: 'What flows through a network as it reads, step by step.',
+    analyses: [
+      { analysis: 'flow', title: 'Flow', change: 'More settings', verb: 'Read it', main: ['model', 'prompt'] },
+      {
+        analysis: 'generate',
+        title: 'What comes next',
+        change: 'Another prompt',
+        verb: 'Write on',
+        gives: 'what comes next',
+        main: ['model', 'prompt', 'other', 'count', 'temperature', 'top_k', 'top_p', 'seed'],
+      },
+      {
+        analysis: 'probe',
+        title: 'What it remembers',
+        change: 'Your texts',
+        verb: 'Train probes',
+        gives: 'what vectors remember',
+        main: ['model', 'vector', 'back', 'most'],
+      },
+    ],
+    about: 'What flows through a network as it reads, step by step; and what its vectors remember.',
   },
   {
     name: 'test',
@@ -191,6 +232,30 @@ export const ROOMS: RoomName[] = [
         gives: 'what made this weight',
         quick: true,
         main: ['model', 'layer', 'head', 'query', 'key'],
+      },
+      {
+        analysis: 'edges',
+        title: 'Edges',
+        change: 'Another head',
+        verb: 'Cut the edges of this head',
+        gives: 'what the edges of this head do',
+        main: ['model', 'layer', 'head', 'verify'],
+      },
+      {
+        analysis: 'roles',
+        title: 'Roles',
+        change: 'Another model',
+        verb: 'Test the roles',
+        gives: 'whether roles hold',
+        main: ['model', 'heads', 'others'],
+      },
+      {
+        analysis: 'chunks',
+        title: 'Chunks',
+        change: 'Your text',
+        verb: 'Leave each chunk out',
+        gives: 'what each chunk does',
+        main: ['model', 'by'],
       },
       {
         analysis: 'patch',
@@ -221,6 +286,9 @@ export const ROOMS: RoomName[] = [
         change: 'Compare others',
         verb: 'Compare',
         gives: 'a comparison',
+        quick: true,
+        keeps: true,
+        carries: compared,
         main: ['what', 'model', 'other_model', 'layer', 'other_layer', 'head', 'other_head'],
         hides: ({ what }) =>
           what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS],

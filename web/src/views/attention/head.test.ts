@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { linked, overQueries, shownTokens, strongest, tokenText, weightText, type Head } from './head'
+import { isCausal, linked, overQueries, shownTokens, strongest, tokenText, weightText, withFirst, type Head } from './head'
 
 const head: Head = {
   weights: Float32Array.of(0.5, 0.25, 0.25, 0, 0.75, 0.25),
@@ -46,4 +46,11 @@ it('white space is made visible', () => {
   expect(tokenText('  ')).toBe('␣␣')
   expect(tokenText('')).toBe('␣')
   expect(tokenText(' cat')).toBe(' cat')
+})
+
+it('a decoder is told by weights that lead to what came before alone, and its first token can be hidden', () => {
+  const of = (...weights: number[]): Head => ({ ...head, keys: head.queries, weights: Float32Array.from(weights) })
+  expect(isCausal(of(1, 0, 0.4, 0.6))).toBe(true)
+  expect(isCausal(of(0.9, 0.1, 0.4, 0.6))).toBe(false)
+  expect([...withFirst(Uint8Array.of(0, 0, 1))]).toEqual([1, 0, 1])
 })

@@ -1,3 +1,5 @@
+import type { Joined } from '../../lib/words'
+
 /** One head's weights, row-major queries × keys, and the tokens of both sides. */
 export interface Head {
   weights: Float32Array
@@ -7,6 +9,40 @@ export interface Head {
   specialKeys: Uint8Array
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
+}
+
+/** An edge that was cut: what it does, and the likeliest next word where it changes most; chances are null of encoders. */
+export interface Cut {
+  query: number
+  key: number
+  weight: number
+  effect: number
+  /** What is said instead of a number: "none found" below the rounding floor. */
+  found: string
+  moved: number
+  before: string
+  after: string
+  before_chance: number | null
+  after_chance: number | null
+}
+
+/** The head with the pieces of words joined: weights are summed over keys and averaged over queries. */
+export function joined(head: Head, queries: Joined, keys: Joined): Head {
+  const [wide, narrow] = [head.keys.length, keys.groups.length]
+  const weights = new Float32Array(queries.groups.length * narrow)
+  for (let query = 0; query < head.queries.length; query++) {
+    const row = queries.of[query]
+    const share = 1 / queries.groups[row].length
+    for (let key = 0; key < wide; key++) weights[row * narrow + keys.of[key]] += share * head.weights[query * wide + key]
+  }
+  return {
+    ...head,
+    weights,
+    queries: queries.labels,
+    keys: keys.labels,
+    specialQueries: Uint8Array.from(queries.groups, ([first]) => head.specialQueries[first]),
+    specialKeys: Uint8Array.from(keys.groups, ([first]) => head.specialKeys[first]),
+  }
 }
 
 export type Direction = 'to' | 'from'
@@ -19,6 +55,19 @@ export interface Link {
 /** Places of the tokens that are shown. */
 export function shownTokens(special: Uint8Array, hide: boolean): Int32Array {
   return Int32Array.from({ length: special.length }, (_, i) => i).filter((i) => !hide || !special[i])
+}
+
+/** Whether no query attends to what comes after it. */
+export function isCausal({ weights, queries, keys }: Head): boolean {
+  const wide = keys.length
+  return (
+    wide > 1 && queries.every((_, query) => weights.subarray(query * wide + query + 1, (query + 1) * wide).every((weight) => weight === 0))
+  )
+}
+
+/** The same with the first token among those that can be hidden. */
+export function withFirst(special: Uint8Array): Uint8Array {
+  return Uint8Array.from(special, (one, at) => (at ? one : 1))
 }
 
 /** The weights of a token, to every key ("to") or from every query ("from"). */

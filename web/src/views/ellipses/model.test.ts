@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { containing, outlinesOf, reach } from '../scatter/outlines'
-import { readEllipses } from './model'
+import { areaKey, readEllipses } from './model'
 
 const matrix = (long: number, short: number, angle: number): number[] => {
   const [c, s] = [Math.cos(angle), Math.sin(angle)]
@@ -62,5 +62,14 @@ describe('an ellipse view', () => {
       { before: '', word: 'Tea', after: ' time' },
     ])
     expect(ellipses.passages(1)).toEqual([])
+  })
+  it('has a key of areas by the smallest, the middle and the largest variance that is shown', () => {
+    const outlines = outlinesOf(Float32Array.from([1, 2, 3, 4].flatMap((radius) => matrix(radius, radius, 0))))
+    const labels = ['a', 'b', 'c', 'd']
+    expect(areaKey({ outlines }, labels, [1, 4, 9, 16], null).map(({ label }) => label)).toEqual(['a', 'c', 'd'])
+    const key = areaKey({ outlines }, labels, [1, 4, 9, 16], Uint8Array.from([0, 0, 0, 1]))
+    expect(key.map(({ label }) => label)).toEqual(['a', 'b', 'c'])
+    expect(key[0].radius).toBeCloseTo(1 / 3, 5)
+    expect(areaKey({ outlines }, labels, null, null)).toEqual([])
   })
 })

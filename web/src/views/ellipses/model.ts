@@ -14,7 +14,33 @@ export interface Ellipses {
   /** What an outline means, and how many contexts there are of each item; null where there are no passages. */
   meaning: string
   counts: Int32Array | null
+  /** 1 for words of the closed classes; null where there are none, or no others. */
+  functionWords: Uint8Array | null
   passages: (row: number) => Passage[]
+}
+
+/** What the size of an ellipse stands for, by the smallest, the middle and the largest that are drawn. */
+export interface AreaKey {
+  label: string
+  variance: number
+  /** Radius of a circle of the same area, the largest being 1. */
+  radius: number
+}
+
+/** The key of areas; empty where an area is no variance. */
+export function areaKey(
+  { outlines: { long, short } }: Pick<Ellipses, 'outlines'>,
+  labels: string[],
+  variance: ArrayLike<number> | null,
+  absent: Uint8Array | null,
+): AreaKey[] {
+  const rows = variance ? Array.from(long.keys()).filter((row) => long[row] > 0 && variance[row] > 0 && !absent?.[row]) : []
+  if (rows.length < 3) return []
+  const area = (row: number) => long[row] * short[row]
+  const sorted = rows.sort((a, b) => variance![a] - variance![b] || a - b)
+  const chosen = [sorted[0], sorted[sorted.length >> 1], sorted.at(-1)!]
+  const largest = Math.max(...chosen.map(area))
+  return chosen.map((row) => ({ label: labels[row], variance: variance![row], radius: Math.sqrt(area(row) / largest) }))
 }
 
 interface Properties {
@@ -29,8 +55,9 @@ export function readEllipses(view: View): Ellipses {
   const bytes = arrays['context_text']?.data as Uint8Array | undefined
   const decoder = new TextDecoder()
   return {
-    outlines: outlinesOf(arrays['outlines'].data),
+    outlines: outlinesOf(arrays['outlines'].data, arrays['outer']?.data as Float32Array | undefined),
     meaning: (view.properties as Properties).outline_meaning ?? '',
+    functionWords: (arrays['function_words']?.data as Uint8Array | undefined) ?? null,
     counts: (arrays['context_counts']?.data as Int32Array | undefined) ?? null,
     passages(row) {
       if (!starts || !ends || !words || !bytes) return []

@@ -29,3 +29,10 @@ export function tiny(value: number): string {
 export function hundredths(value: number): string {
   return Number.isFinite(value) ? value.toFixed(2).replace('-', '−') : '–'
 }
+
+/** An effect with its sign and one decimal. */
+export function signed(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  const shown = value.toFixed(1)
+  return Number(shown) === 0 ? '0.0' : shown.startsWith('-') ? shown.replace('-', '−') : `+${shown}`
+}

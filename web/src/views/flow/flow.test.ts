@@ -4,7 +4,8 @@ import type { NamedArray, View } from '../../lib/view'
 import { aligned, percent, tiny } from './figures'
 import { fromHalves } from './half'
 import { boundsOf, colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
-import { blockSum, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
+import { pathTo } from './path'
+import { blockSum, ranked, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
 
@@ -227,6 +228,7 @@ function stream(post: boolean): View {
       dims: 2,
       post_norm: post,
       choices: 1,
+      sums: true,
     },
     arrays: {
       lens: whole([3, 1, 1], [0, 1, 0]),
@@ -236,6 +238,14 @@ function stream(post: boolean): View {
       bias: array([1, 2], [0, 1]),
       neurons: whole([1, 1, 1, 1], [3]),
       neuron_values: array([1, 1, 1, 1], [1]),
+      looked: whole([1], [0]),
+      attention: { shape: [1, 2, 1, 1, 2], data: halves([1, 1]) },
+      part_total_heads: array([1, 1, 1, 2], [1, -2]),
+      part_total_mlp: array([1, 1, 1], [3]),
+      route_heads: whole([2, 4], [0, 1, 0, 0, 0, 0, 0, 0]),
+      route_importance: array([2], [0.3, 0.1]),
+      route_mlps: array([1, 1], [0.5]),
+      route_residual: array([3, 1], [NaN, 0.6, 0.5]),
       sources: { shape: [1, 1, 1, 2, 1, 2], data: halves([2, 1]) },
       part_heads: array([1, 1, 1, 2], [2, 1]),
       part_mlp: array([1, 1, 1], [1]),
@@ -277,9 +287,22 @@ describe('the stream', () => {
     expect([sum.constant, sum.normed]).toEqual([0.5, true])
   })
 
+  it('follows the edges above a threshold', () => {
+    const read = readStream(stream(false))
+    const path = pathTo(read, 0, 0.05)
+    expect(path.edges).toHaveLength(1)
+    expect(path.edges[0].heads.map(({ head }) => head)).toEqual([1, 0])
+    expect(path.edges[0].importance).toBeCloseTo(0.4)
+    expect(pathTo(read, 0, 0.2).edges[0].heads).toHaveLength(1)
+    expect(pathTo(read, 0, 0.4)).toMatchObject({ edges: [], mlps: [{ layer: 0, token: 0 }] })
+  })
+
   it('adds the parts of a score to the score', () => {
     const read = readStream(stream(false))
-    expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 2 })
+    expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 2, mostTotal: 3 })
+    // a word less itself is nothing, in every part
+    expect(scoreOf(read, 0, 0, 0)).toMatchObject({ total: 0, score: 0 })
+    expect(ranked(read, scoreOf(read, 0, 0))[0]).toEqual({ layer: 0, head: -1 })
     expect([...sourcesOf(read, 0, 0, 0, 1)!]).toEqual([1])
   })
 })

@@ -1,4 +1,5 @@
 import type { NamedArray, View } from '../../lib/view'
+import { orderOf } from './widget'
 
 /** A vector of the graph: where it stands, and in which array its values are. */
 export interface FlowNode {
@@ -15,11 +16,13 @@ export interface FlowNode {
 }
 
 export interface Operation {
-  kind: 'matrix' | 'sum' | 'product' | 'sigmoid' | 'tanh' | 'softmax'
+  kind: 'matrix' | 'sum' | 'product' | 'sigmoid' | 'tanh' | 'softmax' | 'complement'
   to: string
   main: string
   inputs: { node: string; weights?: string }[]
   bias?: string
+  /** Of a GRU, the bias that goes with the state. */
+  second_bias?: string
   /** Which block of rows of the weights, each as high as the result is wide. */
   block?: number
 }
@@ -50,7 +53,7 @@ export interface Named {
 export interface Flow {
   title: string
   subtitle: string
-  model: 'lstm' | 'decoder' | 'encoder'
+  model: 'lstm' | 'gru' | 'decoder' | 'masked' | 'encoder'
   tokens: string[]
   /** What the first token is, where the model starts from one that the text does not hold. */
   start: string
@@ -120,6 +123,26 @@ export function vector(flow: Lstm, id: string, step: number): Float32Array {
   if (id === 'logits') return rowOf(flow.arrays['top_logits'], step)
   const [name, at] = place(flow.nodes.get(id)!, step)
   return rowOf(flow.arrays[name], ...at)
+}
+
+/** One value of a node at every step. */
+export function overTime(flow: Lstm, id: string, dim: number): Float32Array {
+  return Float32Array.from(flow.tokens, (_, step) => vector(flow, id, step)[dim])
+}
+
+/**
+ * The order in which the units of each layer stand in long boxes, largest mean of the cell (of a GRU the hidden vector) on top:
+ * one for all boxes of a layer and all steps, so that a unit can be followed from box to box. The word's own dimensions have their own.
+ */
+export function sharedOrders(flow: Lstm): Map<number, Int32Array> {
+  const orders = new Map<number, Int32Array>()
+  for (let layer = -1; layer < flow.layers; layer++) {
+    const id = layer < 0 ? 'embedding' : flow.nodes.has(`l${layer}.cell`) ? `l${layer}.cell` : `l${layer}.hidden`
+    const mean = new Float32Array(vector(flow, id, 0).length)
+    flow.tokens.forEach((_, step) => vector(flow, id, step).forEach((value, i) => (mean[i] += value)))
+    orders.set(layer, orderOf(mean))
+  }
+  return orders
 }
 
 /** The range that a node's boxes are drawn on at every step: gates from shut, 0, to open, 1; others fill their boxes. */

@@ -12,17 +12,26 @@ export interface Stream extends Flow {
   /** Words per token whose scores are taken apart, and those of them split over tokens and neurons. */
   choices: number
   split: number
-  /** The vectors of a layer's heads, head × token × dim; null where only their sum fits the page. */
+  /** The tokens that are shown whole; of a long prompt not all. */
+  looked: number[]
+  /** Where a token stands among those; −1 where it is not one of them. */
+  place: (token: number) => number
+  /** Whether what parts add directly is shown: only where sums meet the model's own scores. */
+  sums: boolean
+  /** The vectors of a layer's heads, head × token × dim. */
   headsOf: (layer: number) => Promise<Float32Array | null>
   /** The same where they are unpacked already, else undefined. */
   headsNow: (layer: number) => Float32Array | null | undefined
   vectors: Record<'stream' | 'mlp', NamedArray>
-  together: NamedArray | null
-  sources: NamedArray | null
+  sources: NamedArray
+  attention: NamedArray
+  queryKey: NamedArray | null
+  /** token × word × layer × neuron. */
+  neurons: NamedArray | null
 }
 
 export function readStream(view: View): Stream {
-  const properties = view.properties as { heads: number; dims: number; post_norm: boolean; choices: number }
+  const properties = view.properties as { heads: number; dims: number; post_norm: boolean; choices: number; sums: boolean }
   const kept = new Map<number, Promise<Float32Array | null>>()
   const unpacked = new Map<number, Float32Array | null>()
   const headsOf = (layer: number) => {
@@ -33,8 +42,14 @@ export function readStream(view: View): Stream {
     return heads
   }
   const { arrays } = view
+  const flow = readFlow(view)
+  const looked = Array.from(arrays['looked'].data as Int32Array)
+  const places = new Map(looked.map((token, at) => [token, at]))
   return {
-    ...readFlow(view),
+    ...flow,
+    looked,
+    place: (token) => places.get(token) ?? -1,
+    sums: properties.sums,
     heads: properties.heads,
     dims: properties.dims,
     nodes: arrays['lens'].shape[0],
@@ -44,8 +59,10 @@ export function readStream(view: View): Stream {
     headsOf,
     headsNow: (layer) => unpacked.get(layer),
     vectors: { stream: whole(arrays['stream']), mlp: whole(arrays['mlp']) },
-    together: arrays['together'] ? whole(arrays['together']) : null,
-    sources: arrays['sources'] ? whole(arrays['sources']) : null,
+    sources: whole(arrays['sources']),
+    attention: whole(arrays['attention']),
+    queryKey: arrays['query_key'] ? whole(arrays['query_key']) : null,
+    neurons: arrays['all_neurons'] ? whole(arrays['all_neurons']) : null,
   }
 }
 
@@ -59,26 +76,30 @@ export function nodeName(node: number): string {
   return `layer ${(node - 1) >> 1}, after ${node % 2 ? 'attention' : 'MLP'}`
 }
 
-export const nodeVector = (stream: Stream, node: number, token: number) => rowOf(stream.vectors.stream, node, token)
-export const mlpVector = (stream: Stream, layer: number, token: number) => rowOf(stream.vectors.mlp, layer, token)
+export const nodeVector = (stream: Stream, node: number, token: number) => rowOf(stream.vectors.stream, node, stream.place(token))
+export const mlpVector = (stream: Stream, layer: number, token: number) => rowOf(stream.vectors.mlp, layer, stream.place(token))
 
 export function headVector(stream: Stream, heads: Float32Array, head: number, token: number): Float32Array {
-  const start = (head * stream.tokens.length + token) * stream.dims
+  const start = (head * stream.looked.length + stream.place(token)) * stream.dims
   return heads.subarray(start, start + stream.dims)
 }
 
 export function lensAt(stream: Stream, node: number, token: number): Named[] {
-  return named(stream, rowOf(stream.arrays['lens'], node, token), rowOf(stream.arrays['lens_values'], node, token))
+  const at = stream.place(token)
+  return named(stream, rowOf(stream.arrays['lens'], node, at), rowOf(stream.arrays['lens_values'], node, at))
 }
 
+/** The colour of a vector; the last of `at` is its token. */
 export function colourAt(stream: Stream, name: 'stream' | 'heads' | 'mlp', ...at: number[]): string | null {
   const array = stream.arrays[`colour_${name}`]
-  return array ? css(rowOf(array, ...at)) : null
+  return array ? css(rowOf(array, ...placed(stream, at))) : null
 }
 
-/** The words whose score a head or an MLP raises most. */
+const placed = (stream: Stream, at: number[]) => [...at.slice(0, -1), stream.place(at[at.length - 1])]
+
+/** The words whose score a head or an MLP raises most; the last of `at` is the token. */
 export function raised(stream: Stream, name: 'heads' | 'mlp', ...at: number[]): Named[] {
-  const ids = rowOf(stream.arrays[`${name}_words`], ...at)
+  const ids = rowOf(stream.arrays[`${name}_words`], ...placed(stream, at))
   return named(stream, ids, new Float32Array(ids.length))
 }
 
@@ -106,13 +127,13 @@ export function blockSum(stream: Stream, heads: Float32Array | null, node: numbe
   let constant = 0
   if (node % 2) {
     if (heads) for (let head = 0; head < stream.heads; head++) given.push([`head ${layer}.${head}`, headVector(stream, heads, head, token)])
-    else if (stream.together) given.push([`all heads of layer ${layer}`, rowOf(stream.together, layer, token)])
     if (stream.arrays['bias']) given.push([`bias of layer ${layer}`, rowOf(stream.arrays['bias'], layer)])
   } else given.push([`MLP ${layer}`, mlpVector(stream, layer, token)])
   let parts: Part[]
   if (stream.postNorm) {
     const gain =
-      rowOf(stream.arrays['norm_gain'], node - 1)[dim] * stream.arrays['norm_factor'].data[(node - 1) * stream.tokens.length + token]
+      rowOf(stream.arrays['norm_gain'], node - 1)[dim] *
+      stream.arrays['norm_factor'].data[(node - 1) * stream.looked.length + stream.place(token)]
     constant = rowOf(stream.arrays['norm_shift'], node - 1)[dim]
     parts = given.map(([name, vector]) => ({ name, share: (vector[dim] - mean(vector)) * gain }))
   } else parts = given.map(([name, vector]) => ({ name, share: vector[dim] }))
@@ -131,7 +152,6 @@ export async function wholeSum(stream: Stream, node: number, token: number, dim:
     if (heads)
       for (let head = 0; head < stream.heads; head++)
         parts.push({ name: `head ${layer}.${head}`, share: headVector(stream, heads, head, token)[dim] })
-    else if (stream.together) parts.push({ name: `all heads of layer ${layer}`, share: rowOf(stream.together, layer, token)[dim] })
     if (stream.arrays['bias']) constant += rowOf(stream.arrays['bias'], layer)[dim]
     if (node >= 2 * layer + 2) parts.push({ name: `MLP ${layer}`, share: mlpVector(stream, layer, token)[dim] })
   }
@@ -146,47 +166,122 @@ function mean(values: Float32Array): number {
 }
 
 export interface Score {
-  /** layer × head, and per layer. */
+  /** layer × head, and per layer: what each part adds itself. */
   heads: Float32Array
   mlp: Float32Array
+  /** By how much the score is lower without the part; NaN where that was not measured. */
+  totalHeads: Float32Array
+  totalMlp: Float32Array
   bias: Float32Array
   embedding: number
   constant: number
   total: number
   /** The model's own. */
   score: number
-  /** The largest share of a head or an MLP. */
+  /** The largest share of a head or an MLP, and the largest total effect. */
   most: number
+  mostTotal: number
 }
 
-/** What each part adds to the score of a token's chosen word. */
-export function scoreOf(stream: Stream, token: number, choice: number): Score {
-  const at = token * stream.choices + choice
+/** What each part adds to the score of a token's chosen word, or to the difference of two words. */
+export function scoreOf(stream: Stream, token: number, choice: number, minus = -1): Score {
+  const row = stream.place(token) * stream.choices
   const part = (name: string): Float32Array => {
     const array = stream.arrays[`part_${name}`]
     const size = array.shape.slice(2).reduce((a, b) => a * b, 1)
-    return (array.data as Float32Array).subarray(at * size, (at + 1) * size)
+    const of = (at: number) => (array.data as Float32Array).subarray((row + at) * size, (row + at + 1) * size)
+    if (minus < 0) return of(choice)
+    const other = of(minus)
+    return of(choice).map((value, i) => value - other[i])
+  }
+  const one = (name: string) => {
+    const { data } = stream.arrays[name]
+    return data[row + choice] - (minus < 0 ? 0 : data[row + minus])
   }
   const sum = (values: ArrayLike<number>) => Array.from(values).reduce((a, b) => a + b, 0)
   const [heads, mlp, bias, embedding] = [part('heads'), part('mlp'), part('bias'), sum(part('embedding'))]
-  const constant = stream.arrays['part_constant'].data[at]
+  const [totalHeads, totalMlp] = [part('total_heads'), part('total_mlp')]
+  const constant = one('part_constant')
   const total = sum(heads) + sum(mlp) + sum(bias) + embedding + constant
-  const most = Math.max(...heads.map(Math.abs), ...mlp.map(Math.abs), 1e-9)
-  return { heads, mlp, bias, embedding, constant, total, score: stream.arrays['score'].data[at], most }
+  const largest = (...all: Float32Array[]) =>
+    Math.max(1e-9, ...all.flatMap((values) => Array.from(values, Math.abs).filter(Number.isFinite)))
+  const most = largest(heads, mlp)
+  const mostTotal = largest(totalHeads, totalMlp)
+  return { heads, mlp, totalHeads, totalMlp, bias, embedding, constant, total, score: one('score'), most, mostTotal }
+}
+
+/** A head, or the MLP of a layer where head is −1. */
+export interface PartName {
+  layer: number
+  head: number
+}
+
+export const partName = ({ layer, head }: PartName) => (head < 0 ? `MLP ${layer}` : `head ${layer}.${head}`)
+export const directOf = (stream: Stream, score: Score, { layer, head }: PartName) =>
+  head < 0 ? score.mlp[layer] : score.heads[layer * stream.heads + head]
+export const totalOf = (stream: Stream, score: Score, { layer, head }: PartName) =>
+  head < 0 ? score.totalMlp[layer] : score.totalHeads[layer * stream.heads + head]
+
+/** The chance of a token's chosen word where a part is taken away; NaN where it is not known. */
+export function chanceWithout(stream: Stream, token: number, choice: number, { layer, head }: PartName): number {
+  const at = stream.place(token)
+  return head < 0
+    ? rowOf(stream.arrays['part_chance_mlp'], at, choice)[layer]
+    : rowOf(stream.arrays['part_chance_heads'], at, choice, layer)[head]
+}
+
+/** All heads and MLPs, those with the largest effects first: in total where that is known, else directly. */
+export function ranked(stream: Stream, score: Score): PartName[] {
+  const all: PartName[] = []
+  for (let layer = 0; layer < stream.layers; layer++) for (let head = -1; head < stream.heads; head++) all.push({ layer, head })
+  const size = (part: PartName) => Math.max(Math.abs(totalOf(stream, score, part)) || 0, Math.abs(directOf(stream, score, part)) || 0)
+  const sizes = new Map(all.map((part) => [part, size(part)]))
+  return all.sort((a, b) => sizes.get(b)! - sizes.get(a)!)
+}
+
+/** Numbers of one word less those of another, where both are known. */
+function less(one: Float32Array | null, other: Float32Array | null): Float32Array | null {
+  return one && other ? one.map((value, i) => value - other[i]) : null
 }
 
 /** How a head's share of a word's score splits over the tokens it reads; null where it is not known. */
-export function sourcesOf(stream: Stream, token: number, choice: number, layer: number, head: number): Float32Array | null {
-  return stream.sources && choice < stream.split ? rowOf(stream.sources, token, choice, layer, head) : null
+export function sourcesOf(stream: Stream, token: number, choice: number, layer: number, head: number, minus = -1): Float32Array | null {
+  const at = stream.place(token)
+  const of = (word: number) => (stream.sums && word < stream.split ? rowOf(stream.sources, at, word, layer, head) : null)
+  return minus < 0 ? of(choice) : less(of(choice), of(minus))
 }
 
 export function weightsOf(stream: Stream, layer: number, head: number, token: number): Float32Array {
-  return rowOf(stream.arrays['attention'], layer, head, token)
+  return rowOf(stream.attention, layer, head, stream.place(token))
 }
 
-export function neuronsOf(stream: Stream, token: number, choice: number, layer: number): Part[] {
-  if (choice >= stream.split) return []
-  const ids = rowOf(stream.arrays['neurons'], token, choice, layer)
-  const values = rowOf(stream.arrays['neuron_values'], token, choice, layer)
-  return Array.from(ids, (id, i) => ({ name: `neuron ${id}`, share: values[i] })).filter((_, i) => ids[i] >= 0)
+/** q·k of a token with all others, as it enters the softmax; −∞ where a token is not seen. */
+export function queryKeyOf(stream: Stream, layer: number, head: number, token: number): Float32Array | null {
+  return stream.queryKey ? rowOf(stream.queryKey, stream.place(token), layer, head) : null
+}
+
+/** What the neurons of an MLP add: all of them for the first words, else the strongest. */
+export function neuronsOf(stream: Stream, token: number, choice: number, layer: number, minus = -1): { parts: Part[]; all: boolean } {
+  const at = stream.place(token)
+  const every = (word: number) => (stream.neurons && word < stream.neurons.shape[1] ? rowOf(stream.neurons, at, word, layer) : null)
+  const whole = minus < 0 ? every(choice) : less(every(choice), every(minus))
+  if (whole) return { parts: Array.from(whole, (share, id) => ({ name: `neuron ${id}`, share })), all: true }
+  if (choice >= stream.split || minus >= 0) return { parts: [], all: false }
+  const ids = rowOf(stream.arrays['neurons'], at, choice, layer)
+  const values = rowOf(stream.arrays['neuron_values'], at, choice, layer)
+  return { parts: Array.from(ids, (id, i) => ({ name: `neuron ${id}`, share: values[i] })).filter((_, i) => ids[i] >= 0), all: false }
+}
+
+/** The experts that a mixture chose at a token, with their weights and what each adds to a word; empty of plain MLPs. */
+export function expertsOf(
+  stream: Stream,
+  token: number,
+  choice: number,
+  layer: number,
+): { expert: number; weight: number; share: number }[] {
+  if (!stream.arrays['experts']) return []
+  const at = stream.place(token)
+  const [ids, weights] = [rowOf(stream.arrays['experts'], at, layer), rowOf(stream.arrays['expert_weights'], at, layer)]
+  const shares = rowOf(stream.arrays['part_experts'], at, choice, layer)
+  return Array.from(ids, (expert, i) => ({ expert, weight: weights[i], share: shares[i] }))
 }

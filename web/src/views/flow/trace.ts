@@ -18,7 +18,7 @@ export interface Trace {
   bias: number | null
   /** What stood before the non-linearity, as it was stored; null where there is none. */
   pre: number | null
-  through: 'sigmoid' | 'tanh' | 'softmax' | null
+  through: 'sigmoid' | 'tanh' | 'softmax' | 'complement' | null
   /** The shares put together, and what the non-linearity makes of that. */
   total: number
   recomputed: number
@@ -79,14 +79,21 @@ function product(flow: Lstm, empty: Trace, id: string, dim: number, step: number
     id === 'logits'
       ? (flow.arrays['top'].data as Int32Array)[step * flow.arrays['top'].shape[1] + dim]
       : operation.block! * vector(flow, id, step).length + dim
-  let total = bias.data[row]
+  const given = bias.data[row] + (operation.second_bias ? flow.arrays[operation.second_bias].data[row] : 0)
+  let total = given
   const shares = operation.inputs.map(({ node, weights }): Share => {
+    // What has no weights is added as it is, unit by unit.
+    if (!weights) {
+      const share = single(flow, node, dim, step)
+      total += share.values[dim]
+      return share
+    }
     const x = vector(flow, node, step)
-    const w = rowOf(flow.arrays[weights!], row)
+    const w = rowOf(flow.arrays[weights], row)
     for (let j = 0; j < x.length; j++) total += x[j] * w[j]
     return { node, values: Float32Array.from(x, (value, j) => value * w[j]), at: null }
   })
-  return { ...empty, how: 'matrix', shares, bias: bias.data[row], total, recomputed: total }
+  return { ...empty, how: 'matrix', shares, bias: given, total, recomputed: total }
 }
 
 function single(flow: Lstm, node: string, dim: number, step: number): Share {
@@ -97,6 +104,7 @@ function single(flow: Lstm, node: string, dim: number, step: number): Share {
 }
 
 function bent(kind: string, value: number): number {
+  if (kind === 'complement') return 1 - value
   return kind === 'tanh' ? Math.tanh(value) : kind === 'sigmoid' ? 1 / (1 + Math.exp(-value)) : value
 }
 

@@ -13,14 +13,23 @@ const table = (values: number[], scale: Table['scale']): Table => ({
   note: '',
   second: null,
   secondName: '',
+  rowActions: null,
+  cellActions: null,
+  cellNotes: null,
 })
 
 it('ratios are drawn by their logarithm, alike above and below', () => {
-  expect(shares(table([0.25, 1, 4, NaN], 'ratio'))).toEqual([-1, 0, 1, null])
+  expect(shares(table([0.25, 1, 4, NaN], 'ratio'), [-2, 2])).toEqual([-1, 0, 1, null])
 })
 
 it('plain values run from nothing to the largest', () => {
-  expect(shares(table([0, 1, 2], 'plain'))).toEqual([0, 0.5, 1])
+  expect(shares(table([0, 1, 2], 'plain'), [0, 2])).toEqual([0, 0.5, 1])
+})
+
+it('a value has one colour in all tables of a picture, whatever else they hold', () => {
+  const span: [number, number] = [-3, 3]
+  expect(shares(table([2], 'ratio'), span)).toEqual([expect.closeTo(1 / 3)])
+  expect(shares(table([2, 8], 'ratio'), span)[0]).toBeCloseTo(1 / 3)
 })
 
 it('a centre has the colour of the ground, and what has no value has none', () => {

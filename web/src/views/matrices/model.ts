@@ -1,4 +1,5 @@
 import { heatColour, hex, rgb, type Rgb, type Theme } from '../../lib/colour'
+import type { Action } from '../../lib/shared'
 import type { View } from '../../lib/view'
 
 /** A labelled table; `second` are values told beside. */
@@ -13,12 +14,20 @@ export interface Table {
   note: string
   second: Float32Array | null
   secondName: string
+  /** What a click on a row asks for, and on a cell; null where there is nothing. */
+  rowActions: (Action | null)[] | null
+  cellActions: (Action | null)[][] | null
+  /** What a click on a cell tells. */
+  cellNotes: string[][] | null
 }
 
-interface Described extends Omit<Table, 'values' | 'second' | 'secondName'> {
+interface Described extends Omit<Table, 'values' | 'second' | 'secondName' | 'rowActions' | 'cellActions' | 'cellNotes'> {
   array: string
   second: string | null
   second_name: string
+  row_actions?: (Action | null)[] | null
+  cell_actions?: (Action | null)[][] | null
+  cell_notes?: string[][] | null
 }
 
 export interface Tables {
@@ -29,6 +38,8 @@ export interface Tables {
   columnName: string
   together: boolean
   notes: string[]
+  /** What the first and the last colour stand for, the same in all tables of a scale; of ratios as log₂. */
+  spans: Record<string, [number, number]>
 }
 
 export function readTables(view: View): Tables {
@@ -40,20 +51,25 @@ export function readTables(view: View): Tables {
     column_name: string
     together: boolean
     notes: string[]
+    spans: Record<string, [number, number]>
   }
   return {
     title: properties.title,
     subtitle: properties.subtitle,
-    tables: properties.tables.map(({ array, second, second_name, ...table }) => ({
+    tables: properties.tables.map(({ array, second, second_name, row_actions, cell_actions, cell_notes, ...table }) => ({
       ...table,
       values: view.arrays[array].data as Float32Array,
       second: second ? (view.arrays[second].data as Float32Array) : null,
       secondName: second_name,
+      rowActions: row_actions ?? null,
+      cellActions: cell_actions ?? null,
+      cellNotes: cell_notes ?? null,
     })),
     rowName: properties.row_name,
     columnName: properties.column_name,
     together: properties.together,
     notes: properties.notes,
+    spans: properties.spans,
   }
 }
 
@@ -61,15 +77,12 @@ export function readTables(view: View): Tables {
 const BELOW: Record<Theme, string> = { light: '#c44f00', dark: '#f69116' }
 
 /** The share of the way to the last colour, −1 to 1 for ratios and 0 to 1 for plain values; null without a value. */
-export function shares(table: Table): (number | null)[] {
-  const known = Array.from(table.values).filter(Number.isFinite)
+export function shares(table: Table, [low, high]: [number, number]): (number | null)[] {
   if (table.scale === 'plain') {
-    const [low, high] = [Math.min(0, ...known), Math.max(...known, 1e-12)]
     return Array.from(table.values, (value) => (Number.isFinite(value) ? (value - low) / (high - low) : null))
   }
   const ratio = (value: number) => Math.min(4, Math.max(-4, Math.log2(Math.max(value, 1e-6) / table.centre)))
-  const most = Math.max(...known.map((value) => Math.abs(ratio(value))), 1e-12)
-  return Array.from(table.values, (value) => (Number.isFinite(value) ? ratio(value) / most : null))
+  return Array.from(table.values, (value) => (Number.isFinite(value) ? ratio(value) / high : null))
 }
 
 /** The colour of a share, and whether letters on it must be light. */

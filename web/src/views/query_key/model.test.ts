@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest'
 
-import { arranged, clearQuery, links, partner, sentenceRows, withSides, type Lines, type Panel, type QueryKeys } from './model'
+import {
+  arranged,
+  clearQuery,
+  links,
+  partner,
+  sentenceLines,
+  sentenceRows,
+  sizedBy,
+  without,
+  withSides,
+  type Lines,
+  type Panel,
+  type QueryKeys,
+} from './model'
 
 // Two sentences of two tokens: queries 0 to 3, keys 4 to 7.
 const all = {
@@ -29,6 +42,32 @@ describe('lines', () => {
     expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
     expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
   })
+})
+
+it('lines of a sentence are the two strongest keys of each of its queries, whichever side is chosen', () => {
+  const wanted = [
+    { from: 2, row: 6, weight: 0.5 },
+    { from: 2, row: 7, weight: 0.5 },
+    { from: 3, row: 7, weight: 0.875 },
+    { from: 3, row: 6, weight: 0.125 },
+  ]
+  expect(sentenceLines(all, lines, 3)).toEqual(wanted)
+  expect(sentenceLines(all, lines, 6)).toEqual(wanted)
+})
+
+it('dots are sized by norm, and rows can be left out without another map', () => {
+  const style = {
+    colours: new Uint8Array(12),
+    shapes: new Uint8Array(3),
+    sizes: new Float32Array(3).fill(1),
+    order: Uint32Array.from([2, 1, 0]),
+    visible: new Uint8Array(3).fill(1),
+  }
+  expect([...sizedBy(style, Float32Array.from([1, 2, 3])).sizes]).toEqual([0.5, 1.25, 2])
+  expect([...sizedBy(style, Float32Array.from([2, 2, 2])).sizes]).toEqual([1.25, 1.25, 1.25])
+  const shown = without(style, (row) => row === 1)
+  expect([...shown.order]).toEqual([2, 0])
+  expect([...shown.visible]).toEqual([1, 0, 1])
 })
 
 describe('the beginning', () => {

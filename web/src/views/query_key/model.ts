@@ -48,6 +48,8 @@ export interface QueryKeys {
   number: Int32Array
   sentences: string[]
   special: string
+  /** Which rows are special tokens; null where there are none. */
+  isSpecial: Uint8Array | null
   beside: { xy: Float32Array; rows: Int32Array; quality: Figure[] } | null
   /** The row that is chosen at first, or null. */
   focus: number | null
@@ -103,6 +105,7 @@ export function readQueryKeys(view: View): QueryKeys {
     number: numbers('token number'),
     sentences: properties.sentences,
     special: properties.special,
+    isSpecial: specialRows(view, properties),
     beside: properties.beside
       ? {
           xy: view.arrays['beside_xy'].data as Float32Array,
@@ -113,6 +116,17 @@ export function readQueryKeys(view: View): QueryKeys {
     focus: properties.focus ?? null,
     notes: properties.notes,
   }
+}
+
+function specialRows(view: View, properties: Properties): Uint8Array | null {
+  const described = properties.columns.find(({ name }) => name === 'special')
+  if (!described) return null
+  const column = readColumn(view, described)
+  const rows =
+    column.type === 'number'
+      ? Uint8Array.from(column.values, (value) => (value ? 1 : 0))
+      : Uint8Array.from(column.codes, (code) => (/^(true|yes)$/i.test(column.categories[code] ?? '') ? 1 : 0))
+  return rows.some(Boolean) ? rows : null
 }
 
 /** A column as it is for one panel: norms and figures differ from head to head. */
@@ -194,6 +208,31 @@ export function sentenceRows(all: QueryKeys, row: number): number[] {
   return rows
 }
 
+/** The two strongest keys of every query of a sentence, as lines between rows. */
+export function sentenceLines(all: QueryKeys, lines: Lines, row: number): { from: number; row: number; weight: number }[] {
+  const queries: number[] = []
+  for (let i = 0; i < all.queries; i++) if (all.sentence[i] === all.sentence[row]) queries.push(i)
+  return queries.flatMap((from) =>
+    links(lines, from)
+      .slice(0, 2)
+      .map(({ row, weight }) => ({ from, row, weight })),
+  )
+}
+
+/** Dots as large as their vectors are long, between a half and twice the usual size. */
+export function sizedBy(style: Style, norms: Float32Array): Style {
+  const known = Array.from(norms).filter(Number.isFinite)
+  const [low, high] = [Math.min(...known), Math.max(...known)]
+  const share = (norm: number) => (high > low && Number.isFinite(norm) ? (norm - low) / (high - low) : 0.5)
+  return { ...style, sizes: Float32Array.from(style.sizes, (size, i) => size * (0.5 + 1.5 * share(norms[i]))) }
+}
+
+/** The look without some rows. */
+export function without(style: Style, hidden: (row: number) => boolean): Style {
+  const visible = style.visible.map((shown, row) => (hidden(row) ? 0 : shown))
+  return { ...style, visible, order: style.order.filter((row) => visible[row]) }
+}
+
 /** The same token on the other side: the key of a query, the query of a key; −1 where there is none. */
 export function partner(all: QueryKeys, row: number): number {
   const [from, to] = row < all.queries ? [all.queries, all.count] : [0, all.queries]
@@ -211,8 +250,10 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     at: placesOf(view, all, panel.row),
     labels: all.labels,
     raw: all.raw,
+    words: [],
     partners: null,
     truth,
+    elsewhere: null,
     focus: null,
     columns: [column],
     colour: column.name,
@@ -224,6 +265,8 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     kls: [],
     notes: [],
     settings: [],
+    regions: [],
+    periods: [],
   }
 }
 

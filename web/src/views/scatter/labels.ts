@@ -22,6 +22,8 @@ export interface LabelSpace {
   budget: number
   /** How many points a rectangle would cover; of the free places, the one with the fewest is taken. */
   covered?: (box: Rectangle) => number
+  /** Rectangles that are taken already. */
+  taken?: Rectangle[]
 }
 
 const LONGEST = 32
@@ -35,6 +37,7 @@ export function placeLabels(
   space: LabelSpace,
 ): PlacedLabel[] {
   const taken = new Bins(space.width, space.height)
+  for (const box of space.taken ?? []) taken.take(box)
   const placed: PlacedLabel[] = []
   let looked = 0
   for (const row of wanted) {
@@ -64,6 +67,38 @@ export function placeLabels(
     taken.take(best.box)
     placed.push(best.label)
   }
+  return placed
+}
+
+/** A name in the middle of its region: place and half its width and height, in pixels. */
+export interface PlacedName {
+  index: number
+  text: string
+  x: number
+  y: number
+  box: Rectangle
+}
+
+/** The names of regions that fit without touching, the first wanted first: closer up, more of them have room. */
+export function placeNames(
+  names: { name: string }[],
+  screen: (index: number) => readonly [number, number],
+  measure: (text: string) => number,
+  { width, height, lineHeight, air }: Pick<LabelSpace, 'width' | 'height' | 'lineHeight' | 'air'>,
+): PlacedName[] {
+  const taken = new Bins(width, height)
+  const placed: PlacedName[] = []
+  names.forEach(({ name }, index) => {
+    const [x, y] = screen(index)
+    if (x < 0 || y < 0 || x > width || y > height) return
+    const half = measure(name) / 2
+    // A name near the edge moves inwards rather than being cut.
+    const at = Math.min(Math.max(x, half + 4), Math.max(width - half - 4, half + 4))
+    const box = [at - half - air, y - lineHeight / 2 - air / 2, at + half + air, y + lineHeight / 2 + air / 2] as const
+    if (!taken.isFree(box)) return
+    taken.take(box)
+    placed.push({ index, text: name, x: at, y, box })
+  })
   return placed
 }
 

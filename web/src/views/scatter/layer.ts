@@ -12,6 +12,8 @@ export interface Frame {
   edge: number
   ground: string
   ink: string
+  /** How many of the points in view are drawn at most: an even sample of them where there are more. */
+  most: number
 }
 
 /** Draws points on its own canvas. */

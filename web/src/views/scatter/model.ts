@@ -1,5 +1,6 @@
 import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
+import type { Word } from '../../lib/words'
 import type { Partners } from './partners'
 import type { Among, Truth } from './truth'
 
@@ -13,10 +14,14 @@ export interface Scatter {
   labels: string[]
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
+  /** Words that the tokenizer cut, by the rows of their pieces. */
+  words: Word[]
   /** Whom each token of a head attends to, and by whom it is attended to; null for other maps. */
   partners: Partners | null
   /** The nearest of every item in the data; null where the map does not carry them. */
   truth: Truth | null
+  /** Where each row lies on another map that this one is compared with, and what that is called; null for other maps. */
+  elsewhere: { at: Float32Array; name: string } | null
   /** The row that is chosen at first, or null. */
   focus: number | null
   columns: Column[]
@@ -34,6 +39,30 @@ export interface Scatter {
   kls: number[]
   notes: string[]
   settings: [string, string][]
+  /** Dense regions with a name, the largest first; empty where none were looked for. */
+  regions: Region[]
+  /** Periods of a column in their order; empty where none was asked for. */
+  periods: Period[]
+}
+
+/** A region named by the words that set it apart; inside and outside are shares of texts with one of them. */
+export interface Region {
+  name: string
+  x: number
+  y: number
+  size: number
+  inside: number
+  outside: number
+}
+
+/** Where a period lies and how widely (xx, xy, yy); p is that of the step from the one before, null of the first. */
+export interface Period {
+  name: string
+  x: number
+  y: number
+  size: number
+  shape: [number, number, number]
+  p: number | null
 }
 
 /** What Python's registry of scores says of a column that is one: its sentence, how it is shown, its name there. */
@@ -85,6 +114,7 @@ interface Properties {
   subtitle?: string
   labels: string[]
   raw_tokens?: Record<string, string>
+  words?: Word[]
   columns?: DescribedColumn[]
   color?: string | null
   ring_meaning?: string
@@ -93,9 +123,12 @@ interface Properties {
   /** How many neighbours the scores count. */
   k?: number
   focus?: number
+  elsewhere?: string
   kls?: (number | null)[]
   notes?: string[]
   settings?: Record<string, unknown>
+  regions?: Region[]
+  periods?: Period[]
 }
 
 export function readScatter(view: View): Scatter {
@@ -111,8 +144,12 @@ export function readScatter(view: View): Scatter {
     at: xy.data as Float32Array,
     labels: properties.labels,
     raw: properties.raw_tokens ?? {},
+    words: properties.words ?? [],
     partners: readPartners(view),
     truth: readTruth(view, properties.k ?? 0),
+    elsewhere: view.arrays['elsewhere']
+      ? { at: view.arrays['elsewhere'].data as Float32Array, name: properties.elsewhere ?? 'the other map' }
+      : null,
     focus: properties.focus ?? null,
     columns,
     colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
@@ -124,6 +161,8 @@ export function readScatter(view: View): Scatter {
     kls: (properties.kls ?? []).filter((kl): kl is number => typeof kl === 'number' && Number.isFinite(kl)),
     notes: properties.notes ?? [],
     settings: Object.entries(properties.settings ?? {}).map(([name, value]) => [name, settingText(value)]),
+    regions: (properties.regions ?? []).filter(({ name }) => name !== ''),
+    periods: properties.periods ?? [],
   }
 }
 

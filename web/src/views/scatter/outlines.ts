@@ -5,12 +5,17 @@ export interface Outlines {
   long: Float32Array
   short: Float32Array
   angle: Float32Array
+  /** How many times as wide a second, fainter outline is; absent where there is none. */
+  outer?: Float32Array
 }
 
+/** A second outline is drawn where it is so many times as wide as the first. */
+export const NOTED = 1.03
+
 /** From outlines as Python gives them, n × (xx, xy, yy): the matrix whose eigenvalues are squared semi-axes. */
-export function outlinesOf(shapes: Numbers): Outlines {
+export function outlinesOf(shapes: Numbers, outer?: Float32Array): Outlines {
   const count = shapes.length / 3
-  const out = { long: new Float32Array(count), short: new Float32Array(count), angle: new Float32Array(count) }
+  const out: Outlines = { long: new Float32Array(count), short: new Float32Array(count), angle: new Float32Array(count) }
   for (let i = 0; i < count; i++) {
     const [xx, xy, yy] = [shapes[3 * i], shapes[3 * i + 1], shapes[3 * i + 2]]
     const middle = (xx + yy) / 2
@@ -19,14 +24,16 @@ export function outlinesOf(shapes: Numbers): Outlines {
     out.short[i] = Math.sqrt(Math.max(middle - away, 0))
     out.angle[i] = Math.atan2(2 * xy, xx - yy) / 2
   }
+  if (outer) out.outer = outer
   return out
 }
 
 /** How far an ellipse reaches from its centre along x and y; 0 where there is none. */
-export function reach({ long, short, angle }: Outlines, row: number): [number, number] {
+export function reach({ long, short, angle, outer }: Outlines, row: number): [number, number] {
   const [cos, sin] = [Math.cos(angle[row]), Math.sin(angle[row])]
-  const along = Math.hypot(long[row] * cos, short[row] * sin)
-  const up = Math.hypot(long[row] * sin, short[row] * cos)
+  const wide = Math.max(outer?.[row] || 1, 1)
+  const along = Math.hypot(long[row] * cos, short[row] * sin) * wide
+  const up = Math.hypot(long[row] * sin, short[row] * cos) * wide
   return [along || 0, up || 0]
 }
 

@@ -1,15 +1,19 @@
+import { rgb } from '../../lib/colour'
 import { toScreen, type Camera, type Size } from './camera'
-import type { PlacedLabel } from './labels'
-import type { Outlines } from './outlines'
+import type { PlacedLabel, PlacedName } from './labels'
+import type { Period } from './model'
+import { NOTED, type Outlines } from './outlines'
 import { arcs, crossOf, strandLook, type Strand } from './partners'
-import type { Style } from './style'
-import type { Damage } from './truth'
+import { isQuiet, rowColour, type Style } from './style'
+import { damageAround, type Damage } from './truth'
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 export const LABEL_SIZE = 12
 /** How lines are drawn whose look is shared with saved pictures. */
 export const DASH = [5, 4]
 export const THREAD = { width: 1, alpha: 0.45 }
+/** How far labels of points that do not stand out are seen. */
+export const QUIET_LABEL = 0.4
 /** Beyond so many ghosts only those of chosen points are drawn. */
 const GHOSTS = 20_000
 
@@ -27,6 +31,14 @@ export interface Marks {
   matches: number[]
   /** Lines from what is in focus to its partners; they take the place of lines to its neighbours. */
   strands?: Strand[]
+}
+
+/** A point's way to its place on another map, on screen. */
+export interface Move {
+  row: number
+  from: [number, number]
+  to: [number, number]
+  isChosen: boolean
 }
 
 export interface Paper {
@@ -61,6 +73,11 @@ export function drawEllipses(paint: CanvasRenderingContext2D, scene: Scene): voi
     paint.fillStyle = `${colour} / ${0.09 * alpha})`
     paint.strokeStyle = `${colour} / ${0.6 * alpha})`
     paint.fill()
+    paint.stroke()
+    const wide = scene.outlines.outer?.[row] ?? 1
+    if (!(wide > NOTED)) continue
+    ellipse(paint, scene, row, wide)
+    paint.strokeStyle = `${colour} / ${0.25 * alpha})`
     paint.stroke()
   }
 }
@@ -100,28 +117,56 @@ export function drawGhosts(
   text.globalAlpha = 1
 }
 
-/** What regions that are torn or glued are shaded with, and up to how many points all of them are. */
-export const SHADES = { torn: '#7c3aed', glued: '#ea580c' } as const
-const SHADED = 5000
+/** How lines to places on another map are drawn: thin while all are, stronger where some are chosen. */
+export const MOVE = { width: 1, alpha: 0.3, chosen: 0.85, end: 2.5 }
 
-/** Soft discs where the layout tore neighbours apart or glued strangers together, the darker the worse. */
-export function drawShades(text: CanvasRenderingContext2D, { size, count, style, screen }: Scene, damage: Damage): void {
-  const radius = Math.max(10, Math.min(size.width, size.height) / 28)
-  const step = Math.max(1, Math.ceil(count / SHADED))
-  for (const kind of ['torn', 'glued'] as const) {
-    for (let i = 0; i < style.order.length; i += step) {
-      const row = style.order[i]
-      if (damage[kind][row] < 0.05) continue
-      const [x, y] = screen(row)
-      const soft = text.createRadialGradient(x, y, 0, x, y, radius)
-      soft.addColorStop(0, SHADES[kind])
-      soft.addColorStop(1, `${SHADES[kind]}00`)
-      text.fillStyle = soft
-      text.globalAlpha = Math.min(0.45, 0.6 * damage[kind][row])
-      text.fillRect(x - radius, y - radius, 2 * radius, 2 * radius)
-    }
+/** Lines from every point, or from those that are chosen, to where they lie on another map, with a ring there. */
+export function drawMoves(text: CanvasRenderingContext2D, scene: Scene, moves: Move[]): void {
+  for (const { row, from, to, isChosen } of moves) {
+    text.strokeStyle = rowColour(scene.style, row)
+    text.globalAlpha = isChosen ? MOVE.chosen : MOVE.alpha
+    text.lineWidth = isChosen ? 2 * MOVE.width : MOVE.width
+    text.beginPath()
+    text.moveTo(...from)
+    text.lineTo(...to)
+    text.stroke()
+    text.beginPath()
+    text.arc(...to, isChosen ? 2 * MOVE.end : MOVE.end, 0, 2 * Math.PI)
+    text.stroke()
   }
   text.globalAlpha = 1
+}
+
+/** What regions that are torn or glued are shaded with, and from how many points on not all of them are asked. */
+export const SHADES = { torn: '#7c3aed', glued: '#ea580c' } as const
+const SHADED = 20_000
+/** Pixels of a cell of the shading. */
+const SHADE_CELL = 6
+
+/** Regions where the layout tore neighbours apart or glued strangers together, the darker the worse: the mean over
+ * the points around, so that a crowd is no darker than a few. The worse of the two gives the colour. */
+export function drawShades(text: CanvasRenderingContext2D, { size, count, style, screen }: Scene, damage: Damage): void {
+  const [wide, tall] = [Math.ceil(size.width / SHADE_CELL), Math.ceil(size.height / SHADE_CELL)]
+  if (!wide || !tall) return
+  const { weight, torn, glued } = damageAround(damage, style.order, Math.max(1, Math.ceil(count / SHADED)), wide, tall, (row) => {
+    const [x, y] = screen(row)
+    return [x / SHADE_CELL, y / SHADE_CELL]
+  })
+  const small = document.createElement('canvas')
+  small.width = wide
+  small.height = tall
+  const paint = small.getContext('2d')
+  if (!paint) return
+  const pixels = paint.createImageData(wide, tall)
+  const inks = { torn: rgb(SHADES.torn), glued: rgb(SHADES.glued) }
+  for (let at = 0; at < weight.length; at++) {
+    if (weight[at] < 0.02) continue
+    const kind = torn[at] > glued[at] ? 'torn' : 'glued'
+    const worst = Math.max(torn[at], glued[at]) / weight[at]
+    pixels.data.set([...inks[kind], 255 * Math.min(0.5, worst) * Math.min(1, weight[at])], 4 * at)
+  }
+  paint.putImageData(pixels, 0, 0)
+  text.drawImage(small, 0, 0, wide * SHADE_CELL, tall * SHADE_CELL)
 }
 
 /** A thin line through the tokens in reading order. */
@@ -133,6 +178,24 @@ export function drawThread(text: CanvasRenderingContext2D, { paper, screen, isVi
   text.beginPath()
   for (const row of thread) if (isVisible(row)) text.lineTo(...screen(row))
   text.stroke()
+  text.globalAlpha = 1
+}
+
+/** How the pieces of one word are joined. */
+export const JOIN = { width: 3, alpha: 0.4 } as const
+
+/** A broad line through the pieces of every joined word. */
+export function drawJoined(text: CanvasRenderingContext2D, { paper }: Scene, words: [number, number][][]): void {
+  text.strokeStyle = paper.ink
+  text.globalAlpha = JOIN.alpha
+  text.lineWidth = JOIN.width
+  text.lineJoin = text.lineCap = 'round'
+  for (const places of words) {
+    text.beginPath()
+    for (const place of places) text.lineTo(...place)
+    text.stroke()
+  }
+  text.lineCap = 'butt'
   text.globalAlpha = 1
 }
 
@@ -213,7 +276,7 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
 }
 
 /** Labels with a rim of the ground, so that they are read above points. */
-export function drawLabels(text: CanvasRenderingContext2D, { marks, paper }: Scene, shown: PlacedLabel[]): void {
+export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style }: Scene, shown: PlacedLabel[]): void {
   const { ground, ink, accent } = paper
   const { focus, hovered } = marks
   text.font = `${LABEL_SIZE}px ${FONT}`
@@ -224,10 +287,83 @@ export function drawLabels(text: CanvasRenderingContext2D, { marks, paper }: Sce
   for (const label of shown) {
     text.globalAlpha = 0.8
     text.strokeText(label.text, label.x, label.y)
-    text.globalAlpha = 1
+    text.globalAlpha = isQuiet(style, label.row) ? QUIET_LABEL : 1
     text.fillStyle = label.row === focus || label.row === hovered ? accent : ink
     text.fillText(label.text, label.x, label.y)
   }
+  text.globalAlpha = 1
+}
+
+export const NAME_SIZE = 14
+export const NAME_FONT = `600 ${NAME_SIZE}px ${FONT}`
+
+/** Names of regions, larger than labels and in the middle of what they name. */
+export function drawNames(text: CanvasRenderingContext2D, { paper }: Scene, shown: PlacedName[]): void {
+  text.font = NAME_FONT
+  text.textBaseline = 'middle'
+  text.textAlign = 'center'
+  text.lineJoin = 'round'
+  text.lineWidth = 4
+  text.strokeStyle = paper.ground
+  text.fillStyle = paper.ink
+  for (const { text: words, x, y } of shown) {
+    text.globalAlpha = 0.85
+    text.strokeText(words, x, y)
+    text.globalAlpha = 1
+    text.fillText(words, x, y)
+  }
+  text.textAlign = 'left'
+}
+
+/** Ends of a period's ellipse of one standard deviation: half axes and angle, in units of the map. */
+export function periodEllipse([xx, xy, yy]: Period['shape']): { long: number; short: number; angle: number } {
+  const middle = (xx + yy) / 2
+  const apart = Math.hypot((xx - yy) / 2, xy)
+  return {
+    long: Math.sqrt(Math.max(middle + apart, 0)),
+    short: Math.sqrt(Math.max(middle - apart, 0)),
+    angle: Math.atan2(2 * xy, xx - yy) / 2,
+  }
+}
+
+/** A step of a path is solid where it is more than chance. */
+export const stepIsSure = ({ p }: Period): boolean => p !== null && p <= 0.05
+
+/** The way of the periods: a line from each to the next, dashed where it may be chance, and their names. */
+export function drawPeriods(text: CanvasRenderingContext2D, { camera, size, paper }: Scene, periods: Period[]): void {
+  const at = ({ x, y }: Period) => toScreen(camera, size, x, y)
+  text.strokeStyle = text.fillStyle = paper.ink
+  for (const period of periods) {
+    const { long, short, angle } = periodEllipse(period.shape)
+    text.globalAlpha = 0.25
+    text.lineWidth = 1
+    text.beginPath()
+    text.ellipse(...at(period), long * camera.scale, short * camera.scale, -angle, 0, 2 * Math.PI)
+    text.stroke()
+  }
+  text.globalAlpha = 0.9
+  text.lineWidth = 2
+  periods.slice(1).forEach((period, before) => {
+    text.setLineDash(stepIsSure(period) ? [] : DASH)
+    text.beginPath()
+    text.moveTo(...at(periods[before]))
+    text.lineTo(...at(period))
+    text.stroke()
+  })
+  text.setLineDash([])
+  text.font = `600 ${LABEL_SIZE}px ${FONT}`
+  text.textBaseline = 'middle'
+  text.strokeStyle = paper.ground
+  text.lineWidth = 3
+  for (const period of periods) {
+    const [x, y] = at(period)
+    text.beginPath()
+    text.arc(x, y, 3, 0, 2 * Math.PI)
+    text.fill()
+    text.strokeText(period.name, x + 6, y)
+    text.fillText(period.name, x + 6, y)
+  }
+  text.globalAlpha = 1
 }
 
 /** The lasso while it is drawn: places on screen, x and y in turn. */
@@ -286,11 +422,11 @@ export function drawTicks(
 }
 
 /** Lay the path of a row's ellipse; false where it has none. */
-function ellipse(paint: CanvasRenderingContext2D, { camera, outlines, screen }: Scene, row: number): boolean {
+function ellipse(paint: CanvasRenderingContext2D, { camera, outlines, screen }: Scene, row: number, wide = 1): boolean {
   if (!outlines) return false
   const { long, short, angle } = outlines
   if (!(long[row] > 0)) return false
-  const { scale } = camera
+  const scale = camera.scale * wide
   paint.beginPath()
   paint.ellipse(...screen(row), long[row] * scale, short[row] * scale, -angle[row], 0, 2 * Math.PI)
   return true

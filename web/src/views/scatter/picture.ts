@@ -2,10 +2,12 @@ import { RAMP, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
-import { DASH, FONT, LABEL_SIZE, THREAD, type Paper } from './painters'
+import { toScreen } from './camera'
+import { DASH, FONT, JOIN, LABEL_SIZE, MOVE, NAME_SIZE, periodEllipse, QUIET_LABEL, stepIsSure, THREAD, type Paper } from './painters'
+import { NOTED } from './outlines'
 import { crossOf, strandLook } from './partners'
 import type { Stage } from './stage'
-import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
+import { isQuiet, rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
 const MARGIN = 24
 const LINE = 18
@@ -51,8 +53,10 @@ export function drawn(stage: Stage, style: Style, scatter: Scatter, paper: Paper
   return [
     ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
-    ...lines(stage, paper),
-    ...labels(stage, paper),
+    ...lines(stage, style, paper),
+    ...labels(stage, style, paper),
+    ...periods(stage, scatter, paper),
+    ...names(stage, paper),
     ...ticks(stage, paper),
   ]
 }
@@ -69,7 +73,10 @@ function ellipses(stage: Stage, style: Style): string[] {
       const [long, short] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale).toFixed(2))
       const turned = ((-outlines.angle[row] * 180) / Math.PI).toFixed(2)
       const colour = rowColour(style, row)
-      return `<ellipse cx="${x}" cy="${y}" rx="${long}" ry="${short}" transform="rotate(${turned} ${x} ${y})" fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>`
+      const wide = outlines.outer?.[row] ?? 1
+      const [far, near] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale * wide).toFixed(2))
+      const second = `<ellipse cx="${x}" cy="${y}" rx="${far}" ry="${near}" transform="rotate(${turned} ${x} ${y})" fill="none" stroke="${colour}" stroke-opacity="${(0.25 * alpha).toFixed(3)}"/>`
+      return `<ellipse cx="${x}" cy="${y}" rx="${long}" ry="${short}" transform="rotate(${turned} ${x} ${y})" fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>${wide > NOTED ? second : ''}`
     })
 }
 
@@ -94,8 +101,34 @@ function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): str
   return out
 }
 
+function names(stage: Stage, paper: Paper): string[] {
+  return stage.named.map(
+    ({ text, x, y }) =>
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${NAME_SIZE}" font-weight="600" text-anchor="middle" dominant-baseline="middle" fill="${paper.ink}" stroke="${paper.ground}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
+  )
+}
+
+/** The way of the periods, as it is on the stage. */
+function periods(stage: Stage, scatter: Scatter, paper: Paper): string[] {
+  if (stage.ticks() || stage.turns) return []
+  const { camera, size } = stage
+  const at = scatter.periods.map(({ x, y }) => toScreen(camera, size, x, y).map((value) => value.toFixed(1)))
+  return scatter.periods.flatMap((period, i) => {
+    const [x, y] = at[i]
+    const { long, short, angle } = periodEllipse(period.shape)
+    const turned = ((-angle * 180) / Math.PI).toFixed(2)
+    const dash = stepIsSure(period) ? '' : ` stroke-dasharray="${DASH.join(' ')}"`
+    const from = i ? at[i - 1] : null
+    return [
+      `<ellipse cx="${x}" cy="${y}" rx="${(long * camera.scale).toFixed(1)}" ry="${(short * camera.scale).toFixed(1)}" transform="rotate(${turned} ${x} ${y})" fill="none" stroke="${paper.ink}" stroke-opacity=".25"/>`,
+      from ? `<line x1="${from[0]}" y1="${from[1]}" x2="${x}" y2="${y}" stroke="${paper.ink}" stroke-width="2"${dash}/>` : '',
+      `<text x="${Number(x) + 6}" y="${y}" font-size="${LABEL_SIZE}" font-weight="600" dominant-baseline="middle" fill="${paper.ink}" stroke="${paper.ground}" stroke-width="3" paint-order="stroke">${escape(period.name)}</text>`,
+    ]
+  })
+}
+
 /** The thread through the tokens, and the arcs to partners. */
-function lines(stage: Stage, paper: Paper): string[] {
+function lines(stage: Stage, style: Style, paper: Paper): string[] {
   const at = (place: readonly [number, number]) => place.map((value) => value.toFixed(1)).join(' ')
   const thread = stage.threaded()
   return [
@@ -104,6 +137,17 @@ function lines(stage: Stage, paper: Paper): string[] {
           `<polyline points="${thread.map(at).join(' ')}" fill="none" stroke="${paper.ink}" stroke-width="${THREAD.width}" stroke-opacity="${THREAD.alpha}" stroke-linejoin="round"/>`,
         ]
       : []),
+    ...stage.moves().map(({ row, from, to, isChosen }) => {
+      const stroke = `fill="none" stroke="${rowColour(style, row)}" stroke-width="${isChosen ? 2 * MOVE.width : MOVE.width}" stroke-opacity="${isChosen ? MOVE.chosen : MOVE.alpha}"`
+      const [x, y] = to.map((value) => value.toFixed(1))
+      return `<g class="move" ${stroke}><path d="M${at(from)}L${at(to)}"/><circle cx="${x}" cy="${y}" r="${isChosen ? 2 * MOVE.end : MOVE.end}"/></g>`
+    }),
+    ...stage
+      .joined()
+      .map(
+        (places) =>
+          `<polyline class="word" points="${places.map(at).join(' ')}" fill="none" stroke="${paper.ink}" stroke-width="${JOIN.width}" stroke-opacity="${JOIN.alpha}" stroke-linejoin="round" stroke-linecap="round"/>`,
+      ),
     ...stage.arcs().flatMap((arc) => {
       const { fate, way, from, bend, to, width, alpha } = arc
       const { dashed, leads, crossed } = strandLook(arc)
@@ -116,10 +160,10 @@ function lines(stage: Stage, paper: Paper): string[] {
   ]
 }
 
-function labels(stage: Stage, paper: Paper): string[] {
+function labels(stage: Stage, style: Style, paper: Paper): string[] {
   return stage.shown.map(
-    ({ text, x, y }) =>
-      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${paper.ink}" stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
+    ({ row, text, x, y }) =>
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${paper.ink}"${isQuiet(style, row) ? ` fill-opacity="${QUIET_LABEL}"` : ''} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
   )
 }
 

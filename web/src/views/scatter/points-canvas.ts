@@ -69,10 +69,14 @@ export class CanvasPoints implements PointLayer {
     const common = frame.radius * density
     // Stamps by shape and sub-pixel step for the usual size, so that most points need no look-up by key.
     const usual: (Stamp | undefined)[] = []
-    for (const row of style.order) {
+    const { order } = style
+    const every = frame.most < order.length ? Math.ceil(inView(plane, order, scale, offsetX, offsetY, width, height) / frame.most) : 1
+    for (let i = 0, seen = 0; i < order.length; i++) {
+      const row = order[i]
       const x = plane[2 * row] * scale + offsetX
       const y = offsetY - plane[2 * row + 1] * scale
       if (!(x > -30 && y > -30 && x < width + 30 && y < height + 30)) continue
+      if (every > 1 && seen++ % every) continue
       const shape = shapes[row]
       const at = 4 * row
       const alpha = colours[at + 3]
@@ -104,6 +108,25 @@ export class CanvasPoints implements PointLayer {
     }
     return stamp
   }
+}
+
+/** How many points lie on the canvas. */
+function inView(
+  plane: Float32Array,
+  order: ArrayLike<number>,
+  scale: number,
+  offsetX: number,
+  offsetY: number,
+  width: number,
+  height: number,
+): number {
+  let count = 0
+  for (let i = 0; i < order.length; i++) {
+    const x = plane[2 * order[i]] * scale + offsetX
+    const y = offsetY - plane[2 * order[i] + 1] * scale
+    if (x > -30 && y > -30 && x < width + 30 && y < height + 30) count++
+  }
+  return count
 }
 
 /** The stamp of a shape whose middle lies (x, y) from its pixel's corner, in an image of this width. */

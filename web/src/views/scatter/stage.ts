@@ -1,8 +1,9 @@
 import { formatNumber } from '../../lib/format'
+import { plainWord, type Word } from '../../lib/words'
 import { forward, inverse, quantileScale, type QuantileScale } from '../../lib/quantile'
 import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, type Size } from './camera'
 import { Grid } from './grid'
-import { placeLabels, shorten, type PlacedLabel, type Rectangle } from './labels'
+import { placeLabels, placeNames, shorten, type PlacedLabel, type PlacedName, type Rectangle } from './labels'
 import { insideOutline } from './lasso'
 import type { PointLayer } from './layer'
 import type { Scatter } from './model'
@@ -10,16 +11,23 @@ import { containing, reach, type Outlines } from './outlines'
 import {
   drawEllipses,
   drawGhosts,
+  drawJoined,
   drawLabels,
   drawLasso,
+  drawMoves,
+  drawNames,
   drawNeighbours,
+  drawPeriods,
   drawRings,
   drawShades,
   drawThread,
   drawTicks,
   FONT,
   LABEL_SIZE,
+  NAME_FONT,
+  NAME_SIZE,
   type Marks,
+  type Move,
   type Paper,
   type Scene,
   type Tick,
@@ -33,9 +41,14 @@ import type { Style } from './style'
 
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Lines to another map that are drawn at once, those of what moved most: all of them would be a tangle. */
+const MOVES = 40
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
 const MOVE = 600
 const TICKS = 10
+/** Points drawn at most while the map moves, where they are painted without a graphics card; milliseconds until it rests. */
+const WHILE_MOVING = 40_000
+const REST = 160
 
 /** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
 export interface Place {
@@ -55,6 +68,8 @@ export class Stage {
   near: Float32Array | null = null
   /** Labels of the last frame, for exports and tests. */
   shown: PlacedLabel[] = []
+  /** Names of regions of the last frame. */
+  named: PlacedName[] = []
   /** Called when the plane itself changed, as when a 3-D map is turned. */
   onturn: () => void = () => {}
   /** Called when the reader moved or zoomed. */
@@ -82,15 +97,22 @@ export class Stage {
   #paper: Paper = { ground: '#ffffff', ink: '#1b1d21', accent: '#315ed7' }
   #marks: Marks = { hovered: null, focus: null, neighbours: [], selected: [], matches: [] }
   #outline: number[] = []
+  #named = true
   /** Rows that a thin line runs through; null when it is not shown. */
   #thread: Int32Array | null = null
+  #words: readonly Word[] = []
+  #joinedLabels: string[] | null = null
   /** Where other runs put each row, one plane after the other; null when they are not shown. */
   #ghosts: Float32Array | null = null
   /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
   #damage: Damage | null = null
+  /** Where rows lie on another map, and whether all lines to there are drawn or only those of what is chosen. */
+  #elsewhere: { at: Float32Array; all: boolean } | null = null
   #ellipses: HTMLCanvasElement | null = null
   #asked = 0
+  #hurried = false
+  #resting: ReturnType<typeof setTimeout> | undefined
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
 
@@ -128,6 +150,13 @@ export class Stage {
     this.#paper = paper
     this.#layer.dress(style, this.#scatter.rings)
     this.ask()
+  }
+
+  /** Write names beside all points there is room for, or only beside what is pointed at or chosen. */
+  name(all: boolean): void {
+    if (all === this.#named) return
+    this.#named = all
+    this.ask(false)
   }
 
   mark(marks: Marks): void {
@@ -192,11 +221,48 @@ export class Stage {
     this.ask(false)
   }
 
+  /** Write these words once, at their first piece, with a line through all of their pieces; none for tokens as they are. */
+  join(words: readonly Word[]): void {
+    if (words === this.#words) return
+    this.#words = words
+    this.#joinedLabels = null
+    if (words.length) {
+      this.#joinedLabels = this.#scatter.labels.map(plainWord)
+      for (const { tokens, text } of words) tokens.forEach((row, i) => (this.#joinedLabels![row] = i ? '' : text))
+    }
+    this.ask(false)
+  }
+
+  /** Where the lines through the pieces of words run on screen, for exports and tests. */
+  joined(): [number, number][][] {
+    return this.#words.map(({ tokens }) => tokens.filter((row) => this.#isVisible(row)).map((row) => this.screen(row)))
+  }
+
   /** Shade what the layout tore and glued; null shades nothing. */
   shade(damage: Damage | null): void {
     if (damage === this.#damage) return
     this.#damage = damage
     this.ask(false)
+  }
+
+  /** Draw lines to where rows lie on another map: from all, or from what is chosen alone; null draws none. */
+  move(elsewhere: { at: Float32Array; all: boolean } | null): void {
+    this.#elsewhere = elsewhere
+    this.ask(false)
+  }
+
+  /** The lines to another map, for the painter, exports and tests; stretched axes have no place for them. */
+  moves(): Move[] {
+    if (!this.#elsewhere || this.#way > 0 || !this.#style) return []
+    const { at, all } = this.#elsewhere
+    const chosen = new Set([...this.#marks.selected, ...[this.#marks.hovered, this.#marks.focus].filter((row) => row !== null)])
+    const rows = Array.from(this.#style.order).filter((row) => chosen.has(row) || (all && !chosen.size))
+    const far = (row: number) => Math.hypot(at[2 * row] - this.plane[2 * row], at[2 * row + 1] - this.plane[2 * row + 1])
+    const drawn = chosen.size ? rows : rows.sort((a, b) => far(b) - far(a) || a - b).slice(0, MOVES)
+    return drawn.map((row) => {
+      const to = toScreen(this.camera, this.size, at[2 * row], at[2 * row + 1])
+      return { row, from: this.screen(row), to, isChosen: chosen.has(row) }
+    })
   }
 
   /** Where the thread runs on screen, for exports and tests; empty when it is not shown. */
@@ -228,12 +294,14 @@ export class Stage {
   }
 
   panBy(dx: number, dy: number): void {
+    this.#hurry()
     this.camera = pan(this.camera, dx, dy)
     this.onmove()
     this.ask()
   }
 
   zoomBy(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
+    this.#hurry()
     const whole = this.#fitted().scale
     this.camera = zoomAt(this.camera, this.size, x, y, factor, [whole / 8, whole * 20_000])
     this.onmove()
@@ -354,13 +422,26 @@ export class Stage {
     const { camera, size, radius, edge } = this
     if (this.#stale) {
       this.#drawOutlines()
-      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink })
+      const most = this.#hurried ? WHILE_MOVING : Infinity
+      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink, most })
     }
     this.#stale = false
     this.#drawOverlay()
   }
 
+  /** While the reader moves, a sample of a large map is drawn; all of it once the hand rests. */
+  #hurry(): void {
+    if (this.#scatter.count <= WHILE_MOVING) return
+    this.#hurried = true
+    clearTimeout(this.#resting)
+    this.#resting = setTimeout(() => {
+      this.#hurried = false
+      this.ask()
+    }, REST)
+  }
+
   destroy(): void {
+    clearTimeout(this.#resting)
     cancelAnimationFrame(this.#asked)
     cancelAnimationFrame(this.#moving)
     this.#resize.disconnect()
@@ -407,22 +488,46 @@ export class Stage {
     if (this.#ghosts && this.#way === 0) drawGhosts(text, scene, this.#ghosts)
     if (this.#damage) drawShades(text, scene, this.#damage)
     if (this.#thread) drawThread(text, scene, this.#thread)
+    drawMoves(text, scene, this.moves())
+    drawJoined(text, scene, this.joined())
     drawNeighbours(text, scene)
     drawRings(text, scene)
+    // Names and periods have their places on true axes alone.
+    const isTrue = this.#way === 0 && !this.turns
+    this.named = isTrue ? this.#names() : []
     this.shown = this.#labels()
     drawLabels(text, scene, this.shown)
+    if (isTrue && this.#scatter.periods.length) drawPeriods(text, scene, this.#scatter.periods)
+    drawNames(text, scene, this.named)
     drawLasso(text, scene, this.#outline)
     const ticks = this.ticks()
     if (ticks) drawTicks(text, scene, ticks, this.#way)
   }
 
+  #names(): PlacedName[] {
+    const { regions } = this.#scatter
+    const { selected, matches } = this.#marks
+    // While something is searched or selected, its labels alone are wanted.
+    if (!regions.length || matches.length > 0 || selected.length > 1) return []
+    const text = this.#text
+    if (text) text.font = NAME_FONT
+    return placeNames(
+      regions,
+      (index) => toScreen(this.camera, this.size, regions[index].x, regions[index].y),
+      (words) => text?.measureText(words).width ?? words.length * 8,
+      { ...this.size, lineHeight: NAME_SIZE + 4, air: 10 },
+    )
+  }
+
   #labels(): PlacedLabel[] {
     const { focus, hovered, neighbours, selected, matches } = this.#marks
-    const { labels, labelOrder, rings } = this.#scatter
+    const { labelOrder, rings } = this.#scatter
+    const labels = this.#joinedLabels ?? this.#scatter.labels
     const first = [hovered, focus].filter((row) => row !== null)
     const seen = new Set<number>()
     const isVisible = (row: number) => this.#isVisible(row)
     const someMarked = selected.length > 0 || matches.length > 0
+    const named = this.#named
     function* wanted(): Generator<number> {
       for (const rows of [first, matches, neighbours, selected])
         for (const row of rows) {
@@ -430,6 +535,7 @@ export class Stage {
           seen.add(row)
           yield row
         }
+      if (!named) return
       // While something is searched or selected, the other labels would only be in the way.
       if (someMarked && (matches.length > 0 || selected.length > 1)) return
       if (rings) for (const row of labelOrder) if (rings[row] && !seen.has(row) && isVisible(row)) yield row
@@ -447,6 +553,7 @@ export class Stage {
         air: this.#scatter.count > 5000 ? 14 : 8,
         most: 300,
         budget: 5000,
+        taken: this.named.map(({ box }) => box),
         covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
       },
     )

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CATEGORIES, DISTINCT, NEUTRAL, RAMP } from '../../lib/colour'
 import type { View } from '../../lib/view'
 import { cellText, readScatter, type Scatter } from './model'
-import { Search } from './search'
+import { patternOf, Search } from './search'
 import { legend, NO_VALUE, OTHERS, rampEnds, rowColour, style, type Wish } from './style'
 
 function view(over: Partial<View['properties']> = {}, arrays: View['arrays'] = {}): View {
@@ -148,6 +148,14 @@ describe('search', () => {
 
   it('finds letters however they are composed', () => {
     expect(search.find('a\u0308PF')).toEqual([3])
+  })
+
+  it('takes what stands between slashes as a pattern, and a broken one as none', () => {
+    expect(search.find('/^s?tea/')).toEqual([0, 1, 2])
+    expect(search.find('/^T/s')).toEqual([0])
+    expect(search.find('/(tea/')).toEqual([])
+    expect(patternOf('/(tea/')).toBeNull()
+    expect(patternOf('tea/')).toBeUndefined()
   })
 
   it('finds nothing for nothing, and takes every character as itself', () => {

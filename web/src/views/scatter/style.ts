@@ -11,6 +11,8 @@ export interface Style {
   /** Rows that are drawn, the ones on top last. */
   order: Uint32Array
   visible: Uint8Array
+  /** 1 where a point stands out, the labels of the others being quiet; null when none does. */
+  emphasis?: Uint8Array | null
 }
 
 export interface LegendEntry {
@@ -32,6 +34,8 @@ export interface Wish {
   theme: Theme
   /** Legend entries that are switched off. */
   hidden: ReadonlySet<number>
+  /** 1 where a row is left out, whatever its colour. */
+  absent?: Uint8Array | null
   /** 1 where a point is to stand out; null when none is. */
   emphasis: Uint8Array | null
   /** 0 far to 1 near, for maps seen in depth. */
@@ -44,26 +48,48 @@ export function style(scatter: Scatter, wish: Wish): Style {
   const shapes = new Uint8Array(count)
   const sizes = new Float32Array(count).fill(1)
   const visible = new Uint8Array(count)
-  const neutral = rgb(NEUTRAL[wish.theme])
   const alpha = 255 * opacity(count)
   const mark = marks(wish)
   const rows: number[] = []
   for (let i = 0; i < count; i++) {
     const { colour, shape, code } = mark(i)
-    if (wish.hidden.has(code)) continue
+    if (wish.hidden.has(code) || wish.absent?.[i]) continue
     visible[i] = 1
-    const quiet = wish.emphasis !== null && !wish.emphasis[i]
-    const depth = wish.near ? 0.45 + 0.55 * wish.near[i] : 1
-    colours.set(quiet ? neutral : colour, 4 * i)
-    colours[4 * i + 3] = (quiet ? QUIET_ALPHA : wish.emphasis ? 255 : alpha) * depth
+    colours.set(colour, 4 * i)
+    colours[4 * i + 3] = alpha * depthOf(wish.near, i)
     shapes[i] = shape
     if (wish.near) sizes[i] = 0.7 + 0.5 * wish.near[i]
     rows.push(i)
   }
   if (wish.near) rows.sort((a, b) => wish.near![a] - wish.near![b])
-  const { emphasis } = wish
-  const order = emphasis ? [...rows.filter((i) => !emphasis[i]), ...rows.filter((i) => emphasis[i])] : rows
-  return { colours, shapes, sizes, order: Uint32Array.from(order), visible }
+  const plain = { colours, shapes, sizes, order: Uint32Array.from(rows), visible }
+  return wish.emphasis ? quieted(plain, wish.emphasis, wish.theme, wish.near) : plain
+}
+
+/** The same with all points quiet but those that stand out, which lie on top. Of very many points it is done with every click. */
+export function quieted(plain: Style, emphasis: Uint8Array, theme: Theme, near: Float32Array | null): Style {
+  const colours = new Uint8Array(plain.colours.length)
+  const quiet = new Uint32Array(Uint8Array.of(...rgb(NEUTRAL[theme]), QUIET_ALPHA).buffer)[0]
+  const order = new Uint32Array(plain.order.length)
+  const lit: number[] = []
+  let at = 0
+  new Uint32Array(colours.buffer).fill(quiet)
+  for (const row of plain.order) {
+    if (emphasis[row]) lit.push(row)
+    else order[at++] = row
+    if (near && !emphasis[row]) colours[4 * row + 3] = QUIET_ALPHA * depthOf(near, row)
+  }
+  order.set(lit, at)
+  for (const row of lit) {
+    colours.set(plain.colours.subarray(4 * row, 4 * row + 3), 4 * row)
+    colours[4 * row + 3] = 255 * depthOf(near, row)
+  }
+  return { ...plain, colours, order, emphasis }
+}
+
+/** What lies behind is drawn fainter. */
+function depthOf(near: Float32Array | null, row: number): number {
+  return near ? 0.45 + 0.55 * near[row] : 1
 }
 
 /** What the legend of a column says; empty for a column of numbers, whose ramp speaks for itself. */
@@ -94,6 +120,11 @@ export function rampEnds(column: Column | null): [string, string] | null {
 /** The colour of one row as text, for exports and lists. */
 export function rowColour(style: Style, row: number): string {
   return hex([style.colours[4 * row], style.colours[4 * row + 1], style.colours[4 * row + 2]])
+}
+
+/** Whether a point stands back, since others stand out. */
+export function isQuiet({ emphasis }: Style, row: number): boolean {
+  return Boolean(emphasis && !emphasis[row])
 }
 
 /** Few points are drawn solid; many let what lies below shine through. */

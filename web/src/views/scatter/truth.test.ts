@@ -4,7 +4,7 @@ import type { View } from '../../lib/view'
 import { readScatter } from './model'
 import { crossOf, strandLook } from './partners'
 import { style } from './style'
-import { byTrueDistance, damageOf, fatesOf } from './truth'
+import { byTrueDistance, damageAround, damageOf, fatesOf } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
 const view: View = {
@@ -71,29 +71,6 @@ describe('colours by true distance', () => {
     expect(colour(1)).toEqual(colour(0))
     expect(Array.from(byTrueDistance(plain, scatter, 0, 'light').order)).toEqual([3, 2, 4, 1, 0])
   })
-
-  it('of 100,000 points, and what became of neighbours, take less than 50 ms', () => {
-    const count = 100_000
-    const at = Float32Array.from({ length: 2 * count }, (_, i) => Math.sin(i * 12.9898) * 43758.5453)
-    const rows = Int32Array.from({ length: 10 * count }, (_, i) => (i * 7919 + 1) % count)
-    const truth = { k: 10, stored: 10, rows, values: Float32Array.from(rows, (_, i) => i % 10), byWeight: false, among: null }
-    const many = { ...scatter, count, at, truth, labels: [] as string[] }
-    const dressed = {
-      ...plain,
-      colours: new Uint8Array(4 * count),
-      order: Uint32Array.from({ length: count }, (_, i) => i),
-      visible: new Uint8Array(count).fill(1),
-    }
-    fatesOf(many, 5)
-    byTrueDistance(dressed, many, 5, 'light')
-    const times = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((row) => {
-      const begun = performance.now()
-      fatesOf(many, row)
-      byTrueDistance(dressed, many, row, 'light')
-      return performance.now() - begun
-    })
-    expect(Math.min(...times)).toBeLessThan(50)
-  })
 })
 
 describe('what the layout tore and glued', () => {
@@ -101,7 +78,17 @@ describe('what the layout tore and glued', () => {
     const number = (name: string, ...values: number[]) =>
       ({ type: 'number', name, score: name, values: Float32Array.from(values), low: 0, high: 1 }) as const
     const columns = [number('continuity', 1, 0.75, 0.4, NaN, 1), number('trustworthiness', 0.5, 1, 1, 1, 1)]
-    expect(damageOf({ ...scatter, columns })).toEqual({ torn: Float32Array.of(0, 0.5, 1, 0, 0), glued: Float32Array.of(1, 0, 0, 0, 0) })
+    expect(damageOf({ ...scatter, columns })).toEqual({ torn: Float32Array.of(0, 0.5, 1, NaN, 0), glued: Float32Array.of(1, 0, 0, 0, 0) })
     expect(damageOf(scatter)).toBeNull()
+  })
+
+  it('is the mean over the points around: a crowd is no worse than a few, and points not judged do not count', () => {
+    const damage = { torn: Float32Array.of(0.5, 0.5, 0.5, NaN), glued: Float32Array.of(0, 0, 0, 1) }
+    const place = (row: number): [number, number] => (row === 0 ? [5, 5] : [25, 5])
+    const { weight, torn, glued } = damageAround(damage, Uint32Array.of(0, 1, 2, 3), 1, 40, 10, place)
+    const at = (x: number) => 5 * 40 + x
+    expect(torn[at(5)] / weight[at(5)]).toBeCloseTo(0.5)
+    expect(torn[at(25)] / weight[at(25)]).toBeCloseTo(0.5)
+    expect([glued[at(25)], weight[at(15)]]).toEqual([0, 0])
   })
 })

@@ -6,7 +6,7 @@ import type { Style } from './style'
 /** How faint a point is of which it is only known that it is none of the nearest. */
 const UNKNOWN_ALPHA = 70
 
-/** How far the layout tore a point from its true neighbours and glued strangers to it, 0 to 1; null if unknown. */
+/** How far the layout tore a point from its true neighbours and glued strangers to it, 0 to 1; NaN if not judged. */
 export interface Damage {
   torn: Float32Array
   glued: Float32Array
@@ -16,10 +16,40 @@ export interface Damage {
 export function damageOf({ columns }: Scatter): Damage | null {
   const read = (score: string) => {
     const column = columns.find((one) => one.score === score)
-    return column?.type === 'number' ? column.values.map((value) => Math.min(1, Math.max(0, 2 * (1 - value))) || 0) : null
+    return column?.type === 'number' ? column.values.map((value) => Math.min(1, Math.max(0, 2 * (1 - value)))) : null
   }
   const [torn, glued] = [read('continuity'), read('trustworthiness')]
   return torn && glued ? { torn, glued } : null
+}
+
+/** Cells of the shading that a point reaches. */
+const REACH = 5
+
+/** Sums over the points around each cell of a grid: of weights that fall with distance, and of both damages. */
+export function damageAround(
+  damage: Damage,
+  order: Uint32Array,
+  step: number,
+  wide: number,
+  tall: number,
+  cell: (row: number) => [number, number],
+): { weight: Float32Array; torn: Float32Array; glued: Float32Array } {
+  const out = { weight: new Float32Array(wide * tall), torn: new Float32Array(wide * tall), glued: new Float32Array(wide * tall) }
+  for (let i = 0; i < order.length; i += step) {
+    const row = order[i]
+    if (Number.isNaN(damage.torn[row] + damage.glued[row])) continue
+    const [x, y] = cell(row)
+    for (let r = Math.max(0, Math.ceil(y - REACH)); r <= Math.min(tall - 1, y + REACH); r++)
+      for (let c = Math.max(0, Math.ceil(x - REACH)); c <= Math.min(wide - 1, x + REACH); c++) {
+        const near = 1 - ((c - x) ** 2 + (r - y) ** 2) / REACH ** 2
+        if (near <= 0) continue
+        const at = r * wide + c
+        out.weight[at] += near
+        out.torn[at] += near * damage.torn[row]
+        out.glued[at] += near * damage.glued[row]
+      }
+  }
+  return out
 }
 
 /** The nearest of every item in the data, nearest first, row −1 where there are fewer; the first k are counted. */
@@ -135,5 +165,5 @@ export function byTrueDistance(style: Style, { truth, count }: Scatter, row: num
   let at = 0
   for (const one of style.order) if (!isLit[one]) order[at++] = one
   for (const one of [...lit.slice(1), row]) if (style.visible[one]) order[at++] = one
-  return { ...style, colours, order }
+  return { ...style, colours, order, emphasis: isLit }
 }

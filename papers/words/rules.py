@@ -1,0 +1,146 @@
+"""Which neighbours a word should consider: rules word by word beside constants, over sizes and seeds.
+
+    python -m papers.words.rules
+    python -m papers.words.rules --sizes 1000 5000 --seeds 1 --words thesis_words.csv
+
+Every rule makes a map of the same words, the most frequent of GloVe (fetched once, 118 MB) or of a list, and
+is judged by the share kept of the k nearest for k = 3, 5, 10, 25 and 50, their mean, and global quality.
+A rule is worth having where its mean is above that of every constant, and its global quality no more than two
+points below plain t-SNE.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langscape import affinity
+from langscape.affinity.joint import joint_from_neighbours
+from langscape.affinity.reciprocal import STEPS
+from langscape.cli.terminal import say
+from langscape.data import Affinities, Items
+from langscape.engine import Schedule, embed
+from langscape.engine.initial import start
+from langscape.kernels.neighbours import nearest, nearest_to
+from langscape.kernels.rank_agreement import in_common, rank_correlations
+from langscape.sources import read_vectors, read_word_list
+from papers import command
+from papers.fetch import glove
+
+KS = (3, 5, 10, 25, 50)
+SIZES = (1000, 5000, 10_000, 20_000, 100_000)
+_JUDGED, _AGAINST = 2000, 1000
+
+
+def _constant(count: int) -> Callable[[np.ndarray], Affinities]:
+    """Half the row of perplexity 30, half the same number of nearest words for every word."""
+
+    def rule(X: np.ndarray) -> Affinities:
+        from langscape.affinity.points import neighbour_rows
+
+        near = neighbour_rows(X, np.full(len(X), 30.0), 0.95, 0)
+        rows = 0.5 * near.P
+        rows[:, :count] += 0.5 / count
+        return _made(rows, near.index, X)
+
+    return rule
+
+
+def _ranks(X: np.ndarray) -> Affinities:
+    """The weights by rank of `affinity.reciprocal`, the same for every word."""
+    found = nearest(X, STEPS[-1][0])
+    weight = np.zeros(STEPS[-1][0], np.float32)
+    for last, value in reversed(STEPS):
+        weight[:last] = value
+    return _made(np.tile(weight / weight.sum(), (len(X), 1)), found.index, X)
+
+
+def _made(rows: np.ndarray, index: np.ndarray, X: np.ndarray) -> Affinities:
+    P: Any = joint_from_neighbours(np.ascontiguousarray(rows, np.float32), index)
+    return Affinities(P.toarray() if len(X) <= 2500 else P, Items.numbered(len(X)), {}, vectors=X)
+
+
+RULES: dict[str, Callable[[np.ndarray], Affinities]] = {
+    "plain, perplexity 30": lambda X: affinity.points(X, 30.0),
+    "plain, perplexity 10": lambda X: affinity.points(X, 10.0),
+    "constant: ten nearest": _constant(10),
+    "constant: five nearest": _constant(5),
+    "constant: weights by rank": _ranks,
+    "the document's, k = 3": lambda X: affinity.local(X, 30.0, k=3.0),
+    "the document's, k = 2": lambda X: affinity.local(X, 30.0, k=2.0),
+    "the document's, k = 3, at least 10": lambda X: affinity.local(X, 30.0, k=3.0, at_least=10),
+    "reciprocal": lambda X: affinity.reciprocal(X),
+}
+"""The last is word by word, from the nearest alone; constants are the same for every word."""
+
+
+def judge(X: np.ndarray, xy: np.ndarray) -> dict[str, float]:
+    """Shares kept of the k nearest of at most 2,000 words among all, their mean, and global, in per cent."""
+    from scipy.spatial import KDTree
+
+    n = len(X)
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.choice(n, min(n, _JUDGED), replace=False))
+    most = max(KS)
+    true = _others(nearest_to(X, X[rows], most + 1)[1], rows, most)
+    drawn = _others(np.asarray(KDTree(xy).query(xy[rows], most + 1)[1]), rows, most)
+    found = {str(k): 100 * float(in_common(true[:, :k], drawn[:, :k]).mean()) / k for k in KS}
+    found["mean"] = float(np.mean([found[str(k)] for k in KS]))
+    against = np.sort(rng.choice(n, min(n, _AGAINST), replace=False))
+    far = [((Y[rows[:500], None] - Y[None, against]) ** 2).sum(-1) for Y in (X, xy)]
+    found["global"] = 100 * float(np.nanmean(rank_correlations(*far)))
+    return found
+
+
+def _others(found: np.ndarray, rows: np.ndarray, most: int) -> np.ndarray:
+    own = found == rows[:, None]
+    own[~own.any(1), -1] = True
+    return found[~own].reshape(len(rows), most)
+
+
+def measure(X: np.ndarray, rule: Callable[[np.ndarray], Affinities], seed: int) -> dict[str, float]:
+    """One map by a rule, from a PCA start that the seed shakes a little."""
+    began = time.process_time()
+    near = rule(X)
+    first = start(near, "pca", 2, seed)
+    first = first + np.random.default_rng(seed).normal(scale=1e-5, size=first.shape).astype(np.float32)
+    made = embed(near, initial=first, schedule=Schedule(steps=750), quality=False, seed=seed)
+    return {**judge(X, made.xy), "cpu": time.process_time() - began}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure every rule at every size and print the table."""
+    read = command.options("words-rules", __doc__, "one seed, the two smallest sizes")
+    read.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of most frequent words")
+    read.add_argument("--seeds", type=int, default=3)
+    read.add_argument("--words", type=Path, help="a list of words, measured before the sizes")
+    read.add_argument("--rules", nargs="+", choices=list(RULES), default=list(RULES))
+    asked = read.parse_args(arguments)
+    sizes, seeds = (asked.sizes[:2], 1) if asked.quick else (asked.sizes, asked.seeds)
+    file = glove()
+    given = [] if asked.words is None else [list(dict.fromkeys(read_word_list(asked.words).words))]
+    lines = ["| words | rule | 3 | 5 | 10 | 25 | 50 | mean | global | CPU s |", "|---|" * 5 + "---|" * 4]
+    lines[1] = "|---|---|" + "---|" * 8
+    say(*lines)
+    for one in [*given, *sizes]:
+        X = read_vectors(file, **({"words": one} if isinstance(one, list) else {"limit": one})).matrix
+        for name in asked.rules:
+            found = [measure(X, RULES[name], seed) for seed in range(seeds)]
+            figures = {key: float(np.median([row[key] for row in found])) for key in found[0]}
+            shares = " | ".join(f"{figures[str(k)]:.1f}" for k in KS)
+            lines.append(
+                f"| {len(X):,} | {name} | {shares} | {figures['mean']:.2f} | {figures['global']:.1f} "
+                f"| {figures['cpu']:.1f} |"
+            )
+            say(lines[-1])
+    asked.out.mkdir(parents=True, exist_ok=True)
+    (asked.out / "rules.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    say(str(asked.out / "rules.md"))
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,233 @@
+"""What comes next: the chances of the next word, and a continuation, of one prompt or of two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from langscape.data import Progress, Shown, View
+from langscape.declarations import Setting, analysis, picture
+from langscape.declarations.running import opened
+from langscape.declarations.settings import Seed
+from langscape.errors import SettingsError
+from langscape.io.codec import noun
+from langscape.models.catalog import in_words
+from langscape.models.display_names import model_title
+
+FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
+PROMPT = "The capital of Italy is"
+
+Writer = Annotated[
+    str, Setting("Model", f"{in_words('flow')}, a folder or a Hub id.", argument=True, names="model")
+]
+Prompt = Annotated[
+    str | None, Setting("Prompt", "What is continued; a short text of its own if left out.", short="p")
+]
+Other = Annotated[
+    str | None, Setting("Changed prompt", "The same prompt, edited: both are shown side by side.")
+]
+Count = Annotated[int, Setting("Continue by", "Tokens that are written behind the prompt.", ge=0, le=2000)]
+Temperature = Annotated[
+    float,
+    Setting(
+        "Temperature",
+        "What logits are divided by before tokens are drawn; 0 takes the likeliest each time.",
+        ge=0,
+        le=100,
+    ),
+]
+TopK = Annotated[
+    int, Setting("Top k", "Tokens are drawn from the k likeliest; 0 from all.", ge=0, le=1_000_000)
+]
+TopP = Annotated[
+    float,
+    Setting("Top p", "Tokens are drawn from the likeliest whose chances come to p; 1 from all.", ge=0, le=1),
+]
+Words = Annotated[int, Setting("Words", "Next words whose chances are shown.", ge=1, le=50)]
+
+
+@noun
+@dataclass(frozen=True, eq=False, repr=False)
+class Generated(Shown):
+    """What a model says after one prompt or two.
+
+    prompts       one, or the prompt and the changed one
+    words         the likeliest next words of any prompt; `chances` (prompt, word) are the model's own
+    drawn         (prompt, word) the chances with which the first token was drawn, after temperature, top k
+                  and top p
+    kl            how far the next words of the changed prompt are from those of the first, in nats
+    continuations per prompt the tokens that were written, and `sureness` the model's chance of each
+    """
+
+    model: str
+    prompts: tuple[str, ...]
+    words: tuple[str, ...]
+    chances: np.ndarray
+    drawn: np.ndarray
+    kl: float
+    continuations: tuple[tuple[str, ...], ...]
+    sureness: tuple[np.ndarray, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.model} writes", *lines(self)])
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The prompts with what was written behind them."""
+        pairs = zip(self.prompts, self.continuations, strict=True)
+        return tuple(prompt + "".join(tokens) for prompt, tokens in pairs)
+
+    def view(self, title: str | None = None) -> View:
+        """The next words, side by side, and what was written."""
+        from langscape.views.matrices import Matrix, matrices
+
+        names = ["chance"] if len(self.prompts) == 1 else ["before", "after"]
+        shown = [repr(word)[1:-1] for word in self.words]
+        tables = [
+            Matrix(
+                "Next word", shown, names, self.chances.T, "plain", 0.0, 3,
+                second=self.drawn.T, second_name="chance of being drawn",
+            )
+        ]  # fmt: skip
+        for name, tokens, sure in zip(names, self.continuations, self.sureness, strict=True):
+            if tokens:
+                rows = [f"{at} {repr(token)[1:-1]}" for at, token in enumerate(tokens)]
+                said = "What it writes" if len(self.prompts) == 1 else f"What it writes {name}"
+                tables.append(Matrix(said, rows, ["chance"], sure[:, None], "plain", 0.0, 3))
+        notes = [f"“{text}”" for text in self.texts]
+        return matrices(tables, title=title or f"What comes next: {self.model}", row_name="word", notes=notes)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """A row per next word."""
+        found: dict[str, np.ndarray] = {"word": np.array(self.words, object)}
+        for at in range(len(self.prompts)):
+            name = "" if at == 0 else "changed_"
+            found |= {f"{name}chance": self.chances[at], f"{name}drawn": self.drawn[at]}
+        return found
+
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per next word (.csv)."""
+        from langscape.views import write
+        from langscape.views.table import write_columns
+
+        path = Path(path)
+        if path.suffix.lower() == ".csv":
+            return write_columns(self.columns(), path)
+        return write(self.view(title), path)
+
+
+def lines(found: Generated) -> list[str]:
+    """The texts, then the next words with their chances, and what changed."""
+    out = [f"{text!r}" for text in found.texts]
+    for at, word in enumerate(found.words):
+        shares = [f"{100 * one[at]:6.2f} %" for one in found.chances]
+        out.append(f"{word!r:<16} " + "  →  ".join(shares))
+    if len(found.prompts) == 2:
+        moved = found.chances[1] - found.chances[0]
+        rose, fell = found.words[int(moved.argmax())], found.words[int(moved.argmin())]
+        out.append(
+            f"what changed: {rose!r} rose by {100 * moved.max():.1f} points, {fell!r} fell by "
+            f"{-100 * moved.min():.1f}; KL {found.kl:.3f} nats"
+        )
+    return out
+
+
+@picture("matrices", name="next")
+def next_picture(found: Generated, context: Any) -> View:
+    """The chances of the next words, and what was written."""
+    return found.view(context.title)
+
+
+def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"What {model_title(settings['model'])} writes after “{settings['prompt'] or PROMPT}”"
+
+
+def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
+    for name in ("prompt", "other"):
+        if settings[name] is not None and not settings[name].strip():
+            raise SettingsError("the prompt is empty; give at least one word")
+    if settings["top_p"] == 0:
+        raise SettingsError("top p 0 leaves no word to draw; 1 leaves all of them")
+
+
+@analysis(
+    version=1,
+    title="What comes next",
+    room="flow",
+    pictures=(next_picture,),
+    describe=_title,
+    check=_check,
+    lines=lines,
+    formats=FORMATS,
+    example={"model": "decoder", "prompt": "The capital of France is", "temperature": 0.8},
+    examples=(
+        "langscape generate decoder --prompt 'The capital of France is' --count 5",
+        "langscape generate lstm --prompt 'the people of the' --temperature 0.8 --seed 1 --out next.html",
+    ),
+)
+def generate(
+    model: Writer = "decoder",
+    prompt: Prompt = None,
+    *,
+    other: Other = None,
+    count: Count = 12,
+    temperature: Temperature = 0.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    seed: Seed = 0,
+    top: Words = 10,
+    progress: Progress | None = None,
+) -> Generated:
+    """Continue a prompt, and beside it the same prompt edited: next words, what is written, what changed.
+
+    >>> found = generate("lstm-tiny", "the small dog", other="the small dogs", count=2)
+    >>> found.continuations
+    ((' barks', ' .'), (' bark', ' .'))
+    """
+    from langscape.models.generate import Sampling, write
+
+    network = opened(model)
+    if network.kind not in ("decoder", "lstm"):
+        raise SettingsError(
+            f"{network.name} cannot continue a text; generate needs a decoder such as “decoder”"
+        )
+    sampling = Sampling(temperature, top_k, top_p, seed)
+    given = default_prompt(network) if prompt is None else prompt
+    prompts = (given,) if other is None else (given, other)
+    found = [write(network, one, count, sampling) for one in prompts]
+    logs = np.stack([one.logp for one in found])
+    best = _best([one.logp for one in found], top)
+    chances = np.exp(logs)
+    kl = float((chances[1] * (logs[1] - logs[0])).sum()) if other is not None else 0.0
+    return Generated(
+        model_title(model) if isinstance(model, str) else network.name,
+        prompts,
+        tuple(_text(network)(one) for one in best),
+        chances[:, best].astype(np.float32),
+        np.stack([sampling.chances(one.logp)[best] for one in found]).astype(np.float32),
+        kl,
+        tuple(tuple(one.texts) for one in found),
+        tuple(np.array(one.chances, np.float32) for one in found),
+    )
+
+
+def default_prompt(network: Any) -> str:
+    """A short prompt that suits the model."""
+    return "the small dog" if network.kind == "lstm" else PROMPT
+
+
+def _best(logs: Sequence[np.ndarray], top: int) -> list[int]:
+    """The likeliest words of every prompt in turn, none twice."""
+    orders = [np.argsort(-one, kind="stable")[:top].tolist() for one in logs]
+    merged = dict.fromkeys(word for row in zip(*orders, strict=True) for word in row)
+    return list(merged)[: max(top, len(logs))]
+
+
+def _text(network: Any) -> Callable[[int], str]:
+    if network.kind == "lstm":
+        return lambda one: network.words[one]
+    return lambda one: network.tokenizer.decode([one], clean_up_tokenization_spaces=False)

@@ -1,0 +1,111 @@
+"""What the functions of scores are given, place by place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSpaces:
+    """What scores of a map of vectors are computed from: the same n points in the data and on the map.
+
+    rows          (judged,) the points to judge, each against all n
+    ranks         (judged, k) the place in the data, 0 the nearest, of the t-th nearest point on the map
+    correlations  (judged,) Spearman's, of a point's distances to all others
+    back          what `places_on_map` gives, where it is known already
+    """
+
+    high: Any
+    low: Any
+    rows: np.ndarray
+    ranks: np.ndarray
+    correlations: np.ndarray
+
+    back: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        """How many points there are."""
+        return self.high.n
+
+    def places_on_map(self) -> np.ndarray:
+        """(judged, k) the place on the map, 0 the nearest, of the t-th nearest point in the data."""
+        if self.back is not None:
+            return self.back
+        from langscape.metrics.compare import compare
+
+        return compare(self.low, self.high, self.rows, self.ranks.shape[1])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class InsertedPoints:
+    """What scores of inserted points are computed from, m at a time.
+
+    near, on_map    (m, k) rows of the map's items nearest in the data, and nearest on the map
+    data, places    (m, items) squared distances to some of the map's items, in the data and on the map
+    """
+
+    near: np.ndarray
+    on_map: np.ndarray
+    data: np.ndarray
+    places: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class HeadWeights:
+    """What scores of heads are computed from.
+
+    attention  (layer, head, query, key)
+    known      ids, special and separators, as `head_scores` takes them
+    scores     what `head_scores` gives, induction of a probe included; each (layer, head)
+    chains     what `stationary` gives for every head, in order
+    """
+
+    attention: np.ndarray
+    known: Mapping[str, Any]
+    scores: Mapping[str, np.ndarray]
+    chains: list[Any] = field(default_factory=list)
+
+    def of_chains(self, values: list[float]) -> np.ndarray:
+        """A value per head as (layer, head)."""
+        return np.array(values, np.float64).reshape(self.attention.shape[:2])
+
+
+@dataclass(frozen=True, eq=False)
+class QueryKeyPlaces:
+    """What scores of a query–key map are computed from.
+
+    queries, keys      their places, (n, dims) and (m, dims)
+    query, key, distance, product, attention   of every pair within a sentence, sorted by query: its rows, map
+                       distance, q·k and weight
+    products           gives q·k of some rows of queries with all keys
+    """
+
+    queries: np.ndarray
+    keys: np.ndarray
+    query: np.ndarray
+    key: np.ndarray
+    distance: np.ndarray
+    product: np.ndarray
+    attention: np.ndarray
+    products: Callable[[slice], np.ndarray]
+
+    def without_information(self) -> QueryKeyPlaces:
+        """The picture that knows no query: all on one spot, keys by the attention they get on average.
+
+        Within a sentence the mean is over its queries, elsewhere over all.
+        """
+        from langscape.metrics.query_key import mean_products, popularity
+
+        means = mean_products(self.products, len(self.queries))
+        places = np.argsort(np.argsort(-means, kind="stable"), kind="stable")
+        return replace(
+            self,
+            queries=np.full((len(self.queries), 1), -1.0),
+            keys=places[:, None].astype(np.float64),
+            distance=-popularity(self.attention, self.key),
+        )

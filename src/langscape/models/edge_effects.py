@@ -1,0 +1,99 @@
+"""What single edges of a head do: what one query takes from one key is cut, and the rest of the row stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from langscape.data import Progress, Step
+from langscape.models.effect_estimates import drawn_objective, with_gradients
+from langscape.models.effects import Measure
+from langscape.models.unedited import Unedited, batches, check_head
+
+
+@dataclass(frozen=True, eq=False)
+class CutEdges:
+    """Edges cut one at a time.
+
+    effect, loss_change   of each edge, as of a head
+    moved                 the token whose next word (or last state) changes most
+    before, after         the likeliest next word there in both runs, as token ids; -1 for encoders
+    before_chance, after_chance   how likely
+    """
+
+    effect: np.ndarray
+    loss_change: np.ndarray
+    moved: np.ndarray
+    before: np.ndarray
+    before_chance: np.ndarray
+    after: np.ndarray
+    after_chance: np.ndarray
+
+
+def estimated_edges(
+    run: Unedited, layer: int, head: int, measure: Measure, *, draws: int = 8, seed: int = 0
+) -> np.ndarray:
+    """An estimate of every edge's effect, (query, key): one forward, and a backward pass for each draw."""
+    check_head(run, layer, head)
+    kept, final, logits = with_gradients(run, measure)
+    random = torch.Generator().manual_seed(seed)
+    weights, values = run.weights[layer][0, head], run.values[layer][0, head]
+    total = torch.zeros(weights.shape, dtype=torch.float64)
+    for draw in range(draws):
+        objective = drawn_objective(run, final, logits, random)
+        given = kept["head", layer]
+        grad = torch.autograd.grad(objective, given, retain_graph=draw < draws - 1)[0][0, :, head]
+        total += (weights * (grad @ values.T)).double().cpu().pow(2) / draws
+    found = total.numpy()
+    return found / 2 / (run.tokens - 1) if measure.decoder else np.sqrt(found / run.tokens)
+
+
+def cut_edges(
+    run: Unedited,
+    layer: int,
+    head: int,
+    edges: Sequence[tuple[int, int]],
+    measure: Measure,
+    *,
+    progress: Progress | None = None,
+) -> CutEdges:
+    """The effect of cutting each edge (query, key), one at a time, in their order."""
+    check_head(run, layer, head)
+    weights, values = run.weights[layer][0, head], run.values[layer][0, head]
+    found: list[tuple[float, ...]] = []
+    for some in batches(edges, run.side_by_side):
+
+        def changed(at: int, output: torch.Tensor, some: Sequence[tuple[int, int]] = some) -> torch.Tensor:
+            if at != layer:
+                return output
+            output = output.clone()
+            for row, (query, key) in enumerate(some):
+                output[row, query, head] -= weights[query, key] * values[key]
+            return output
+
+        outputs = run.final_states(layer, runs=len(some), heads=changed, logits=measure.bent)
+        effects = measure(outputs)
+        for row, output in enumerate(outputs):
+            found.append((effects.effect[row], effects.loss_change[row], *_moved(measure, output)))
+        if progress is not None:
+            progress(Step(len(found), len(edges), "edges cut"))
+    columns = np.array(found, float).reshape(len(found), 7).T
+    return CutEdges(
+        columns[0], columns[1], columns[2].astype(int), columns[3].astype(int), columns[4],
+        columns[5].astype(int), columns[6],
+    )  # fmt: skip
+
+
+def _moved(measure: Measure, output: torch.Tensor) -> tuple[float, ...]:
+    """Where one run differs most, and the likeliest next word there before and after."""
+    token = int(measure.per_token(output).argmax())
+    if not measure.decoder:
+        return token, -1, float("nan"), -1, float("nan")
+    before = measure.logits[token].softmax(-1)
+    logits = output[token].float() if measure.bent else measure.logits_of(output[token])
+    after = logits.softmax(-1)
+    one, other = before.max(-1), after.max(-1)
+    return token, int(one.indices), float(one.values), int(other.indices), float(other.values)

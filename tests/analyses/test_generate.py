@@ -1,0 +1,77 @@
+"""What comes next: chances are the model's own, and drawing follows the settings and the seed."""
+
+import numpy as np
+import pytest
+import torch
+from tests.models.families import DECODERS, ENCODERS, built, tokenizer
+
+from langscape.analyses.generate import generate
+from langscape.errors import SettingsError
+from langscape.models import wrap_model
+from langscape.models.generate import Sampling
+
+PROMPT = "the red lamp hung over the"
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return wrap_model(built(DECODERS["llama"]), tokenizer(), name="llama")
+
+
+def test_next_words_have_the_models_own_chances(llama):
+    found = generate(llama, PROMPT, count=0, top=5)
+    ids = torch.tensor([llama.tokenizer(PROMPT)["input_ids"]])
+    with torch.no_grad():
+        own = llama.network(ids).logits[0, -1].softmax(-1)
+    best = own.topk(5)
+    np.testing.assert_allclose(found.chances[0], best.values, atol=1e-5)
+    assert list(found.words) == [llama.tokenizer.decode([one]) for one in best.indices]
+    assert found.continuations == ((),)
+
+
+def test_the_likeliest_is_taken_at_temperature_nought_as_transformers_does(llama):
+    ids = torch.tensor([llama.tokenizer(PROMPT)["input_ids"]])
+    own = llama.network.generate(ids, max_new_tokens=6, do_sample=False)[0, ids.shape[1] :]
+    found = generate(llama, PROMPT, count=6)
+    assert list(found.continuations[0]) == [llama.tokenizer.decode([one]) for one in own]
+    again = generate(llama, PROMPT, count=6, temperature=1.0, top_k=1, seed=5)
+    assert again.continuations == found.continuations
+
+
+def test_a_seed_gives_the_same_text_and_another_another(llama):
+    texts = [generate(llama, PROMPT, count=8, temperature=1.5, seed=seed).texts for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_words_are_drawn_as_often_as_their_chances_say():
+    logits = np.log([0.4, 0.3, 0.2, 0.1])
+    sampling = Sampling(0.7, top_k=3, top_p=0.9, seed=3)
+    wanted = sampling.chances(logits)
+    choose = sampling.chooser()
+    counts = np.bincount([choose(logits) for _ in range(4000)], minlength=4)
+    np.testing.assert_allclose(counts / 4000, wanted, atol=0.03)
+    assert wanted[3] == 0
+
+
+def test_a_changed_prompt_stands_beside_the_first_with_what_changed(llama):
+    found = generate(llama, PROMPT, other="the red boat hung over the", count=2, top=6)
+    assert found.chances.shape[0] == 2
+    assert found.kl > 0
+    assert found.view().properties["tables"][0]["title"] == "Next word"
+    same = generate(llama, PROMPT, other=PROMPT, count=2)
+    assert same.kl == pytest.approx(0, abs=1e-9)
+    assert same.continuations[0] == same.continuations[1]
+
+
+def test_what_is_impossible_is_said(llama):
+    for wrong, said in (
+        ({"top_p": 0.0}, "no word"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"seed": -1}, "seed"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            generate(llama, PROMPT, **wrong)
+    with pytest.raises(SettingsError, match="empty"):
+        generate(llama, "  ")
+    with pytest.raises(SettingsError, match="cannot continue"):
+        generate(wrap_model(built(ENCODERS["bert"]), tokenizer(), name="bert"), PROMPT)

@@ -1,0 +1,147 @@
+"""Walks through the studio as a reader takes them: pins, lasso, placed words, switches, names."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+
+VECTORS = "\n".join(f"w{i} " + " ".join(str((i * 7 + j * 3) % 11 / 7) for j in range(8)) for i in range(60))
+
+
+def drawn(page, label):
+    """The SVG of a picture as it is on screen."""
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as file:
+        page.get_by_role("button", name=f"Export {label} as SVG", exact=True).click()
+    return ElementTree.fromstring(file.value.path().read_bytes())
+
+
+def labels(drawing, quiet):
+    texts = drawing.iter("{http://www.w3.org/2000/svg}text")
+    return {one.text for one in texts if one.get("dy") and (one.get("fill-opacity") is not None) == quiet}
+
+
+def test_the_first_head_is_within_five_tabs(open_studio):
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the picture")).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        if re.match(r"Open head \d+\.\d+", page.evaluate("document.activeElement.innerText")):
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile(r"Layer \d+, head \d+")).first).to_be_visible()
+
+
+def test_two_heads_stand_beside_each_other_and_one_is_laid_over_the_other(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8").page
+    page.get_by_role("button", name="Pin", exact=True).click()
+    page.get_by_role("button", name="Head after").click()
+    for head in (9, 8):
+        expect(page.get_by_role("heading", name=f"Layer 1, head {head}").first).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Compare 1.9 with 1.8").click()
+    first = page.locator(".frame[data-label=First]")
+    expect(first.get_by_role("heading", name=re.compile("layer 1 head 9"))).to_be_visible(timeout=120_000)
+    page.get_by_role("switch", name="Lines to the second map").check()
+    page.wait_for_url(re.compile("left.moves=1"))
+    moves = [one for one in drawn(page, "First").iter() if one.get("class") == "move"]
+    assert len(moves) == 40  # those that moved most
+    page.get_by_label("What moved most").locator("ol button").first.click()
+    assert len([one for one in drawn(page, "First").iter() if one.get("class") == "move"]) == 1
+
+
+def test_a_followed_word_that_is_absent_is_placed_and_alone_in_colour(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_label("Follow a token or word in every room").fill("music")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Place it").click()
+    expect(page.get_by_label("Placed words")).to_contain_text("musician")
+    expect(page.locator(".focus .name")).to_have_text("music")
+    drawing = drawn(page, "Map of words")
+    assert "music" in labels(drawing, quiet=False)
+    assert len(labels(drawing, quiet=True)) > 20
+    search = page.get_by_label("Search labels")
+    search.fill("/^ger.*y$/")
+    expect(page.get_by_text("1 match")).to_be_visible()
+    search.fill("/(/")
+    expect(page.get_by_text("no pattern")).to_be_visible()
+
+
+def test_own_vectors_leave_the_sample_list(open_studio, tmp_path):
+    (tmp_path / "mine.txt").write_text(VECTORS)
+    page = open_studio("words").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_role("button", name="Your words").click()
+    expect(page.get_by_label("Words", exact=True)).to_have_value("sample-groups")
+    page.get_by_label("Upload Vectors", exact=True).set_input_files(tmp_path / "mine.txt")
+    expect(page.get_by_label("Words", exact=True)).to_have_value("")
+    page.get_by_role("button", name="Map words").click()
+    expect(page.get_by_text("60 items")).to_be_visible(timeout=120_000)
+
+
+def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, studio):
+    made = studio.example("ellipses")
+    page = open_studio("distributions").page
+    page.wait_for_selector("[data-renderer]")
+    expect(page.get_by_role("combobox", name="Colour")).to_have_value("variance")
+    expect(page.get_by_label("What areas mean").get_by_role("listitem")).to_have_count(3)
+    switch = page.get_by_role("switch", name="Function words")
+    few = drawn(page, "Ellipses")
+    switch.check()
+    page.wait_for_url(re.compile("function_words=1"))
+    all_of_them = drawn(page, "Ellipses")
+    # a filled one for each word; around it an outline says how sure its size is
+    count = [
+        sum(one.tag.endswith("ellipse") and one.get("fill") != "none" for one in drawing.iter())
+        for drawing in (few, all_of_them)
+    ]
+    assert count[0] < count[1] == len(made.map)
+
+
+def test_a_lasso_chooses_queries_and_keys_alike(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    page.wait_for_selector("[data-label=Map] canvas")
+    box = page.locator("[data-label=Map] .stage").first.bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    page.mouse.down()
+    for x, y in ((0.6, 0.05), (0.6, 0.6), (0.05, 0.6), (0.05, 0.05)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.wait_for_url(re.compile("sel="))
+    assert page.locator("#followed li").count() > 1
+
+
+def test_jobs_and_texts_are_renamed_and_texts_deleted(open_studio, studio):
+    studio.example("flow")
+    page = open_studio("jobs").page
+    row = page.locator("tr[data-job]").filter(has_text="reads").first
+    name = row.get_attribute("data-job")
+    row.get_by_role("button", name="Rename").click()
+    page.get_by_label("Name of the job").fill("For the talk")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"tr[data-job='{name}']")).to_contain_text("For the talk")
+    page.reload()
+    expect(page.locator(f"tr[data-job='{name}']")).to_contain_text("For the talk")
+    page.evaluate(
+        """() => fetch('/api/inputs?kind=text&name=letter.txt', {method: 'POST', body: 'A text of mine.',
+        headers: {'langscape-key': localStorage.getItem('langscape-key')}})"""
+    )
+    page.reload()
+    page.get_by_role("button", name=re.compile("Texts and files")).click()
+    page.get_by_role("button", name="Rename letter.txt").click()
+    page.get_by_label("Name of text").fill("Harbours")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete Harbours").click()
+    expect(page.get_by_text("Harbours")).to_have_count(0)
