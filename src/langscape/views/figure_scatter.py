@@ -1,4 +1,4 @@
-"""The scatter view drawn with matplotlib: no label over another, legend outside, figures of trust above."""
+"""The scatter view drawn with matplotlib: no label over another, legend outside, scores above."""
 
 from __future__ import annotations
 

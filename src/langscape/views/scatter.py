@@ -1,4 +1,4 @@
-"""The scatter view: every item a point, coloured by a column, with labels, rings and figures of trust."""
+"""The scatter view: every item a point, coloured by a column, with labels, rings and scores."""
 
 from __future__ import annotations
 
