@@ -274,24 +274,24 @@ def trust(path: Path) -> None:
         sum(bool(max(int(one.kept[i]) for one in found.values()) <= 2) for i in range(len(words.words)))
     )
     steps = [
-        Step("631 words with 100 numbers each, drawn on a plane. Of the ten words that are most like a word, some are among its ten nearest here. The rest of its neighbours are false.",
-             "What share of neighbours did this map keep?", percent(local[30]),
+        Step("631 words with 100 numbers each, drawn on a plane. Of the ten words that are most like a word, some are among its ten nearest here: these were kept. The others that lie near are false neighbours.",
+             "What share of their ten neighbours do words keep on this map, on average?", percent(local[30]),
              f"A layout without the data keeps {percent(float(made[30].quality['local_null']))} %. So the map is far better than nothing, and nearly every second neighbour on it is false.",
-             pictures[30], unit="%", within=8, shown=False, look="The score “local” stands on the picture."),
+             pictures[30], unit="%", within=8, shown=True, look="Now the scores stand on the picture: “local” is the one."),
         Step("“georgia” is a country and a state. It has ten true neighbours among the 631 words.", "How many of them lie near it on the map?", kept[30],
              f"It lies among {', '.join(false[:3])}. Conclude nothing from where it lies.", pictures[30], unit="of 10", within=1, shown=False, look="Search for georgia and click it: solid lines are kept, dashed ones missing, crosses false."),
         Step("t-SNE has a setting, perplexity: about how many neighbours count. The same words at perplexity 5.", "Does this map keep more of ten neighbours, or fewer?",
              "more" if local[5] > local[30] else "fewer", f"{percent(local[5])} % instead of {percent(local[30])} %. The islands have other shapes: shapes come from the setting as much as from the words.",
-             pictures[5], ("more", "fewer"), look="Compare the islands with those before."),
+             pictures[5], ("more", "fewer"), shown=True, look="Compare the islands with those before."),
         Step("And at perplexity 100.", "Which of the three maps keeps most?", f"perplexity {best}",
              f"5: {percent(local[5])} %, 30: {percent(local[30])} %, 100: {percent(local[100])} %. Try several and measure; do not take the prettiest.",
-             pictures[100], tuple(f"perplexity {p}" for p in made), look="Look at the score on the picture."),
+             pictures[100], tuple(f"perplexity {p}" for p in made), shown=True, look="Look at the score on the picture."),
         Step("Perhaps another setting mends “georgia”?", "How many of its ten neighbours does the best of the three maps keep?", max(kept.values()),
              f"5: {kept[5]}, 30: {kept[30]}, 100: {kept[100]}. And {never} of the 631 words keep two or fewer on all three maps. A plane has no room for a word that belongs to two places; no setting mends that.",
              pictures[100], unit="of 10", within=1, shown=False, look="Click georgia again."),
         Step("Last, 631 rows of random numbers. There is nothing to find.", "What share of neighbours does t-SNE keep of nothing?", percent(float(noise.quality["local"])),
              "It draws together what it can, even by chance, and the picture has lumps. That is why every score stands beside that of a picture without the information.",
-             views.scatter(noise, title="Random numbers"), unit="%", within=5, look="Would you have known?"),
+             views.scatter(noise, title="Random numbers"), unit="%", within=5, shown=True, look="Would you have known?"),
     ]  # fmt: skip
     write_lesson(
         "How far to trust a map",

@@ -189,7 +189,7 @@ def insertion_settings(
     neighbours: int | str | None = 10,
     method: Any = "median",
 ) -> Insertion:
-    """The engine's settings; there, the document's own number of neighbours is None."""
+    """The engine's settings; there, Claassen's own number of neighbours is None."""
     from langscape.engine.weighting import Insertion
 
     return Insertion(weighting, p, theta, None if neighbours == "none" else neighbours, method=method)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Key = tuple[int, int]
 
 METRICS = ("weighted", "scaled", "norms")
-"""The document's three ways to choose c."""
+"""The 2023 page's three ways to choose c."""
 
 Texts = Annotated[
     str | Path | Sequence[str | Path] | None,

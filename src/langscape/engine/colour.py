@@ -1,9 +1,9 @@
 """Colours by meaning (Sawatzky and Kozyr, 3.2): words in a colour cube, any other vector fitted among them.
 
-The words' embeddings are mapped to three dimensions, by t-SNE as in the document or by their three principal
+The words' embeddings are mapped to three dimensions, by t-SNE as Sawatzky & Kozyr do, or by their three principal
 axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. The cube
 is a cube in OKLab, the largest that screens can show, so that equal distances look equal; or red, green and
-blue themselves, as in the document.
+blue themselves, as theirs are.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MAPPED = 2000
 """Words that a map is made of; of a larger vocabulary a seeded sample, and the others among them."""
 
 REFERENCES = 16
-_FARTHEST = 0.25  # importance of the farthest reference, the document's
-_SIDE = 1.0  # of the colour cube, the document's C
+_FARTHEST = 0.25  # importance of the farthest reference, Sawatzky & Kozyr's
+_SIDE = 1.0  # of the colour cube, their C
 _BACK_OFF = 1.3
 _SETTLED = 1e-4  # in the cube; a screen's own steps are 40 times coarser
 _STEPS = 2000
@@ -54,7 +54,7 @@ class WordColours:
 
     rgb         (n, 3) in 0…1, what a screen is given
     points      (n, 3) places in the cube
-    references  rows of the words, at most 16, that the document's method fits against
+    references  rows of the words, at most 16, that their method fits against
     mapped      rows of the words whose map was made; all but of large vocabularies
     scale       colour distance per vector distance, over pairs of words
     quality     "words": rank correlation of the words' colour distances, as seen, with their vectors'
@@ -79,7 +79,7 @@ class WordColours:
         return shown(self.place(vectors, method), self.space)
 
     def place(self, vectors: Any, method: Fit = "force") -> np.ndarray:
-        """The places (m, 3) of vectors in the cube: "force" is the document's, "exact" looks at all words.
+        """The places (m, 3) of vectors in the cube: "force" is Sawatzky & Kozyr's, "exact" looks at all words.
 
         "force" descends against 16 references, each vector's distances scaled so that the largest is half
         the cube. "exact" finds the least weighted stress over every mapped word, with one scale for all
@@ -214,11 +214,11 @@ def force(
     steps: int = _STEPS,
     back_off: Literal["stress", "step"] = "stress",
 ) -> np.ndarray:
-    """The document's eq. 3 for many points at once: places (m, 3) near the distances (m, k) wanted.
+    """Sawatzky & Kozyr's eq. 3 for many points at once: places (m, 3) near the distances (m, k) wanted.
 
     From the references' centroid, a point moves by b Σ φ_i (d_i − ‖p − o_i‖) along the unit vectors
     from o_i to p. A move that makes things worse is taken back, and b = 1/1.3^f falls. Worse means a
-    higher stress; the document says a longer "step", which leaves 1 point in 10 short of its place
+    higher stress; they say a longer "step", which leaves 1 point in 10 short of its place
     even where one with all the right distances exists.
     """
     m = len(targets)

@@ -260,7 +260,7 @@ def _weighted(
     weights = transformed(rescaled, counts, settings)
     weights[beyond] = 0.0
     if settings.neighbours is None:
-        # the document's: what weighs no more than the mean is dropped
+        # Claassen's: what weighs no more than the mean is dropped
         kept = weights > weights.mean(1, keepdims=True)
         kept[:, 0] = True
         weights *= kept
