@@ -1,7 +1,7 @@
 """Colours by meaning (Sawatzky and Kozyr, 3.2): words in a colour cube, any other vector fitted among them.
 
-The words' embeddings are mapped to three dimensions, by t-SNE as Sawatzky & Kozyr do, or by their three principal
-axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. The cube
+The words' embeddings are mapped to three dimensions, by t-SNE as Sawatzky & Kozyr do, or by their three
+principal axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. It
 is a cube in OKLab, the largest that screens can show, so that equal distances look equal; or red, green and
 blue themselves, as theirs are.
 """
@@ -79,7 +79,7 @@ class WordColours:
         return shown(self.place(vectors, method), self.space)
 
     def place(self, vectors: Any, method: Fit = "force") -> np.ndarray:
-        """The places (m, 3) of vectors in the cube: "force" is Sawatzky & Kozyr's, "exact" looks at all words.
+        """The places (m, 3) of vectors in the cube: "force" is the authors', "exact" looks at all words.
 
         "force" descends against 16 references, each vector's distances scaled so that the largest is half
         the cube. "exact" finds the least weighted stress over every mapped word, with one scale for all

@@ -123,7 +123,7 @@ export const HELP = {
     from: 'Claassen 2020',
   },
   vectors: {
-    text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, .npz, .parquet or .safetensors; or the sample words.',
+    text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, CSV, .npz, .parquet or .safetensors; or the sample words.',
   },
   words: { text: 'Only these words are mapped, one per line. Leave it empty for all.' },
   c: {
