@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,7 +186,9 @@ def row_of(map: Map, point: str) -> int:
                 continue
             if position is None or str(map.items.columns.get("position", {row: ""})[row]) == position:
                 return row
-    raise SettingsError(f"point {point!r} is not on the map; name one of its {len(map):,} labels")
+    near = get_close_matches(point.rpartition("@")[0] or point, map.labels, 1)
+    meant = f"did you mean {near[0]}?" if near else f"name one of its {len(map):,} labels"
+    raise SettingsError(f"point {point!r} is not on the map; {meant}")
 
 
 def _partners(map: Map, partners: Partners) -> dict[str, np.ndarray]:

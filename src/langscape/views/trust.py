@@ -127,7 +127,7 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
-        meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
+        meaning += f" Judged before insertion, on {rows:,.0f} of the {whole:,.0f} items there were."
     elif sampled and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
     if f"{name}_rows" in quality:
