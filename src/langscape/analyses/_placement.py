@@ -76,7 +76,7 @@ Count = Annotated[int, Setting("Count", "How many rows.", ge=1)]
 Threshold = Annotated[float, Setting("Threshold", "How similar a word of the map at least is to another.")]
 
 
-@analysis(version=4, name="words.placed", hidden=True)
+@analysis(version=5, name="words.placed", hidden=True)
 def place_words(
     map: BaseMap,
     vectors: VectorFile,
@@ -127,7 +127,7 @@ def place_words(
     )  # fmt: skip
 
 
-@analysis(version=3, name="words.mapped", hidden=True)
+@analysis(version=4, name="words.mapped", hidden=True)
 def map_places(map: BaseMap) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
     assert isinstance(map, Map)
