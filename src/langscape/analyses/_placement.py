@@ -245,7 +245,7 @@ def _of_neighbours(parts: Sequence[Table], landmarks: int) -> list[str]:
         return []
     recall = min(found)
     how = "" if recall >= 1 else f", found by approximate search: {100 * recall:.1f} %, measured on a sample"
-    return [f"true neighbours of a word are those among the {landmarks:,} landmarks{how}"]
+    return [f"true neighbours of a word, and its own local, are among the {landmarks:,} landmarks{how}"]
 
 
 def _of_landmarks(base: Map) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from langscape.data import Map
 BYTES = 1_000_000
 """What a page carries of the vectors: of 1,000 items all of 384 dimensions, of 5,000 items 200 of them."""
 
-WORST = 0.1
-"""How far off distances may be in the middle; vectors that a page has no room for are then left out."""
+LEAST = 0.9
+"""The correlation with true distances, of an item's to all others on average, below which none are told."""
 
 _SAMPLE, _OTHERS = 1000, 50
 
@@ -40,7 +40,7 @@ class Sketch:
 
 
 def sketch_of(map: Map, most: int = BYTES) -> Sketch | None:
-    """The vectors of a map in at most so many bytes; None without vectors, or if distances were too far off.
+    """The vectors of a map in at most so many bytes; None without vectors, or if distances said too little.
 
     Distances are Euclidean, of directions where the map is by cosine.
     """
@@ -66,9 +66,18 @@ def sketch_of(map: Map, most: int = BYTES) -> Sketch | None:
     apart = (rows[:, None] != others) & (true > 0)
     if not apart.any():
         return None
-    off = np.abs(np.sqrt(found.squared(rows, others)[apart] / true[apart]) - 1)
-    error = float(np.median(off))
-    return Sketch(found.bytes, found.scales, found.rest, error) if error <= WORST else None
+    told = found.squared(rows, others)
+    error = float(np.median(np.abs(np.sqrt(told[apart] / true[apart]) - 1)))
+    follows = [_correlation(np.sqrt(told[at][one]), np.sqrt(true[at][one])) for at, one in enumerate(apart)]
+    return replace(found, error=error) if np.mean(follows) >= LEAST else None
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    if len(a) < 2:
+        return 1.0
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / size if size > 0 else 1.0
 
 
 def _axes(X: np.ndarray, count: int) -> np.ndarray:

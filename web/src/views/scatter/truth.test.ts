@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { View } from '../../lib/view'
 import { readScatter } from './model'
 import { crossOf, strandLook } from './partners'
-import { style } from './style'
+import { quieted, style } from './style'
 import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, truthNote } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
@@ -88,7 +88,10 @@ describe('colours by true distance', () => {
     expect(Array.from(sketchedDistances(sketch, 1))).toEqual([2, 0, 6, 4, 1])
     expect(sketchedDistances({ ...sketch, rest: Float32Array.of(3, 2, 0, 0, 0) }, 1)[0]).toBe(3)
     const truth = { ...scatter.truth!, sketch }
-    const styled = byTrueDistance(plain, { ...scatter, truth }, 1, 'light')
+    const quiet = quieted(plain, Uint8Array.of(0, 1, 0, 0, 0), 'light', null)
+    expect(quiet.quiet).not.toBeNull()
+    const styled = byTrueDistance(quiet, { ...scatter, truth }, 1, 'light')
+    expect(styled.quiet).toBeNull()
     expect(Array.from(styled.order)).toEqual([2, 3, 0, 4, 1])
     const shades = [0, 1, 2, 3, 4].map((row) => styled.colours.slice(4 * row, 4 * row + 4).join())
     expect(new Set(shades).size).toBe(4)

@@ -191,7 +191,7 @@ function bySketch(style: Style, { stored, rows }: Truth, sketch: Sketch, row: nu
   const isNear = new Uint8Array(far.length)
   for (let i = row * stored; i < (row + 1) * stored; i++) if (rows[i] >= 0) isNear[rows[i]] = 1
   isNear[row] = 1
-  return { ...style, colours, order: orderedBy(style.order, level, row), emphasis: isNear }
+  return { ...style, colours, order: orderedBy(style.order, level, row), emphasis: isNear, quiet: null }
 }
 
 /** Rows by their level, the highest last, and one of them behind all: a counting sort. */
@@ -252,5 +252,5 @@ export function byTrueDistance(style: Style, { truth, count }: Scatter, row: num
   let at = 0
   for (const one of style.order) if (!isLit[one]) order[at++] = one
   for (const one of [...lit.slice(1), row]) if (style.visible[one]) order[at++] = one
-  return { ...style, colours, order, emphasis: isLit }
+  return { ...style, colours, order, emphasis: isLit, quiet: null }
 }
