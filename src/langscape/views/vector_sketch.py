@@ -51,7 +51,7 @@ def sketch_of(map: Map, most: int = BYTES) -> Sketch | None:
         X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
     n, dim = X.shape
     dims = min(dim, most // n)
-    if dims < 2:
+    if dims < min(2, dim):
         return None
     X = X - X.mean(axis=0)
     axes = None if dims == dim else _axes(X[:: -(-n // _SAMPLE)], dims)
