@@ -282,7 +282,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

@@ -177,7 +177,7 @@ def flow_reading(
     return read_stream(network, text, generate, at, words or ())
 
 
-@analysis(version=3, name="flow.word_colours", hidden=True)
+@analysis(version=4, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -194,7 +194,7 @@ def flow_word_colours(
     return _word_colours(_Table(word_table(network), network.revision), space, seed)
 
 
-@analysis(version=2, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+@analysis(version=3, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
 def flow_vector_colours(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -229,7 +229,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=11,
+    version=12,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,

@@ -25,6 +25,7 @@ from langscape.engine.weighting import Insertion
 from langscape.errors import DataError, SettingsError
 from langscape.io.codec import noun
 from langscape.metrics import spearman
+from langscape.metrics.ranks import spearman_by_chance
 
 Space = Literal["oklab", "rgb"]
 Fit = Literal["force", "exact"]
@@ -154,10 +155,9 @@ def colours(
         if kept > figure:
             figure, cube = kept, made
     rgb = shown(cube, space)
-    dealt = chance.permutation(len(mapped))
-    null = float(spearman(X[mapped], oklab(rgb[mapped[dealt]]), most_rows=500, seed=seed))
+    null = spearman_by_chance(X[mapped], oklab(rgb[mapped]), seed=seed).beside("words")
     scale = _scale(X[mapped[:1000]], cube[mapped[:1000]])
-    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, "words_null": null})
+    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, **null})
 
 
 def _cube(X: np.ndarray, mapped: np.ndarray, layout: str, seed: int) -> np.ndarray:

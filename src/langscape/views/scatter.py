@@ -17,6 +17,7 @@ from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
 from langscape.views.token_names import cut_words_of, item_names, raw_names
 from langscape.views.trust import notes_of, trust
+from langscape.views.vector_sketch import sketch_of
 
 if TYPE_CHECKING:
     from langscape.metrics.partners import Partners
@@ -87,6 +88,9 @@ def scatter(
     if partners is not None:
         arrays |= _partners(map, partners)
     arrays |= true_arrays(map)
+    sketch = sketch_of(map) if "true_distances" in arrays else None
+    if sketch is not None:
+        arrays |= {"sketch": sketch.bytes, "sketch_scales": sketch.scales, "sketch_rest": sketch.rest}
     names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
@@ -106,6 +110,8 @@ def scatter(
         **{name: plain(map.settings[name]) for name in _DRAWN if map.settings.get(name)},
         "k": counted(map) if "true_rows" in arrays else int(map.quality.get("k", 0)),
     }
+    if sketch is not None:
+        properties["sketch_error"] = sketch.error
     if tokens is not None:
         properties["words"] = cut_words_of(map.items, tokens)
     if point is not None:
@@ -156,7 +162,14 @@ def pointed(map: Map, point: str) -> dict[str, Any]:
     return {
         "focus": row,
         "fates": {"kept": found.kept, "missing": found.missing, "false": found.false},
+        "fates_among": _carrying(map),
     }
+
+
+def _carrying(map: Map) -> int:
+    """How many items the neighbours are counted among, where others were inserted; 0 where it is all."""
+    among = candidates_of(map)
+    return 0 if among is None or among.sought.any() else int((among.own == 0).sum())
 
 
 def true_arrays(map: Map) -> dict[str, np.ndarray]:

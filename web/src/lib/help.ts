@@ -87,7 +87,7 @@ export const HELP = {
     text: 'Dots grow with the length of their vectors, query or key: long ones can give, or get, stronger attention.',
   },
   truth: {
-    text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; grey is farther than the map knows.',
+    text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; where the map does not carry its vectors, those beyond its nearest are grey.',
   },
   shade: {
     text: 'Where the layout could not keep what is true. Torn regions have low continuity: neighbours in the data lie elsewhere. Glued ones have low trustworthiness: what lies near is far in the data.',

@@ -184,7 +184,8 @@ export function links({ each, partners, weights }: Lines, row: number): Link[] {
 
 /** The same as the true neighbours of a map: a query's are keys of its sentence, and a key's queries. */
 export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
-  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among: readAmong(view) }
+  const among = readAmong(view)
+  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among, sketch: null }
 }
 
 /** The query whose strongest key is clearest: another word, with the largest weight. */
