@@ -14,7 +14,7 @@ from langscape.analyses._restarts import embed_restarts
 from langscape.analyses.atlas import lines, make_atlas
 from langscape.data import Capture, Items, Tokens
 from langscape.engine import Schedule, embed_many
-from langscape.errors import LangscapeError, SettingsError
+from langscape.errors import DataError, LangscapeError, SettingsError
 from langscape.io.codec import differences, read_noun, write_noun
 
 AXES = ("layer", "head", "query", "key")
@@ -118,6 +118,11 @@ def test_heads_are_ranked_by_what_they_do_where_that_is_known_and_else_by_intere
     assert known.order == "share"
     assert known.ranked().tolist() == list(range(len(share)))[::-1]
     assert lines(known)[0].split()[:2] == ["head", "share"]
+
+
+def test_a_text_of_one_token_is_refused_in_words_about_the_text():
+    with pytest.raises(DataError, match="the text has 1 token to map; give a longer one"):
+        make_atlas(captured(n=3), restarts=1, schedule=SHORT)
 
 
 def test_a_score_that_no_head_has_is_refused_before_anything_is_read():

@@ -180,6 +180,10 @@ def _problems(
     capture: Capture, side: Any, keys: list[tuple[int, int]], special: Any, sinks: Any
 ) -> tuple[list[HeadProblem], list[tuple[int, int]], list[str]]:
     """What the maps of the heads are made from; heads that leave too few tokens are named instead."""
+    from langscape.sources.word_lookup import counted
+
+    if (tokens := _mappable(capture.attention(side), special)) < 2:
+        raise DataError(f"the text has {counted(tokens, 'token', 'tokens')} to map; give a longer one")
     found: dict[tuple[int, int], HeadProblem] = {}
     why = ""
     for key in keys:
