@@ -92,7 +92,7 @@ def measure(model: object, text: str, restarts: int) -> tuple[dict[str, float], 
         SCORES["kept"].verdict(made.quality["kept"], Null.read(made.quality, "kept"))
         for made in (scored(*each) for each in zip(maps, again, nulls, strict=True))
     )
-    first = atlas.ranked()[:15]
+    first = atlas.ranked("interest")[:15]
     out = {
         "tokens": float(len(seen.tokens)),
         "apart": apart,

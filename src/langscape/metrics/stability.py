@@ -30,7 +30,7 @@ def stability_of_each(groups: Sequence[Iterable[Any]]) -> list[Stability]:
     units = [np.stack([_unit(one) for one in _checked(maps)]) for maps in groups]
     found = []
     for one, turns in zip(units, _turns_to_mean(units), strict=True):
-        aligned = np.einsum("mnd,mde->mne", one, turns)
+        aligned = one @ turns
         from_mean = aligned - aligned.mean(axis=0)
         spread = np.sqrt(np.einsum("mnd,mnd->n", from_mean, from_mean) / len(aligned))
         found.append(Stability(spread, aligned))
@@ -78,13 +78,18 @@ def _turns_to_mean(units: Sequence[np.ndarray]) -> np.ndarray:
     Only products of maps with each other are needed, X_aᵀ X_b: the mean is a sum of turned maps, so that its
     product with a map is the sum of these, turned. Points are summed over once and not in every round.
     """
-    # einsum, not @: a sum over all points whose order does not depend on the number of threads
-    products = np.stack([np.einsum("and,bne->abde", one, one) for one in units])
-    turns = _nearest_turns(products[:, :, 0])
+    from langscape.kernels.linear import one_blas_thread
+
+    groups, (maps, _, dims) = len(units), units[0].shape
+    # one thread: sums over all points are then taken in one order, whatever the machine
+    with one_blas_thread():
+        flat = [one.transpose(1, 0, 2).reshape(len(one[0]), -1) for one in units]
+        products = np.stack([one.T @ one for one in flat])
+    turns = _nearest_turns(products.reshape(groups, maps, dims, maps, dims)[:, :, :, 0])
     open_ones = np.arange(len(units))
     for _ in range(_ROUNDS - 1):
-        onto_mean = np.einsum("gabde,gbef->gadf", products[open_ones], turns[open_ones])
-        better = _nearest_turns(onto_mean)
+        onto_mean = products[open_ones] @ turns[open_ones].reshape(-1, maps * dims, dims)
+        better = _nearest_turns(onto_mean.reshape(-1, maps, dims, dims))
         moved = np.abs(better - turns[open_ones]).max(axis=(1, 2, 3))
         turns[open_ones] = better
         open_ones = open_ones[moved >= _TOLERANCE]

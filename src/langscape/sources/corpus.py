@@ -149,7 +149,7 @@ def _files(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS and p.is_file())
         if not files:
-            raise FileError(f"the folder {path} holds no text files ({', '.join(_ENDINGS)})")
+            raise FileError(f"the folder {path} holds no text files ({', '.join(_ENDINGS)}); name another")
         return tuple(files)
     if not path.exists():
         raise no_corpus(path)

@@ -130,10 +130,12 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
         return wanted
     if "group" in names:
         return "group"
+    # a token is no group of its own, however few there are: those of a text are coloured by where they stand
+    alone = {"dubious", *(("text", "special") if "position" in names else ())}
     few = (
         c["name"]
         for c in described
-        if 2 <= len(c.get("categories", ())) <= DISTINCT and c["name"] != "dubious"
+        if 2 <= len(c.get("categories", ())) <= DISTINCT and c["name"] not in alone
     )
     return next(few, "position" if "position" in names else None)
 
