@@ -21,7 +21,8 @@ from langscape import Edit, capture
 from langscape.analyses._text_effects import attends
 from langscape.models import Model, get_model, open_model, stream
 from langscape.models.effect_estimates import estimated_effects, shares
-from langscape.models.effects import Measure, exact_effects, parts_of
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import exact_effects, parts_of
 from langscape.models.patching import patch_grid, read_prompts
 from langscape.models.score_parts import score_parts
 from langscape.models.unedited import read_unedited

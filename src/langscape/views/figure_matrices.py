@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,25 @@ def draw(view: View) -> Figure:
     tables = properties["tables"][:MOST]
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
     tall = -(-len(tables) // wide)
-    caption = Caption(properties, _WIDTH)
+    lines = textwrap.wrap(properties["subtitle"], int(13.5 * _WIDTH))
+    if len(properties["tables"]) > MOST:
+        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
+    caption = Caption(properties, _WIDTH, more=max(1, len(lines)))
     rows, columns = (max(len(table[side]) for table in tables) for side in ("rows", "columns"))
     # where columns are few, names of rows take the room that they leave
     spare = (_WIDTH - 2 * MARGIN) / wide - 0.47 - 0.62 * columns
     longest = int(np.clip(spare / 0.068, 14, 48))
     gutter = 0.32 + 0.068 * max(min(len(name), longest) for table in tables for name in table["rows"])
     across = (_WIDTH - 2 * MARGIN) / wide - gutter - 0.15
-    upright = max(len(name) for table in tables for name in table["columns"]) > 3
-    foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
+    names = [name for table in tables for name in table["columns"]]
+    # a few names stand level, a word to a line; many, or long ones, stand upright
+    level = columns <= 4 and max(len(word) for name in names for word in name.split() or [""]) <= 8
+    upright = not level and max(len(name) for name in names) > 3
+    foot = 0.25 + (
+        0.07 * max(min(len(name), 14) for name in names)
+        if upright
+        else 0.08 + 0.12 * max(len(name.split()) for name in names)
+    )
     cell = min(across / columns, 0.62)
     up = rows * min(cell, 0.5 if rows <= 16 else 0.24)  # a layer each: thirty must fit on a page
     head = 0.42
@@ -47,10 +58,7 @@ def draw(view: View) -> Figure:
         own = up * len(table["rows"]) / rows
         bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head) + up - own
         _table(figure, view, table, (left, bottom, cell * len(table["columns"]), own), upright, longest)
-    lines = [properties["subtitle"]]
-    if len(properties["tables"]) > MOST:
-        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
-    caption.write(figure, " · ".join(part for part in lines if part))
+    caption.write(figure, *lines)
     return figure
 
 
@@ -76,9 +84,8 @@ def _table(
     drawn, colours, span = _coloured(view, table)
     colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
-    axes.set_xticks(
-        range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0
-    )
+    named = [short(name, 14) if upright else "\n".join(name.split()) for name in table["columns"]]
+    axes.set_xticks(range(len(named)), named, rotation=90 if upright else 0)
     axes.set_yticks(range(len(table["rows"])), [short(n, longest) for n in table["rows"]])
     axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)
     for spine in axes.spines.values():
