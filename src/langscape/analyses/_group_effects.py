@@ -77,7 +77,7 @@ def group_rows(
     said = [
         f"{counted(len(members), 'part', 'parts')}; "
         + (
-            f"more than {less} of {of} random groups (at most {top:.3g})"
+            f"more than {less} of {of} {_other(members)} (at most {top:.3g})"
             if of
             else "no other group has as many heads of these layers"
         )
@@ -94,6 +94,13 @@ def group_rows(
         "alone": np.array([sum(alone.get(one, np.nan) for one in members) for _, members in groups]),
         "others": sums, "others_most": most, "below": below.astype(float), "drawn": drawn.astype(float),
     }  # fmt: skip
+
+
+def _other(members: Sequence[str]) -> str:
+    """What a group is compared with."""
+    if len(members) > 1:
+        return "random groups"
+    return "other MLPs" if members[0].startswith("MLP") else "other heads of its layer"
 
 
 def joined(rows: Mapping[str, np.ndarray], columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
