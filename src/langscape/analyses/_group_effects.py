@@ -55,7 +55,7 @@ class GroupEffects:
     floor: float
 
 
-OF_GROUPS = ("members", "alone", "others", "others_most", "below", "drawn")
+OF_GROUPS = ("group", "members", "alone", "others", "others_most", "below", "drawn")
 GROUP_WORDS = (
     "The parts of a group were replaced together. Random groups have as many heads in each of its layers, "
     "and as many MLPs of other layers: a group is worth its name where it does more than they do"
@@ -90,6 +90,7 @@ def group_rows(
         "found": np.where(mean <= floor, "none found", "").astype(object),
         "effect": mean, "loss_change": np.mean([one.loss_change for one in taken], axis=0),
         "estimate": none, "share": none, "interest": none, "tags": np.array(said, object),
+        "group": np.array([name for name, _ in groups], object),
         "members": np.array([" ".join(members) for _, members in groups], object),
         "alone": np.array([sum(alone.get(one, np.nan) for one in members) for _, members in groups]),
         "others": sums, "others_most": most, "below": below.astype(float), "drawn": drawn.astype(float),
@@ -106,7 +107,7 @@ def _other(members: Sequence[str]) -> str:
 def joined(rows: Mapping[str, np.ndarray], columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     """A column with groups before the parts, which have nothing in those of groups."""
     count = len(columns["matters"])
-    blank = np.full(count, "", object) if name == "members" else np.full(count, np.nan)
+    blank = np.full(count, "", object) if name in ("group", "members") else np.full(count, np.nan)
     return np.concatenate([rows[name], columns.get(name, blank)])
 
 

@@ -65,9 +65,10 @@ class Effects(HeadTable):
     scores   a row per part: part, layer, head (-1 for MLPs and layers), matters with its 95 % interval over
              texts, source (what `matters` is: exact, estimate or share), effect, loss_change, estimate,
              share, interest (what it attends to), tags, and found: "none found" where the effect is below
-             the floor. Groups are rows of part "group", and then there are members, alone (the sum of what
-             its parts do alone, where that is known), others and others_most (the mean and the most of random
-             groups of as many parts of the same layers) and below (how many of these do less)
+             the floor. Groups are rows of part "group", and then there are group (its name), members, alone
+             (the sum of what its parts do alone, where that is known), others and others_most (the mean and
+             the most of random groups of as many parts of the same layers), below (how many of these do less)
+             and drawn (how many there are)
     measure  what is compared with the unedited run, in words
     floor    what rounding makes of an edit that changes nothing
     """
