@@ -54,15 +54,23 @@ class EditedRun(Shown):
         """The effect on every token."""
         from langscape.views import Matrix, matrices
 
-        rows = [
-            f"{at} {token}" + (f" → {self.after[at]}" if self.after else "")
-            for at, token in enumerate(self.tokens)
-        ]
+        rows = [f"{at} {token}{self._next(at)}" for at, token in enumerate(self.tokens)]
         table = Matrix(
             "KL of the next token, in nats" if self.decoder else "movement of the last hidden state",
             rows, ["effect"], self.effect[:, None], "plain", 0.0, 3,
         )  # fmt: skip
-        return matrices([table], title=title or f"{self.model}, edited", row_name="token", notes=self.notes)
+        said = "beside each token the likeliest next one, unedited → edited where they differ"
+        return matrices(
+            [table], title=title or f"{self.model}, edited", subtitle=said if self.after else "",
+            row_name="token", notes=self.notes,
+        )  # fmt: skip
+
+    def _next(self, at: int) -> str:
+        """The likeliest next token in both runs; of encoders nothing."""
+        if not self.after:
+            return ""
+        before, after = self.before[at].strip(), self.after[at].strip()
+        return f": “{after}”" if before == after else f": “{before}” → “{after}”"
 
     def attention(self, layer: int, head: int, *, edited: bool = True) -> View:
         """The attention of a head in the edited or in the unedited run; both say what it looks like there."""
