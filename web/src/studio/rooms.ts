@@ -222,7 +222,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Take parts away',
         gives: 'what each head does',
-        main: ['model', 'how', 'parts', 'verify'],
+        main: ['model', 'how', 'parts', 'groups', 'measure'],
       },
       {
         analysis: 'why',

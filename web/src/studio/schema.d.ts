@@ -1036,6 +1036,19 @@ export interface components {
              */
             parts?: "heads" | "mlps" | "layers" | "all";
             /**
+             * Groups
+             * @description Parts that are taken away together, each beside random groups of as many heads of the same layers: all heads of a role (induction), parts one after the other (16.0 18.6 or mlp 5), all heads of a layer (layer 3), or all but some (all but 16.0 18.6).
+             * @default null
+             */
+            groups?: string[] | null;
+            /**
+             * Measure
+             * @description What is compared with the unedited run. Words: the next token of a decoder. States: how far the last hidden states move. Pooled: how far the text’s vector moves, pooled as the model itself does. Classes: what a classifier of texts says. Auto: words of a decoder, states of an encoder.
+             * @default auto
+             * @enum {string}
+             */
+            measure?: "auto" | "words" | "states" | "pooled" | "classes";
+            /**
              * Verify
              * @description How many parts are taken away after screening.
              * @default 30
@@ -1047,6 +1060,12 @@ export interface components {
              * @default 4
              */
             draws?: number;
+            /**
+             * Random groups
+             * @description So many random groups are taken away beside each group, to compare with.
+             * @default 20
+             */
+            others?: number;
             /**
              * First tokens
              * @description Of each text, no more than so many tokens are read.
