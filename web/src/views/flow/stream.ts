@@ -84,13 +84,30 @@ export function headVector(stream: Stream, heads: Float32Array, head: number, to
   return heads.subarray(start, start + stream.dims)
 }
 
-export function lensAt(stream: Stream, node: number, token: number): Named[] {
+/** The logit lens, or the one that was fitted to the model. */
+export type Lens = 'lens' | 'tuned'
+
+export const lensName = (lens: Lens) => (lens === 'tuned' ? 'tuned lens' : 'logit lens')
+
+export function lensAt(stream: Stream, node: number, token: number, lens: Lens = 'lens'): Named[] {
   const at = stream.place(token)
-  return named(stream, rowOf(stream.arrays['lens'], node, at), rowOf(stream.arrays['lens_values'], node, at))
+  return named(stream, rowOf(stream.arrays[lens], node, at), rowOf(stream.arrays[`${lens}_values`], node, at))
+}
+
+/** After every layer, how far the model's own prediction is from a lens's over held-out tokens; null without a fitted lens. */
+export function lensScores(stream: Stream): { name: string; kl: number[]; first: number[] }[] | null {
+  const [kl, first] = [stream.arrays['lens_kl'], stream.arrays['lens_first']]
+  if (!kl || !first) return null
+  const afterLayers = (values: Float32Array) => Array.from(values).filter((_, node) => node % 2 === 0)
+  return (['lens', 'tuned'] as const).map((lens, row) => ({
+    name: lensName(lens),
+    kl: afterLayers(rowOf(kl, row)),
+    first: afterLayers(rowOf(first, row)),
+  }))
 }
 
 /** The colour of a vector; the last of `at` is its token. */
-export function colourAt(stream: Stream, name: 'stream' | 'heads' | 'mlp', ...at: number[]): string | null {
+export function colourAt(stream: Stream, name: 'stream' | 'tuned' | 'heads' | 'mlp', ...at: number[]): string | null {
   const array = stream.arrays[`colour_${name}`]
   return array ? css(rowOf(array, ...placed(stream, at))) : null
 }
