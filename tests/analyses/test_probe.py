@@ -54,7 +54,7 @@ def test_noise_in_place_of_cells_is_not_said_to_remember_anything():
 @pytest.mark.slow
 def test_the_table_and_the_picture_say_the_same(tiny, tmp_path):
     view = tiny.view()
-    assert view.properties["questions"][:2] == ["subject", "number"]
+    assert view.properties["questions"][:2] == ["subject", "subject until verb"]
     at = view.properties["labels"].index("number, layer 0")
     assert view.arrays["accuracy"][at] == np.float32(row(tiny, "number", "layer 0")["accuracy"])
     assert any("number" in line and "remembered" in line for line in lines(tiny))

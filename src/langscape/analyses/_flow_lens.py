@@ -63,8 +63,14 @@ def lens_words(lenses: Mapping[str, Read], numbering: Numbering, top: int) -> di
 
 
 def lens_scores(fitted: TunedLens | None) -> dict[str, np.ndarray]:
-    """How far to trust both lenses, (2, node): held-out KL, and how often the first word is the model's."""
-    return {} if fitted is None else {"lens_kl": fitted.kl, "lens_first": fitted.first}
+    """How far to trust both lenses, (2, layer + 1): held-out KL, and how often the first word is the model's.
+
+    `lens_null` is the KL of reading nothing.
+    """
+    if fitted is None:
+        return {}
+    null = np.array([fitted.null], np.float32)
+    return {"lens_kl": fitted.kl, "lens_first": fitted.first, "lens_null": null}
 
 
 def lens_notes(fitted: TunedLens | None) -> list[str]:

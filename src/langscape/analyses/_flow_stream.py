@@ -104,7 +104,7 @@ def read_stream(
     the model says. A fitted lens reads the nodes beside the logit lens.
     """
     from langscape.metrics import change, stream_alarms
-    from langscape.models import contributions, lens, promoted, stream, token_texts
+    from langscape.models import contributions, lens, promoted, stream
     from langscape.models.patching import word_id
     from langscape.models.routes import routes
 
@@ -161,7 +161,10 @@ def read_stream(
         kind,
         residual.post_norm,
         len(residual.words),
-        tuple(token_texts(seen)),
+        tuple(
+            text if text.strip() else sign
+            for text, sign in zip(seen.tokens.texts, seen.tokens.readable, strict=True)
+        ),
         ids,
         looked,
         tuple(seen.metadata["parts"]),

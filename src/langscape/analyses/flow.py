@@ -33,7 +33,6 @@ from langscape.views.flow_lstm import GATES
 
 if TYPE_CHECKING:
     from langscape.engine import WordColours
-    from langscape.models.tuned_lens import TunedLens
 
 WHOLE = 10_000
 """Words up to which a transformer's vocabulary is coloured as a whole; of a larger one, those that are named.
@@ -193,8 +192,8 @@ def flow_lens(
     *,
     lens_text: LensText = None,
     progress: Progress | None = None,
-) -> TunedLens:
-    """A lens that is fitted to a transformer, kept with its scores for all prompts."""
+) -> Any:
+    """A lens that is fitted to a transformer (`TunedLens`), kept with its scores for all prompts."""
     return fitted_lens(opened(model), lens_text, progress)
 
 

@@ -10,7 +10,7 @@ pieces of the text that were held out, by the KL divergence of the model's own p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,10 @@ class TunedLens:
     """A translator for every node of a model's stream, and how well it does beside the logit lens.
 
     weights    (node, dim + 1, dim), D with b as its last row
-    kl         (2, node): mean KL divergence in nats of the model's own prediction from that of the logit
-               lens, and of the tuned one, over tokens that were held out
-    first      (2, node): how often the lens's first word is the model's, over the same tokens
+    kl         (2, layer + 1): mean KL divergence in nats of the model's own prediction from that of the logit
+               lens, and of the tuned one, at the embedding and after every layer, over held-out tokens
+    first      (2, layer + 1): how often the lens's first word is the model's, over the same tokens
+    null       the KL where no node is read: the prediction of the mean last state
     strengths  (node,) the ridge that predicted unseen pieces best
     tokens     how many it was fitted to, and over how many it was judged
     text       what was read, in words
@@ -57,6 +58,7 @@ class TunedLens:
     weights: np.ndarray
     kl: np.ndarray
     first: np.ndarray
+    null: float
     strengths: np.ndarray
     tokens: tuple[int, int]
     text: str
@@ -108,24 +110,28 @@ def fit_lens(
         tell(Step(at + 1, len(pieces) + 2, "reading the text of the lens"))
     weights, strengths = _solved(sums)
     tell(Step(len(pieces) + 1, len(pieces) + 2, "judging the lens"))
-    fitted = TunedLens(
-        weights, np.empty((2, 0)), np.empty((2, 0)), strengths,
-        (sum(one.count for one in sums), sum(len(one.capture["final"]) for one in held)), named,
-    )  # fmt: skip
-    return _judged(fitted, held)
+    count = sum(one.count for one in sums)
+    mean = sum(one.given[0] + one.missing[0] for one in sums) / count
+    judged = sum(len(one.capture["final"]) for one in held)
+    unjudged = TunedLens(weights, np.empty(0), np.empty(0), 0.0, strengths, (count, judged), named)
+    return _judged(unjudged, held, mean)
 
 
 def _pieces(model: Model, texts: Iterable[str]) -> Iterator[list[int]]:
     """Texts one after another in pieces of as many tokens, each read on its own."""
     if model.tokenizer is None:
         raise SettingsError(f"{model.name} has no tokenizer, so it reads no text; give one")
+    # what the tokenizer puts around a text: [CLS] and [SEP], a beginning, or nothing
+    around = model.tokenizer("")["input_ids"]
+    before, after = (around[:1], around[1:]) if len(around) > 1 else (around, [])
+    size = min(PIECE, model.longest or PIECE) - len(around)
     row: list[int] = []
     made = 0
     for text in texts:
         row += model.tokenizer(text, add_special_tokens=False)["input_ids"]
-        while len(row) >= PIECE and made < PIECES:
-            yield row[:PIECE]
-            row, made = row[PIECE:], made + 1
+        while len(row) >= size and made < PIECES:
+            yield [*before, *row[:size], *after]
+            row, made = row[size:], made + 1
         if made >= PIECES:
             return
 
@@ -199,28 +205,33 @@ def _error(fold: _Sums, node: int, turn: torch.Tensor, shift: torch.Tensor) -> f
 def _some(seen: Stream, count: int) -> Stream:
     """A held-out piece at a few of its tokens, drawn evenly; the first is no ordinary one."""
     tokens = len(seen.capture["final"])
-    return seen.only(
-        np.unique(np.linspace(1, tokens - 1, min(count, tokens - 1)).round()).astype(int).tolist()
-    )
+    places = np.unique(np.linspace(1, tokens - 1, min(count, tokens - 1)).round()).astype(int).tolist()
+    return replace(seen.only(places), calls=(), values=(), projections=(), neurons=(), experts=())
 
 
-def _judged(fitted: TunedLens, held: Sequence[Stream]) -> TunedLens:
-    """The lens with its scores beside the logit lens's."""
-    nodes = len(fitted.weights)
-    kl, first, count = np.zeros((2, nodes)), np.zeros((2, nodes)), 0
+def _judged(lens: TunedLens, held: Sequence[Stream], mean: torch.Tensor) -> TunedLens:
+    """The lens with its scores, beside the logit lens's and those of the mean last state."""
+    layers = len(lens.weights) // 2 + 1
+    kl, first, null, count = np.zeros((2, layers)), np.zeros((2, layers)), 0.0, 0
     for seen in held:
         own = seen.bend(_tensor(seen.capture["logits"])).log_softmax(-1)
         count += len(own)
-        plain = normed(seen, _tensor(seen.capture["stream"]))
-        for at, last in enumerate((plain, fitted.translated(seen))):
-            for node in range(nodes):
-                read = seen.bend(all_scores(seen, last[node])).log_softmax(-1)
-                kl[at, node] += float((own.exp() * (own - read)).sum())
-                first[at, node] += float((read.argmax(-1) == own.argmax(-1)).sum())
-    return TunedLens(
-        fitted.weights, (kl / count).astype(np.float32), (first / count).astype(np.float32), fitted.strengths,
-        fitted.tokens, fitted.text,
-    )  # fmt: skip
+
+        def apart(last: torch.Tensor, seen: Stream = seen, own: torch.Tensor = own) -> tuple[float, float]:
+            read = seen.bend(all_scores(seen, last)).log_softmax(-1)
+            same = (read.argmax(-1) == own.argmax(-1)).sum()
+            return float((own.exp() * (own - read)).sum()), float(same)
+
+        lenses = (normed(seen, _tensor(seen.capture["stream"])), lens.translated(seen))
+        for row, last in enumerate(lenses):
+            for layer in range(layers):
+                further, same = apart(last[2 * layer])
+                kl[row, layer] += further
+                first[row, layer] += same
+        null += apart(mean.float().expand(len(own), -1))[0]
+    return replace(
+        lens, kl=(kl / count).astype(np.float32), first=(first / count).astype(np.float32), null=null / count
+    )
 
 
 def _tensor(array: Any) -> torch.Tensor:

@@ -94,16 +94,23 @@ export function lensAt(stream: Stream, node: number, token: number, lens: Lens =
   return named(stream, rowOf(stream.arrays[lens], node, at), rowOf(stream.arrays[`${lens}_values`], node, at))
 }
 
-/** After every layer, how far the model's own prediction is from a lens's over held-out tokens; null without a fitted lens. */
-export function lensScores(stream: Stream): { name: string; kl: number[]; first: number[] }[] | null {
+export interface LensScores {
+  /** At the embedding and after every layer: KL of the model's own prediction from the lens's, and how often the first word is the same. */
+  lenses: { name: string; kl: number[]; first: number[] }[]
+  /** The KL where no node is read: the prediction of the mean last state. */
+  nothing: number
+}
+
+/** How far to trust the lenses, over held-out tokens; null where none was fitted. */
+export function lensScores(stream: Stream): LensScores | null {
   const [kl, first] = [stream.arrays['lens_kl'], stream.arrays['lens_first']]
   if (!kl || !first) return null
-  const afterLayers = (values: Float32Array) => Array.from(values).filter((_, node) => node % 2 === 0)
-  return (['lens', 'tuned'] as const).map((lens, row) => ({
+  const lenses = (['lens', 'tuned'] as const).map((lens, row) => ({
     name: lensName(lens),
-    kl: afterLayers(rowOf(kl, row)),
-    first: afterLayers(rowOf(first, row)),
+    kl: Array.from(rowOf(kl, row)),
+    first: Array.from(rowOf(first, row)),
   }))
+  return { lenses, nothing: stream.arrays['lens_null'].data[0] }
 }
 
 /** The colour of a vector; the last of `at` is its token. */
