@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from langscape.models.token_classes import token_classes
 
@@ -127,11 +128,16 @@ def subject_of(words: Sequence[str], tags: Sequence[str]) -> int | None:
 def verb_after(head: int, words: Sequence[str], tags: Sequence[str]) -> int | None:
     """Which word is the verb of a subject: the first verb after it, those of relative clauses passed over.
 
+    Where a tagger found no verb at all, one that it took for a noun: the second of two that stand together.
+
     >>> words = "the cat that chases a bird sleeps".split()
     >>> verb_after(1, words, ["determiner", "noun", "pronoun", "verb", "determiner", "noun", "verb"])
     6
     """
     verbs = [at for at in range(head + 1, len(words)) if tags[at] in ("verb", "auxiliary")]
+    if not verbs:
+        nouns = [at for at in range(head, len(words)) if tags[at] in ("noun", "name")]
+        verbs = [after for before, after in pairwise(nouns) if after == before + 1]
     if not verbs:
         return None
     clauses = sum(word in _RELATIVE for word in words[head + 1 : verbs[0]])
