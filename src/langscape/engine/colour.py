@@ -97,6 +97,10 @@ class WordColours:
             return np.clip(force(far / most * (_SIDE / 2), importance, anchors), 0, _SIDE)
         return np.clip(exact(far * self.scale, importance, anchors), 0, _SIDE)
 
+    def distances(self, vectors: Any) -> np.ndarray:
+        """The distances (m, reference) of vectors from the references."""
+        return _distances(self._checked(vectors), self.embeddings[self.references])
+
     def follows(self, vectors: Any, rgb: Any) -> np.ndarray:
         """Per vector, the rank correlation of its distances to words with those of its colour to theirs."""
         from scipy.stats import rankdata
@@ -318,6 +322,11 @@ def shown(points: np.ndarray, space: Space) -> np.ndarray:
     if space == "rgb":
         return np.clip(points, 0, 1)
     return np.clip(from_oklab(_MIDDLE + _EDGE * ((np.asarray(points) - 0.5) @ _TURN.T)), 0, 1)
+
+
+def cube_frame(space: str) -> dict[str, np.ndarray]:
+    """The cube's middle and edges in OKLab, (4, 3), from which a page makes colours; none for plain RGB."""
+    return {} if space == "rgb" else {"cube": np.vstack([_MIDDLE, _EDGE * _TURN.T]).astype(np.float32)}
 
 
 # Ottosson's OKLab: linear light → cone responses → their cube roots → lightness and two hues

@@ -1323,6 +1323,12 @@ export interface components {
              * @default null
              */
             baseline?: string | null;
+            /**
+             * Lens Text
+             * @description What the tuned lens is fitted to: a text file, a folder, or a packaged corpus. Left out, sentences of State of the Union addresses that come with the package.
+             * @default null
+             */
+            lens_text?: string | null;
         };
         /**
          * FlowRequest
@@ -1371,6 +1377,13 @@ export interface components {
              * @default null
              */
             words?: string[] | null;
+            /**
+             * Lens
+             * @description How the nodes of a transformer are read: as if the model ended there, or also by a lens that was fitted to the model. It is fitted once, in a minute or two, and kept.
+             * @default logit
+             * @enum {string}
+             */
+            lens?: "logit" | "tuned";
             /**
              * Words
              * @description Words named at every place.
