@@ -11,6 +11,10 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._query_key import (
+    map_head,
+    settled,
+)
+from langscape.analyses._query_key_settings import (
     By,
     C,
     Color,
@@ -23,8 +27,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    map_head,
-    settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
 from langscape.analyses._restarts import embed_restarts, head_schedules
@@ -165,7 +167,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=4,
+    version=5,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",
@@ -196,7 +198,7 @@ def query_key_beside(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,
