@@ -217,7 +217,7 @@ def query_key_beside(
     """
     from langscape.affinity import strongest_keys
 
-    want = ["attention", "q", "k"]
+    want = ["attention", "q", "k", "v"]
     seen = text_capture(
         model,
         text,
