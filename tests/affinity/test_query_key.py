@@ -281,7 +281,8 @@ def test_a_planted_long_value_becomes_the_strongest_key_of_every_query() -> None
         axes={**seen.axes, "value_norm": ("layer", "head", "key")},
     )
     found = affinity.strongest_keys(known, [(0, 0), (0, 1)])
-    assert found.valued_partners is not None and found.valued_weights is not None
+    assert found.valued_partners is not None
+    assert found.valued_weights is not None
     np.testing.assert_array_equal(found.valued_partners[0, :18, 0], 18 + np.repeat([3, 9, 15], 6))
     assert found.valued_weights[0, :18, 0].min() > 0.99
     # of equal lengths, nothing changes

@@ -8,7 +8,7 @@ contexts do not gain more than contexts drawn from that, the item may be wide an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ class Senses:
 
     lumps  (n,) how many explain held-out contexts best, 1 where one does, or where there are too few to tell
     gain   (n,) nats per held-out context by which that many, two at least, are better than one; NaN untested
-    null   (n,) the mean of the same for contexts drawn from one Gaussian with the item's own covariance
+    null   (n,) the mean of the same for contexts drawn from one Gaussian with the item's mean and covariance
     p      (n,) the share of such draws, the item among them, that gain as much
     parts  by item that can be split, the lump of each of its contexts, the largest lump 0
     """
@@ -88,9 +88,7 @@ def find_senses(
             rng = np.random.default_rng([seed, item, len(Z)])
             gains = {count: _gain(Z, count, rng) for count in range(2, most + 1)}
             best = max(gains, key=lambda count: gains[count])
-            # rows of normal numbers times the item's own rows have its covariance
-            drawn = (rng.normal(size=(len(Z), len(Z))) @ Z / np.sqrt(len(Z)) for _ in range(DRAWS))
-            draws = [_gain(one, best, rng) for one in drawn]
+            draws = [_gain(one, best, rng) for one in _one_cloud(Z, DRAWS, rng)]
             parts[item] = _by_size(_lumps(Z, best, rng, tries=8)[1])
         gain[item], null[item] = gains[best], np.mean(draws)
         p[item] = (1 + np.sum(np.array(draws) >= gains[best])) / (1 + DRAWS)
@@ -109,6 +107,20 @@ def _axes(clouds: Sequence[np.ndarray | None]) -> np.ndarray:
     order = np.argsort(values)[::-1][:AXES]
     kept = order[values[order] > 1e-9 * max(float(values.max()), 1e-300)]
     return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def _one_cloud(Z: np.ndarray, draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Rows drawn from one Gaussian, each time with exactly the mean and the covariance of the centred Z.
+
+    Rows of a Gaussian may be turned among themselves by any rotation that keeps their mean. Were covariances
+    drawn as well, their scatter would hide lumps that are far apart.
+    """
+    _, values, axes = np.linalg.svd(Z, full_matrices=False)
+    kept = values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)
+    shape = values[kept, None] * axes[kept]
+    for _ in range(draws):
+        turned = rng.normal(size=(len(Z), len(shape)))
+        yield np.linalg.qr(turned - turned.mean(axis=0))[0] @ shape
 
 
 def _gain(Z: np.ndarray, count: int, rng: np.random.Generator) -> float:
