@@ -11,6 +11,10 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._query_key import (
+    map_head,
+    settled,
+)
+from langscape.analyses._query_key_settings import (
     By,
     C,
     Color,
@@ -23,8 +27,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    map_head,
-    settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
 from langscape.analyses._restarts import embed_restarts, head_schedules
@@ -206,7 +208,7 @@ def query_key_beside(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,
@@ -225,7 +227,7 @@ def query_key_beside(
     """
     from langscape.affinity import strongest_keys
 
-    want = ["attention", "q", "k"]
+    want = ["attention", "q", "k", "v"]
     seen = text_capture(
         model,
         text,

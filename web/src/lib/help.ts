@@ -83,6 +83,13 @@ export const HELP = {
   names: {
     text: 'The words beside the points, as many as there is room for. Without them, only what is pointed at or chosen has its name.',
   },
+  values: {
+    text: 'Weighs attention by the length of what is taken: the weight of a key times the norm of its value vector, as shares of all that the query takes. Special tokens often get much attention and have short values. It changes the lines and the words beside the map, not the places.',
+  },
+  layout: {
+    text: 'How vectors become a map, on a plane or in space. What was computed before comes at once; the rest is computed now. PCA is of vectors, so it is a map by distance.',
+    from: 'queries and keys in one space',
+  },
   norm: {
     text: 'Dots grow with the length of their vectors, query or key: long ones can give, or get, stronger attention.',
   },

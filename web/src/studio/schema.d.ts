@@ -1271,6 +1271,18 @@ export interface components {
              */
             shared?: number;
             /**
+             * Senses
+             * @description Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits none. Told best from an early layer (layer 1), and only some words with two senses are found.
+             * @default 1
+             */
+            senses?: number;
+            /**
+             * Split
+             * @description Split these words into lumps of contexts, whatever the test says of them.
+             * @default null
+             */
+            split?: string[] | null;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -2773,7 +2785,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -2895,7 +2907,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3071,7 +3083,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3434,7 +3446,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -4699,7 +4711,7 @@ export interface operations {
     view: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4794,7 +4806,7 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4895,7 +4907,7 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;

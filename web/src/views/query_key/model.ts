@@ -152,10 +152,16 @@ export interface Lines {
   aggregate: { values: Float32Array; size: number }
 }
 
-export async function linesOf(view: View, panel: Panel): Promise<Lines> {
+/** Whether lines can also be weighed by the lengths of values. */
+export function hasValues(view: View): boolean {
+  return Object.keys(view.later).some((name) => name.startsWith('valued_partners_'))
+}
+
+export async function linesOf(view: View, panel: Panel, valued = false): Promise<Lines> {
+  const before = valued ? 'valued_' : ''
   const name = `${panel.layer}_${panel.head}`
   const [partners, weights, aggregate] = await Promise.all(
-    ['partners', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
+    [`${before}partners`, `${before}weights`, 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
   )
   const steps = (view.properties as unknown as Properties).steps
   return {
