@@ -242,6 +242,7 @@ def _number(value: float, digits: int) -> str:
     ignores=_ignores,
     lines=lines,
     formats=FORMATS,
+    example={"text": "sample-harbour"},
     group="measure",
     examples=(
         "langscape effects default --text letter.txt --out effects.html",
