@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 Key = tuple[int, int]
 
+
 @analysis(version=5, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
@@ -295,62 +296,3 @@ def map_head(
         progress=progress,
     )
     return judged(map, one).but(vectors=None)
-<<<<<<< HEAD
-
-
-def judged(map: Map, one: HeadVectors) -> Map:
-    """The map with the scores that say how far it tells attention.
-
-    The strongest keys of every query, and queries of every key, travel with it as its true neighbours.
-    """
-    from langscape.affinity.strongest_keys import strongest_pairs
-    from langscape.data.plane import flat
-    from langscape.metrics import map_distances
-    from langscape.metrics.query_key import query_key_chance
-    from langscape.metrics.scores import QueryKeyPlaces, applying
-
-    n = len(one.Q)
-    pairs = one.pairs
-    far = map_distances(map.xy, pairs.query, pairs.key + n)
-    seen = QueryKeyPlaces(
-        map.xy[:n], map.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
-    )
-    blind = seen.without_information()
-    by_chance = query_key_chance(seen)
-    plane = flat(map.xy)
-    near = map_distances(plane, pairs.query, pairs.key + n)
-    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if map.xy.shape[1] > 2 else None
-    drawn_by_chance = {} if drawn is None else query_key_chance(drawn)
-    blank = np.full(len(one.K), np.nan)
-    whole: dict[str, float] = {}
-    beside: dict[str, float] = {}
-    spreads: dict[str, float] = {}
-    per_point: dict[str, np.ndarray] = {}
-    for score in applying("query-key map", computed=True):
-        compute: Any = score.computed["query-key map"]
-        found = compute(seen)
-        if not len(found.rows):
-            continue
-        whole[score.name] = found.mean
-        null = compute(blind).mean
-        beside |= by_chance[score.name].around_value(null).beside(score.name)
-        if drawn is not None:
-            beside[f"flat_{score.name}"] = compute(drawn).mean
-            beside |= drawn_by_chance[score.name].around_value(null).beside(f"flat_{score.name}")
-        if score.spread:
-            # with a spread over queries, points can be coloured by it
-            spreads[f"{score.name}_sd"] = found.sd
-            per_point[score.name] = np.concatenate([found.everywhere(), blank])
-    scores = {**whole, **beside, **spreads}
-    others = {name: value for name, value in map.quality.items() if name not in scores}
-    rows, weights = strongest_pairs(one)
-    return map.but(
-        quality={**scores, **others},
-        per_point={**map.per_point, **per_point},
-        settings={**map.settings, **({"causal": True} if one.causal else {})},
-        neighbours=rows,
-        distances=None,
-        weights=weights.astype(np.float32),
-    )
-=======
->>>>>>> h22
