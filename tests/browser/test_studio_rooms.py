@@ -12,7 +12,7 @@ from langscape.engine import insert
 from langscape.sources import samples
 
 MARGIN = 44
-ROOMS = ["Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Compare", "Jobs"]
+ROOMS = ["Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Test", "Compare", "Jobs"]
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away from the dog."
 
 pytestmark = pytest.mark.slow

@@ -3779,7 +3779,7 @@ export interface components {
             help: string;
             /**
              * Source
-             * @description The document it comes from, by its number; may be empty.
+             * @description The work it comes from, by its number; may be empty.
              */
             source: string;
         };
@@ -4041,7 +4041,7 @@ export interface components {
         WordsInputs: {
             /**
              * Vectors
-             * @description Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.
+             * @description Word vectors: word2vec, GloVe, fastText, CSV, .npz, .parquet or safetensors.
              * @default sample-words
              */
             vectors?: string | null;
@@ -4129,7 +4129,7 @@ export interface components {
             steps?: number;
             /**
              * Late exaggeration
-             * @description Over the last 250 steps; 1 is none, 12 destroys a map.
+             * @description Exaggeration over the last 250 steps; 1 is none, 12 destroys a map.
              * @default 1
              */
             late?: number;

@@ -161,6 +161,11 @@ export class Stage {
     this.ask(false)
   }
 
+  /** What is pointed at, chosen and lit. */
+  get marks(): Marks {
+    return this.#marks
+  }
+
   mark(marks: Marks): void {
     this.#marks = marks
     this.ask(false)
