@@ -311,7 +311,7 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),

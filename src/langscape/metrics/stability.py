@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
+from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import Stability
 
 _ROUNDS = 100
@@ -36,18 +37,22 @@ def stability_of_each(groups: Sequence[Iterable[Any]]) -> list[Stability]:
     return found
 
 
-def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> float:
+def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> Null:
     """The mean spread of the same maps with the points of each dealt anew: what it is when nothing holds.
 
     >>> xy = np.random.default_rng(0).normal(size=(50, 2))
-    >>> 0.6 < stability_by_chance([xy, xy]) < 0.72
+    >>> null = stability_by_chance([xy, xy])
+    >>> 0.5 < null.low < null.mean < null.high < 0.75
     True
     """
-    return float(chance_of_each([maps], seed)[0])
+    maps = [np.asarray(getattr(one, "xy", one)) for one in maps]
+    rng = np.random.default_rng(seed)
+    dealt = [[rng.permutation(one) for one in maps] for _ in range(LEAST_DRAWS)]
+    return Null.of([one.mean for one in stability_of_each(dealt)])
 
 
 def chance_of_each(groups: Sequence[Iterable[Any]], seed: int = 0) -> np.ndarray:
-    """`stability_by_chance` of many groups of maps at once."""
+    """The mean spread, points dealt anew once, of many groups of maps at once."""
     dealt = []
     for maps in groups:
         rng = np.random.default_rng(seed)

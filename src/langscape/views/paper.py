@@ -73,7 +73,7 @@ class Caption:
         self.height = MARGIN + _TITLE + _LINE * (len(self._lines) + more) + 0.12
 
     def write(self, figure: Figure, *sentences: str) -> None:
-        """Put title, figures of trust, notes and these sentences on the figure."""
+        """Put title, scores, notes and these sentences on the figure."""
         width, height = figure.get_size_inches()
         left, top = MARGIN / width, 1 - MARGIN / height
         figure.text(left, top, self._title, size=14, weight="bold", color=INK, va="top", **PLAIN)
