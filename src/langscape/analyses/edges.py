@@ -148,6 +148,7 @@ def lines(found: Edges, *, show: Show = 15) -> list[str]:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour", "layer": 1, "head": 8},
     group="measure",
     examples=(
         "langscape edges decoder --text letter.txt --layer 18 --head 6 --out edges.html",

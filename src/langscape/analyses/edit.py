@@ -165,6 +165,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     check=_check,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour", "edits": ["head 1.8 mean"]},
     group="measure",
     examples=(
         "langscape edit decoder --text prompt.txt --edits 'head 16.0 mean'",

@@ -86,8 +86,9 @@ class Effects(HeadTable):
         """The table, a row per part."""
         return self.scores.row_columns()
 
-    def ranked(self, by: str = "matters") -> np.ndarray:
+    def ranked(self, by: str | None = None) -> np.ndarray:
         """Rows of `scores`, the highest first; what was taken away stands before what was estimated."""
+        by = by or "matters"
         order = super().ranked(by)
         if by != "matters" or self.how != "screen":
             return order

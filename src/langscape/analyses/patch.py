@@ -175,6 +175,7 @@ def lines(found: Patched, *, show: Show = 10) -> list[str]:
     ignores=lambda settings: () if settings["of"] == "paths" else ("sender",),
     lines=lines,
     formats=FORMATS,
+    example={"model": "decoder"},
     group="measure",
     examples=(
         "langscape patch decoder --text paris.txt --corrupt rome.txt --out patch.html",

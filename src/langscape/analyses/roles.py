@@ -139,6 +139,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour"},
     group="measure",
     examples=("langscape roles decoder", "langscape roles default --text letter.txt --out roles.html"),
 )

@@ -1271,6 +1271,18 @@ export interface components {
              */
             shared?: number;
             /**
+             * Senses
+             * @description Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits none. Told best from an early layer (layer 1), and only some words with two senses are found.
+             * @default 1
+             */
+            senses?: number;
+            /**
+             * Split
+             * @description Split these words into lumps of contexts, whatever the test says of them.
+             * @default null
+             */
+            split?: string[] | null;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -1323,6 +1335,12 @@ export interface components {
              * @default null
              */
             baseline?: string | null;
+            /**
+             * Lens Text
+             * @description What the tuned lens is fitted to: a text file, a folder, or a packaged corpus. Left out, sentences of State of the Union addresses that come with the package.
+             * @default null
+             */
+            lens_text?: string | null;
         };
         /**
          * FlowRequest
@@ -1371,6 +1389,13 @@ export interface components {
              * @default null
              */
             words?: string[] | null;
+            /**
+             * Lens
+             * @description How the nodes of a transformer are read: as if the model ended there, or also by a lens that was fitted to the model. It is fitted once, in a minute or two, and kept.
+             * @default logit
+             * @enum {string}
+             */
+            lens?: "logit" | "tuned";
             /**
              * Words
              * @description Words named at every place.
@@ -2760,7 +2785,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -2882,7 +2907,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3058,7 +3083,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3421,7 +3446,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3754,7 +3779,7 @@ export interface components {
             help: string;
             /**
              * Source
-             * @description The document it comes from, by its number; may be empty.
+             * @description The work it comes from, by its number; may be empty.
              */
             source: string;
         };
@@ -4016,7 +4041,7 @@ export interface components {
         WordsInputs: {
             /**
              * Vectors
-             * @description Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.
+             * @description Word vectors: word2vec, GloVe, fastText, CSV, .npz, .parquet or safetensors.
              * @default sample-words
              */
             vectors?: string | null;
@@ -4104,7 +4129,7 @@ export interface components {
             steps?: number;
             /**
              * Late exaggeration
-             * @description Over the last 250 steps; 1 is none, 12 destroys a map.
+             * @description Exaggeration over the last 250 steps; 1 is none, 12 destroys a map.
              * @default 1
              */
             late?: number;
@@ -4686,7 +4711,7 @@ export interface operations {
     view: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4781,7 +4806,7 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4882,7 +4907,7 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
