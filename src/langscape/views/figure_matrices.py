@@ -16,7 +16,9 @@ from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, sho
 MOST = 12
 """Tables drawn on one figure; the caption says when there are more."""
 
-_WIDTH = 12.0
+_WIDTH, _LEAST = 12.0, 7.0
+_NAME = 26
+"""Letters of a column's name, written upright, before it is cut."""
 # Orange below, blue above, white between; the same ends as the categories' first two colours.
 BOTH = ("#8a3800", "#e35c00", "#f6c9a8", "#ffffff", "#b3cbf5", "#4b7edd", "#1a3a8a")
 _BOTH = LinearSegmentedColormap.from_list("langscape both", BOTH)
@@ -24,12 +26,11 @@ _HEAT = LinearSegmentedColormap.from_list("langscape heat", HEAT)
 
 
 def draw(view: View) -> Figure:
-    """Up to three tables side by side, 12 inches wide, the next ones below."""
+    """Up to three tables side by side, 12 inches wide, the next ones below; one alone takes what it needs."""
     properties = view.properties
     tables = properties["tables"][:MOST]
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
     tall = -(-len(tables) // wide)
-    caption = Caption(properties, _WIDTH)
     rows, columns = (max(len(table[side]) for table in tables) for side in ("rows", "columns"))
     # where columns are few, names of rows take the room that they leave
     spare = (_WIDTH - 2 * MARGIN) / wide - 0.47 - 0.62 * columns
@@ -37,11 +38,13 @@ def draw(view: View) -> Figure:
     gutter = 0.32 + 0.068 * max(min(len(name), longest) for table in tables for name in table["rows"])
     across = (_WIDTH - 2 * MARGIN) / wide - gutter - 0.15
     upright = max(len(name) for table in tables for name in table["columns"]) > 3
-    foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
+    foot = 0.25 + (0.07 * max(min(len(n), _NAME) for t in tables for n in t["columns"]) if upright else 0.2)
     cell = min(across / columns, 0.62)
+    width = _WIDTH if wide > 1 else min(_WIDTH, max(_LEAST, 2 * MARGIN + gutter + cell * columns + 0.15))
+    caption = Caption(properties, width)
     up = rows * min(cell, 0.5 if rows <= 16 else 0.24)  # a layer each: thirty must fit on a page
     head = 0.42
-    figure = Figure(figsize=(_WIDTH, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
+    figure = Figure(figsize=(width, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
     for at, table in enumerate(tables):
         left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
         own = up * len(table["rows"]) / rows
@@ -77,7 +80,9 @@ def _table(
     colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
     axes.set_xticks(
-        range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0
+        range(len(table["columns"])),
+        [short(n, _NAME) for n in table["columns"]],
+        rotation=90 if upright else 0,
     )
     axes.set_yticks(range(len(table["rows"])), [short(n, longest) for n in table["rows"]])
     axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)
