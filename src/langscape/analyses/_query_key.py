@@ -106,7 +106,7 @@ def _letters(text: str) -> int:
     return len("".join(text.split()))
 
 
-@analysis(version=5, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=6, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,

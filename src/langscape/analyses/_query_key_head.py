@@ -76,6 +76,7 @@ def judged(map: Map, one: HeadVectors) -> Map:
     from langscape.affinity.strongest_keys import strongest_pairs
     from langscape.data.plane import flat
     from langscape.metrics import map_distances
+    from langscape.metrics.query_key import query_key_chance
     from langscape.metrics.scores import QueryKeyPlaces, applying
 
     n = len(one.Q)
@@ -85,9 +86,11 @@ def judged(map: Map, one: HeadVectors) -> Map:
         map.xy[:n], map.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
     )
     blind = seen.without_information()
+    by_chance = query_key_chance(seen)
     plane = flat(map.xy)
     near = map_distances(plane, pairs.query, pairs.key + n)
     drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if map.xy.shape[1] > 2 else None
+    drawn_by_chance = {} if drawn is None else query_key_chance(drawn)
     blank = np.full(len(one.K), np.nan)
     whole: dict[str, float] = {}
     beside: dict[str, float] = {}
@@ -99,9 +102,11 @@ def judged(map: Map, one: HeadVectors) -> Map:
         if not len(found.rows):
             continue
         whole[score.name] = found.mean
-        beside[f"{score.name}_null"] = compute(blind).mean
+        null = compute(blind).mean
+        beside |= by_chance[score.name].around_value(null).beside(score.name)
         if drawn is not None:
             beside[f"flat_{score.name}"] = compute(drawn).mean
+            beside |= drawn_by_chance[score.name].around_value(null).beside(f"flat_{score.name}")
         if score.spread:
             # with a spread over queries, points can be coloured by it
             spreads[f"{score.name}_sd"] = found.sd

@@ -10,7 +10,7 @@ from langscape.declarations import Input, Setting
 from langscape.errors import SettingsError
 
 METRICS = ("weighted", "scaled", "norms")
-"""The document's three ways to choose c."""
+"""The 2023 page's three ways to choose c."""
 
 Texts = Annotated[
     str | Path | Sequence[str | Path] | None,

@@ -143,7 +143,7 @@ class Ellipses(Shown):
 
         sentences = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
-            sentences.append("PCA (method pca) shows so few truly")
+            sentences.append("for so few items PCA (method pca) is the honest picture")
         sizes = [one for one in trust(self.map) if one["name"] in ("area_held", "area_variance")]
         sentences += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
         if self.map.settings.get("shape") == "contexts" and not sizes:

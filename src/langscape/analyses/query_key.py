@@ -169,7 +169,7 @@ def save(
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map, classes, clusters),

@@ -103,7 +103,6 @@ def two_ways(
     that are among its five nearest on the other.
     """
     from langscape import affinity
-    from langscape.metrics import agreement
 
     special = settings.get("special", "drop")
     problem = affinity.attention(capture, layer, head, special)
@@ -111,10 +110,7 @@ def two_ways(
     joint = map_head(capture, layer, head, settings, progress)
     n = len(joint) // 2
     rows = _same_tokens(attended, joint, n)
-    share = agreement(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
-    order = np.random.default_rng(0).permutation(len(rows))
-    chance = float(agreement(attended.xy, joint.xy[:n][rows[order]], joint.xy[n:][rows[order]]).mean())
-    scores = {"agreement": float(share.mean()), "agreement_null": chance}
+    scores, share = agreement_scores(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
     both = np.full(len(joint), np.nan)
     both[rows], both[n + rows] = share, share
     attended = attended.but(
@@ -126,6 +122,20 @@ def two_ways(
         quality={**joint.quality, **scores},
     )
     return attended, joint
+
+
+def agreement_scores(
+    attended: np.ndarray, queries: np.ndarray, keys: np.ndarray
+) -> tuple[dict[str, float], np.ndarray]:
+    """How far two maps of the same tokens agree, with the tokens of one dealt anew beside; and per token."""
+    from langscape.metrics import agreement
+    from langscape.metrics.null import Null
+
+    share = agreement(attended, queries, keys)
+    rng = np.random.default_rng(0)
+    dealt = (rng.permutation(len(queries)) for _ in range(99))
+    chance = Null.of([agreement(attended, queries[one], keys[one]).mean() for one in dealt])
+    return {"agreement": float(share.mean()), **chance.beside("agreement")}, share
 
 
 def _same_tokens(attended: Map, joint: Map, n: int) -> np.ndarray:
@@ -151,14 +161,14 @@ def both_maps(found: QueryKeyBeside, context: Any, *, color: Color = "agreement"
 
 def lines(found: QueryKeyBeside) -> Sequence[str]:
     """The scores of the query–key map, and how far both maps agree."""
+    from langscape.metrics.null import Null
     from langscape.metrics.scores import SCORES
 
     score = SCORES["agreement"]
-    value, null = found.map.quality[score.name], found.map.quality[f"{score.name}_null"]
+    value = found.map.quality[score.name]
     scores = score_lines([((found.layer, found.head), found.map)])
-    verdict = f"{score.in_words(value, null)}, {score.text(null)}"
-    both = f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens ({verdict})"
-    return [*scores, both]
+    verdict = score.against(value, Null.read(found.map.quality, score.name))
+    return [*scores, f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens{verdict}"]
 
 
 def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: Color = "agreement") -> Path:

@@ -136,7 +136,7 @@ def save(
 
 
 @analysis(
-    version=5,
+    version=6,
     name="query_key.grid",
     title="Queries and keys of every head",
     room="query_key",

@@ -4,6 +4,7 @@ import type { View } from '../../lib/view'
 import {
   arranged,
   clearQuery,
+  fatedLinks,
   hasValues,
   links,
   linesOf,
@@ -137,4 +138,23 @@ it('panels are sorted by a figure, those without last', () => {
   ] as unknown as Panel[]
   expect(arranged(panels, 'order').map(({ row }) => row)).toEqual([2, 0, 1])
   expect(arranged(panels, 'place')).toBe(panels)
+})
+
+describe('fates of links', () => {
+  it('has no row twice where a token sees fewer keys than are counted', () => {
+    const lines = {
+      each: 5,
+      partners: Int32Array.of(7, 8, 9, -1, -1),
+      weights: Float32Array.of(0.6, 0.3, 0.1, 0, 0),
+      aggregate: { values: new Float32Array(), size: 0 },
+    }
+    // two are counted: the third lies near and is not among them
+    const fates = { kept: [{ row: 7 }], missing: [{ row: 8 }], false: [{ row: 9 }] }
+    const { near, strangers } = fatedLinks(lines, 0, fates)
+    expect([...near, ...strangers].map(({ row, fate }) => [row, fate])).toEqual([
+      [7, 'kept'],
+      [8, 'missing'],
+      [9, 'false'],
+    ])
+  })
 })
