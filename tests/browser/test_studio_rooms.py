@@ -322,9 +322,7 @@ def test_every_control_says_what_it_does_and_where_it_comes_from(open_studio):
     page = open_studio("words").page
     page.wait_for_selector("[data-renderer]")
     page.locator("[data-about=insert]").click()
-    expect(
-        page.get_by_role("note").filter(has_text="From the document on t-SNE for word embeddings")
-    ).to_be_visible()
+    expect(page.get_by_role("note").filter(has_text="After Claassen 2020")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Your words").click()
     page.locator("[data-about=Perplexity]").click()

@@ -13,7 +13,7 @@ import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
 from langscape.analyses._head_effects import Matters, effects_view, with_effects
-from langscape.analyses._head_table import HeadTable
+from langscape.analyses._head_table import HeadTable, check_sort
 from langscape.analyses._head_trust import (
     HeadProblem,
     head_partners,
@@ -188,6 +188,10 @@ def _problems(
     capture: Capture, side: Any, keys: list[tuple[int, int]], special: Any, sinks: Any
 ) -> tuple[list[HeadProblem], list[tuple[int, int]], list[str]]:
     """What the maps of the heads are made from; heads that leave too few tokens are named instead."""
+    from langscape.sources.word_lookup import counted
+
+    if (tokens := _mappable(capture.attention(side), special)) < 2:
+        raise DataError(f"the text has {counted(tokens, 'token', 'tokens')} to map; give a longer one")
     found: dict[tuple[int, int], HeadProblem] = {}
     why = ""
     for key in keys:
@@ -340,7 +344,7 @@ Show = Annotated[int, Setting("Show", "How many heads to print; 0 prints all.", 
 def lines(atlas: Atlas, *, sort: Sort = None, show: Show = 15) -> list[str]:
     """The heads ranked by a score, as lines of text, and how many have each name."""
     columns = atlas.scores.columns
-    sort = sort or next(name for name in ("matters", "share", "interest") if name in columns)
+    sort = sort or atlas.order
     order = atlas.ranked(sort)
     shown = [
         *(name for name in ("matters", "share") if name in columns),
@@ -455,12 +459,13 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=10,
+    version=11,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),
     uses=(text_capture, layer_maps, text_effects),
     describe=_title,
+    check=check_sort("atlas"),
     lines=lines,
     formats=FORMATS,
     folder=True,

@@ -103,7 +103,7 @@ class Patched(Shown):
         a, b = self.words
         grid = Matrix(
             f"share restored of {a} − {b}", [str(layer) for layer in range(len(self.values))], self.columns,
-            self.restored, "plain", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
+            self.restored, "signed", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
             cell_notes=self.after,
         )  # fmt: skip
         what = {"residual": "the stream that enters each layer", "heads": "each head", "mlp": "each MLP"}

@@ -82,7 +82,7 @@ Late = Annotated[
     float,
     Setting(
         "Late exaggeration",
-        "Over the last 250 steps; 1 is none, 12 destroys a map.",
+        "Exaggeration over the last 250 steps; 1 is none, 12 destroys a map.",
         ge=1,
         le=100,
         document="002",
@@ -147,7 +147,7 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=4, name="words.landmarks", hidden=True)
+@analysis(version=5, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -237,7 +237,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Map of words",
     room="words",
     pictures=(word_map,),

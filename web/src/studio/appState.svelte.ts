@@ -367,8 +367,10 @@ export class AppState {
   async ask(from: string, { analysis, settings, show }: Action): Promise<void> {
     const job = this.jobs.get(from)
     if (!job) return
-    const { model } = job.settings
-    const text = job.inputs['text']?.id
+    const { model, prompt } = job.settings
+    // what was typed as a prompt is read as a text by others
+    const typed = typeof prompt === 'string' ? await this.addInput('text', prompt.slice(0, 60), prompt) : null
+    const text = job.inputs['text']?.id ?? typed?.id
     const made = await this.run(analysis, { ...(model !== undefined && { model }), ...settings }, text ? { text } : {})
     if (made && show) this.address.set(show)
   }

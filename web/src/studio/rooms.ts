@@ -237,7 +237,7 @@ export const ROOMS: RoomName[] = [
         about:
           'Every head is taken away in turn: the higher a dot, the more the model’s answer changes. Heads far right that lie low look at much and do little.',
         quick: 'small',
-        main: ['model', 'how', 'parts', 'verify'],
+        main: ['model', 'how', 'parts', 'groups', 'measure'],
       },
       {
         analysis: 'why',

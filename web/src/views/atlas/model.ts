@@ -363,7 +363,7 @@ export function headTruth(weights: Float32Array, wide: number, tokens: number[])
       values[row * stored + i] = weight
     })
   })
-  return { k: stored, stored, rows, values, byWeight: true, among: null }
+  return { k: stored, stored, rows, values, byWeight: true, among: null, sketch: null }
 }
 
 /** The chosen rows of a column, for maps that leave some items out. */

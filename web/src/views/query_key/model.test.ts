@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
+import type { View } from '../../lib/view'
 import {
   arranged,
   clearQuery,
   fatedLinks,
+  hasValues,
   links,
+  linesOf,
   partner,
   sentenceLines,
   sentenceRows,
@@ -43,6 +46,25 @@ describe('lines', () => {
     expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
     expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
   })
+})
+
+it('lines can be weighed by the lengths of values, where these are known', async () => {
+  const array = (data: number[], shape: number[]) => async () => ({ data: Int32Array.from(data), shape })
+  const later = {
+    partners_1_2: array([4, 5], [1, 2]),
+    weights_1_2: array([255, 0], [1, 2]),
+    valued_partners_1_2: array([5, 4], [1, 2]),
+    valued_weights_1_2: array([204, 102], [1, 2]),
+    aggregate_1_2: array([1], [1, 1]),
+  }
+  const view = { later, properties: { steps: 255 } } as unknown as View
+  const panel = { layer: 1, head: 2 } as Panel
+  expect(hasValues(view)).toBe(true)
+  expect((await linesOf(view, panel)).partners).toEqual(Int32Array.from([4, 5]))
+  const read = await linesOf(view, panel, true)
+  expect(read.partners).toEqual(Int32Array.from([5, 4]))
+  expect(read.weights[0]).toBeCloseTo(0.64)
+  expect(hasValues({ later: { partners_1_2: later.partners_1_2 } } as unknown as View)).toBe(false)
 })
 
 it('lines of a sentence are the two strongest keys of each of its queries, whichever side is chosen', () => {

@@ -152,10 +152,16 @@ export interface Lines {
   aggregate: { values: Float32Array; size: number }
 }
 
-export async function linesOf(view: View, panel: Panel): Promise<Lines> {
+/** Whether lines can also be weighed by the lengths of values. */
+export function hasValues(view: View): boolean {
+  return Object.keys(view.later).some((name) => name.startsWith('valued_partners_'))
+}
+
+export async function linesOf(view: View, panel: Panel, valued = false): Promise<Lines> {
+  const before = valued ? 'valued_' : ''
   const name = `${panel.layer}_${panel.head}`
   const [partners, weights, aggregate] = await Promise.all(
-    ['partners', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
+    [`${before}partners`, `${before}weights`, 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
   )
   const steps = (view.properties as unknown as Properties).steps
   return {
@@ -201,7 +207,8 @@ export function fatedLinks(lines: Lines, row: number, fates: Record<Fate, { row:
 
 /** The same as the true neighbours of a map: a query's are keys of its sentence, and a key's queries. */
 export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
-  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among: readAmong(view) }
+  const among = readAmong(view)
+  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among, sketch: null }
 }
 
 /** The query whose strongest key is clearest: another word, with the largest weight. */

@@ -43,7 +43,7 @@ export interface AreaMark {
   radius: number
 }
 
-/** What is on screen as one SVG that stands alone: title, figures of trust, points, labels, legend. */
+/** What is on screen as one SVG that stands alone: title, scores, points, labels, legend. */
 export function svg(stage: Stage, style: Style, caption: Caption): string {
   const { scatter, paper } = caption
   const { width, height } = stage.size

@@ -5,7 +5,7 @@ import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, typ
 import { Grid } from './grid'
 import { placeLabels, placeNames, shorten, type PlacedLabel, type PlacedName, type Rectangle } from './labels'
 import { insideOutline } from './lasso'
-import type { PointLayer } from './layer'
+import type { Frame, PointLayer } from './layer'
 import type { Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
 import {
@@ -113,6 +113,8 @@ export class Stage {
   #asked = 0
   #hurried = false
   #resting: ReturnType<typeof setTimeout> | undefined
+  #preparing: ReturnType<typeof setTimeout> | undefined
+  #expected: Style | null = null
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
 
@@ -428,10 +430,25 @@ export class Stage {
     if (this.#stale) {
       this.#drawOutlines()
       const most = this.#hurried ? WHILE_MOVING : Infinity
-      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink, most })
+      const frame = { camera: { ...camera }, size, density: this.#density(), radius, edge, ground, ink, most }
+      this.#layer.draw(frame)
+      this.#prepare(frame)
     }
     this.#stale = false
     this.#drawOverlay()
+  }
+
+  /** A style that is likely to come: what it shows is made ready when the page has time, at every place of the map. */
+  expect(style: Style | null): void {
+    this.#expected = style
+    if (style) this.ask()
+  }
+
+  #prepare(frame: Frame): void {
+    clearTimeout(this.#preparing)
+    const style = this.#expected
+    if (!style || this.#hurried) return
+    this.#preparing = setTimeout(() => this.#expected === style && this.#layer.prepare?.(style, frame), REST)
   }
 
   /** While the reader moves, a sample of a large map is drawn; all of it once the hand rests. */
@@ -447,6 +464,7 @@ export class Stage {
 
   destroy(): void {
     clearTimeout(this.#resting)
+    clearTimeout(this.#preparing)
     cancelAnimationFrame(this.#asked)
     cancelAnimationFrame(this.#moving)
     this.#resize.disconnect()
