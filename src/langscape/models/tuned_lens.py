@@ -182,8 +182,10 @@ def _solved(folds: Sequence[_Sums]) -> tuple[np.ndarray, np.ndarray]:
 def _ridges(folds: Sequence[_Sums], node: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """D (dim, dim) and b (dim,) for every strength."""
     count = sum(one.count for one in folds)
-    squares, products = (sum(getattr(one, name)[node] for one in folds) for name in ("squares", "products"))
-    given, missing = (sum(getattr(one, name)[node] for one in folds) / count for name in ("given", "missing"))
+    squares = torch.stack([one.squares[node] for one in folds]).sum(0)
+    products = torch.stack([one.products[node] for one in folds]).sum(0)
+    given = torch.stack([one.given[node] for one in folds]).sum(0) / count
+    missing = torch.stack([one.missing[node] for one in folds]).sum(0) / count
     spread = squares - count * torch.outer(given, given)
     values, axes = torch.linalg.eigh(spread)
     along = axes.T @ (products - count * torch.outer(given, missing))
