@@ -88,7 +88,7 @@ export const HELP = {
   },
   layout: {
     text: 'How vectors become a map, on a plane or in space. What was computed before comes at once; the rest is computed now. PCA is of vectors, so it is a map by distance.',
-    from: 'queries and keys in one space',
+    from: 'the Visualizing Attention page of 2023',
   },
   norm: {
     text: 'Dots grow with the length of their vectors, query or key: long ones can give, or get, stronger attention.',
