@@ -27,7 +27,7 @@ _HEAT = LinearSegmentedColormap.from_list("langscape heat", HEAT)
 
 
 def draw(view: View) -> Figure:
-    """Up to three tables side by side, 12 inches wide, the next ones below; one alone is as wide as it needs."""
+    """Up to three tables side by side, 12 inches wide, the next below; one alone is as wide as it needs."""
     properties = view.properties
     tables = properties["tables"][:MOST]
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
