@@ -10,18 +10,16 @@ import pytest
 
 from langscape.affinity import HeadVectors, choose_scale, head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key import (
-    check_colour,
     joined,
-    judged,
     map_head,
-    one_head,
     query_key_choice,
     query_key_classes,
     query_key_collect,
     query_key_map,
-    read_head,
     sample_text,
 )
+from langscape.analyses._query_key_head import judged, one_head, read_head
+from langscape.analyses._query_key_settings import check_colour
 from langscape.analyses._query_key_tables import class_tables, pairing
 from langscape.analyses.query_key import QueryKey, query_key
 from langscape.analyses.query_key_beside import query_key_beside
