@@ -111,7 +111,7 @@ def fit_lens(
     weights, strengths = _solved(sums)
     tell(Step(len(pieces) + 1, len(pieces) + 2, "judging the lens"))
     count = sum(one.count for one in sums)
-    mean = sum(one.given[0] + one.missing[0] for one in sums) / count
+    mean = torch.stack([one.given[0] + one.missing[0] for one in sums]).sum(0) / count
     judged = sum(len(one.capture["final"]) for one in held)
     unjudged = TunedLens(weights, np.empty(0), np.empty(0), 0.0, strengths, (count, judged), named)
     return _judged(unjudged, held, mean)
