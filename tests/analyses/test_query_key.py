@@ -97,7 +97,8 @@ def test_a_part_of_a_stored_noun_is_all_that_is_read(capture, tmp_path):
 
     found = read_noun(path, part)
     columns = [f"Tokens.{one}" for one in ("special", "sentence", "ids", "generated")]
-    assert asked == [*columns, "Capture.arrays.q", "Capture.arrays.k"]
+    arrays = [f"Capture.arrays.{one}" for one in ("q", "k", "value_norm")]
+    assert asked == [*columns, *arrays]
     np.testing.assert_array_equal(found["q"], capture["q"][:1])
 
 
