@@ -27,6 +27,7 @@ from langscape.metrics.head_tally import HeadTally, Passages
 from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.metrics.role_names import Figures, Judged
 from langscape.metrics.stable_groups import StableGroups
+from langscape.models.tuned_lens import TunedLens
 from langscape.store.results import Table
 
 rng = np.random.default_rng(0)
@@ -75,6 +76,7 @@ EVERY = [
     GAUSSIANS,
     Affinities(np.eye(3)[::-1].copy(), Items.numbered(3), {"perplexity": 2}, metric="cosine", notes=("x",)),
     Affinities(csr_array(np.eye(3)), Items.numbered(3), gaussians=GAUSSIANS),
+    TunedLens(np.ones((2, 3, 2), np.float16), np.zeros((2, 2)), np.ones((2, 2)), 3.5, np.ones(1), (40, 8), "sotu"),
     Tokens([]),
     Tokens(["a", "##b"], ["a", "\ud800"], [True, False], [0, 1], [7, 2**40], [[0, 0], [0, 1]], [None, 0],
            ["special", "noun"], "decoder"),

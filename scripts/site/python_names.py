@@ -25,7 +25,15 @@ PARTS = {
     "errors": "Errors",
 }
 
-ALSO = {"metrics": ("langscape.metrics.score.Place", "langscape.metrics.score_inputs")}
+ALSO = {
+    "metrics": (
+        "langscape.metrics.score.Place",
+        "langscape.metrics.score_inputs.TwoSpaces",
+        "langscape.metrics.score_inputs.InsertedPoints",
+        "langscape.metrics.score_inputs.HeadWeights",
+        "langscape.metrics.score_inputs.QueryKeyPlaces",
+    )
+}
 """What whoever adds to a part needs to know beside its public names."""
 
 

@@ -66,8 +66,8 @@ def find_senses(
     >>> rows = X.reshape(-1, 3)
     >>> g = Gaussians(X.mean(axis=1), X.var(axis=1), Items(list("abcdef")), [60] * 6, samples=rows)
     >>> found = find_senses(g)
-    >>> found.several.tolist()[:2], sorted(np.bincount(found.parts[0]).tolist())
-    ([True, False], [30, 30])
+    >>> bool(found.several[0]), np.bincount(found.parts[0]).tolist()
+    (True, [30, 30])
     """
     if not isinstance(most, int | np.integer) or not 2 <= most <= 6:
         raise SettingsError(f"senses {most!r} is not possible; up to 2 to 6 can be told apart")
