@@ -76,7 +76,7 @@ EVERY = [
     GAUSSIANS,
     Affinities(np.eye(3)[::-1].copy(), Items.numbered(3), {"perplexity": 2}, metric="cosine", notes=("x",)),
     Affinities(csr_array(np.eye(3)), Items.numbered(3), gaussians=GAUSSIANS),
-    TunedLens(np.ones((2, 3, 2), np.float16), np.zeros((2, 2)), np.ones((2, 2)), 3.5, np.ones(2), (4, 8), "all"),
+    TunedLens(np.ones((2, 3, 2), np.float16), np.zeros((2, 2)), np.ones((2, 2)), 3.5, np.ones(2), (4, 8), ""),
     Tokens([]),
     Tokens(["a", "##b"], ["a", "\ud800"], [True, False], [0, 1], [7, 2**40], [[0, 0], [0, 1]], [None, 0],
            ["special", "noun"], "decoder"),
