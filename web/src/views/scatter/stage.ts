@@ -49,6 +49,8 @@ const TICKS = 10
 /** Points drawn at most while the map moves, where they are painted without a graphics card; milliseconds until it rests. */
 const WHILE_MOVING = 40_000
 const REST = 160
+/** On a busy machine all points take longer than a hand pauses: so many times as long as they last took is a rest, too. */
+const LONGER = 3
 
 /** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
 export interface Place {
@@ -112,6 +114,8 @@ export class Stage {
   #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   #hurried = false
+  /** Milliseconds that the last drawing of all points took. */
+  #whole = 0
   #resting: ReturnType<typeof setTimeout> | undefined
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
@@ -423,7 +427,9 @@ export class Stage {
     if (this.#stale) {
       this.#drawOutlines()
       const most = this.#hurried ? WHILE_MOVING : Infinity
+      const begun = performance.now()
       this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink, most })
+      if (!this.#hurried) this.#whole = performance.now() - begun
     }
     this.#stale = false
     this.#drawOverlay()
@@ -437,7 +443,7 @@ export class Stage {
     this.#resting = setTimeout(() => {
       this.#hurried = false
       this.ask()
-    }, REST)
+    }, Math.max(REST, LONGER * this.#whole))
   }
 
   destroy(): void {
