@@ -440,10 +440,13 @@ export class Stage {
     if (this.#scatter.count <= WHILE_MOVING) return
     this.#hurried = true
     clearTimeout(this.#resting)
-    this.#resting = setTimeout(() => {
-      this.#hurried = false
-      this.ask()
-    }, Math.max(REST, LONGER * this.#whole))
+    this.#resting = setTimeout(
+      () => {
+        this.#hurried = false
+        this.ask()
+      },
+      Math.max(REST, LONGER * this.#whole),
+    )
   }
 
   destroy(): void {
