@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from langscape.models import get_model, open_model
-from langscape.models.effects import Measure, PartName, exact_effects
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import PartName, exact_effects
 from langscape.models.unedited import read_unedited
 
 TEXT = (

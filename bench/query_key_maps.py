@@ -88,8 +88,8 @@ def compare(name: str, capture: Capture, special: str, asked: argparse.Namespace
 def hold(capture: Capture, metric: str, clear: float, split: int) -> None:
     """One line: what a choice of c on half of the sentences is worth on the other half."""
     made = choose_scale(capture, metric, 5.0, 3, clear=clear, seed=split)  # type: ignore[arg-type]
-    judged = np.isfinite(made.held).all(axis=1)
-    held = made.held[judged]
+    judged = np.isfinite(made.held_out).all(axis=1)
+    held = made.held_out[judged]
     better = [int((held[:, at] <= held[:, 0] + 1e-12).sum()) for at in (1, 2)]
     means = "  ".join(f"{value:7.4f}" for value in held.mean(axis=0))
     moved = int((made.c != 1).sum())

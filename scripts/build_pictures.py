@@ -1,4 +1,4 @@
-"""Make the pictures of the README and the docs again: `python scripts/build_pictures.py [words] [studio]`.
+"""Make the pictures of the README and the docs again: `python scripts/build_pictures.py [NAME …]`.
 
 The studio's rooms are photographed in the system's Chromium, over the user's own store: what is not
 computed yet is computed first.
@@ -11,6 +11,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from langscape import affinity, embed, insert, sources, views
 from langscape.cli.demo import INSERTED, TITLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from PIL.Image import Image
     from playwright.sync_api import Page
@@ -31,7 +32,7 @@ ROOMS = {
     "words": ("words", "insert=money,music&sel=*:money"),
     "distributions": ("ellipses", "sel=*:bank"),
     "flow": ("flow", ""),
-    "test": ("", ""),
+    "test": ("effects", ""),
     "compare": ("compare", "left.moves=1&right.moves=1"),
     "jobs": ("", ""),
 }
@@ -52,8 +53,9 @@ def words() -> None:
     views.write(views.scatter(grown, color="group", title=TITLE), PICTURES / "words.png")
 
 
-def studio() -> None:
-    """Every room of the studio, in a wide and a narrow window, light and dark."""
+@contextmanager
+def studio_page() -> Iterator[tuple[Page, str]]:
+    """A page of a studio over the user's own store, and its address."""
     from playwright.sync_api import sync_playwright
 
     from langscape.store import Store
@@ -78,20 +80,33 @@ def studio() -> None:
             page = context.new_page()
             while not server.started:
                 time.sleep(0.05)
-            address = f"http://127.0.0.1:{access.port}/"
             page.goto(access.new_address())
             page.wait_for_selector("nav[aria-label=Rooms]")
-            places = {
-                room: f"{address}#{room}?{example(page, one)}{more}" for room, (one, more) in ROOMS.items()
-            }
-            for room, place in places.items():
-                looks = [(size, theme) for theme in THEMES for size in WINDOWS.values()]
-                sheet([photograph(page, place, *look) for look in looks], room)
-            keep(photograph(page, f"{address}#atlas?grid.head=1.8&sel=*8:harbour", (1280, 800), "light"))
+            yield page, f"http://127.0.0.1:{access.port}/"
             chromium.close()
     finally:
         server.should_exit = True
         thread.join()
+
+
+def studio() -> None:
+    """Every room of the studio, in a wide and a narrow window, light and dark."""
+    with studio_page() as (page, address):
+        places = {room: f"{address}#{room}?{example(page, one)}{more}" for room, (one, more) in ROOMS.items()}
+        for room, place in places.items():
+            looks = [(size, theme) for theme in THEMES for size in WINDOWS.values()]
+            sheet([photograph(page, place, *look) for look in looks], room)
+        keep(photograph(page, f"{address}#atlas?grid.head=1.8&sel=*8:harbour", (1280, 800), "light"))
+
+
+def induction() -> None:
+    """Head 18.6 before and after head 16.0 is taken away, as three clicks show it."""
+    edits = {"model": "decoder", "edits": ["head 16.0 mean"]}
+    shown = "picture=attention&attention.with.layer=18&attention.with.head=6"
+    with studio_page() as (page, address):
+        job = asked(page, "edit", edits, {"text": "sample-pattern"})
+        seen = photograph(page, f"{address}#test?{job}{shown}", (1440, 660), "light")
+        seen.save(PICTURES / "induction.webp", quality=82, method=6)
 
 
 def example(page: Page, analysis: str) -> str:
@@ -100,7 +115,11 @@ def example(page: Page, analysis: str) -> str:
 
     if not analysis:
         return ""
-    settings, inputs = examples()[analysis]
+    return asked(page, analysis, *examples()[analysis])
+
+
+def asked(page: Page, analysis: str, settings: Mapping[str, object], inputs: Mapping[str, str]) -> str:
+    """What the address says of a job, once it is computed."""
     body = {"analysis": analysis, "settings": settings, "inputs": inputs}
     tell = "(body) => fetch('/api/jobs', {method: 'POST', headers: {'content-type': 'application/json', 'langscape-key': localStorage.getItem('langscape-key')}, body: JSON.stringify(body)}).then((a) => a.json())"  # noqa: E501
     while (job := page.evaluate(tell, body)).get("state") in ("queued", "running"):
@@ -147,5 +166,6 @@ def sheet(windows: Sequence[Image], room: str) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["words", "studio"]:
-        {"words": words, "studio": studio}[name]()
+    made = {"words": words, "studio": studio, "induction": induction}
+    for name in sys.argv[1:] or made:
+        made[name]()

@@ -49,8 +49,8 @@ ENTRIES = (
     Entry(
         "words", WORDS, "Eleven groups of words",
         'made = langscape.look(words, perplexity=25)\nmade.save("words.html", color="group")',
-        "Countries and their capitals are two islands side by side: GloVe knows what they are and less which belong "
-        "together. Click *georgia*.",
+        "Countries and capitals share one island: GloVe knows that they belong together, and less what each of them is. "
+        "Click *georgia*.",
     ),
     Entry(
         "five_thousand", WORDS, "Five thousand common words",

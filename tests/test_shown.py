@@ -19,8 +19,11 @@ import langscape
 from langscape import Capture, Gaussians, Items, Map, View, notebook
 from langscape.data import Shown
 from langscape.errors import MissingError
+from langscape.metrics.null import Null
 
 WORDS = ["tea", "coffee", "milk", "oslo", "rome", "paris", "bern", "cairo", "quito"]
+
+NULL = Null(0.25, 0.1, 0.4)
 
 
 def made(name: str):
@@ -74,7 +77,7 @@ def test_the_text_is_short_and_names_what_it_is(held):
 
 
 def test_the_text_of_a_map_gives_each_score_beside_its_chance_and_says_when_items_are_too_few():
-    made = Map(np.zeros((4, 2)), Items(list("abcd")), quality={"local": 0.75, "local_null": 0.25}, kl=0.1)
+    made = Map(np.zeros((4, 2)), Items(list("abcd")), quality={"local": 0.75, **NULL.beside("local")}, kl=0.1)
     lines = repr(made).splitlines()
     assert "  Local 75.0 % (far better than chance, 25.0 %)" in lines
     assert lines[-1].startswith("  4 items are too few for t-SNE")

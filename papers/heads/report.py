@@ -78,8 +78,9 @@ def _lead(results: Results) -> str:
         "The figures and claims of document 000 (B. Müller, Visualizing Language using Attention Head "
         "based t-SNE, "
         f"2023), made again with the model “{results.model}” over {results.said}: maps are the best of "
-        f"{plan.restarts} restarts. Layers and heads are numbered from 0, and hidden layer 0 is the "
-        "embedding."
+        f"{plan.restarts} restarts, comparisons of {plan.runs} runs each, robustness of {plan.repeats:,} "
+        f"repeats for one head and {plan.repeats_everywhere:,} for all. Layers and heads are numbered from "
+        "0, and hidden layer 0 is the embedding."
     )
 
 

@@ -20,8 +20,10 @@ from scipy.stats import spearmanr
 from langscape import Edit, capture
 from langscape.analyses._text_effects import attends
 from langscape.models import Model, get_model, open_model, stream
+from langscape.models.edge_effects import cut_edges, estimated_edges
 from langscape.models.effect_estimates import estimated_effects, shares
-from langscape.models.effects import Measure, exact_effects, parts_of
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import exact_effects, parts_of
 from langscape.models.patching import patch_grid, read_prompts
 from langscape.models.score_parts import score_parts
 from langscape.models.unedited import read_unedited
@@ -29,6 +31,8 @@ from papers.command import Check
 from papers.interventions.material import repeated, texts
 
 TOKENS = 64
+EDGES, LEAST = 60, 0.02
+"""How many edges are cut on each text, and the weight from which one is drawn."""
 
 
 def main() -> None:
@@ -39,7 +43,8 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     read.add_argument("--quick", action="store_true", help="a few texts")
-    read.add_argument("--only", choices=("encoder", "decoder", "mechanism"), help="one part alone")
+    parts = ("encoder", "decoder", "mechanism", "edges")
+    read.add_argument("--only", choices=parts, help="one part alone")
     asked = read.parse_args()
     torch.set_num_threads(1)
     for name in ("default", "decoder"):
@@ -55,6 +60,8 @@ def main() -> None:
     decoder = open_model("decoder", device="cpu")
     if asked.only in (None, "mechanism"):
         tell(mechanism(decoder))
+    if asked.only in (None, "edges"):
+        tell(edges(decoder, texts(asked.quick)))
     if asked.only in (None, "decoder"):
         tell(ranking(decoder, texts(asked.quick), 60, 0.88, 0.93, 0.75))
     failing = sum(not one.holds for one in held)
@@ -146,6 +153,31 @@ def naively(model: Model, text: str, parts: list, effect: np.ndarray, cost: floa
         off = max(off, abs(value - effect[at]))
     # a plain edited capture runs twice, once for the mean: half of it is what a naive ablation costs
     return off, cost / (spent / 2 * len(parts) / len(some))
+
+
+def edges(model: Model, read: dict[str, str]) -> list[Check]:
+    """Random edges of all heads: how well 24 draws estimate what cutting each does, and how well weights."""
+    rows = []
+    for name, text in read.items():
+        run = read_unedited(model, text, TOKENS)
+        measure = Measure(run)
+        weights = np.concatenate([one.float().numpy() for one in run.weights])  # layer, head, query, key
+        able = np.argwhere(weights > LEAST)
+        chosen = np.random.default_rng(0).permutation(able)[:EDGES].tolist()
+        heads = sorted({(layer, head) for layer, head, _, _ in chosen})
+        estimated = dict(zip(heads, estimated_edges(run, heads, measure, draws=24), strict=True))
+        exact, guess, weight = [], [], []
+        for layer, head in heads:
+            ends = [(query, key) for at, number, query, key in chosen if (at, number) == (layer, head)]
+            exact += cut_edges(run, layer, head, ends, measure).effect.tolist()
+            guess += [estimated[layer, head][one] for one in ends]
+            weight += [weights[layer, head][one] for one in ends]
+        rows.append((rank(np.array(guess), np.array(exact)), rank(np.array(weight), np.array(exact))))
+        print(f"  edges, {name}: estimate {rows[-1][0]:.3f}, weight {rows[-1][1]:.3f}", flush=True)
+    estimate, weight = np.array(rows).T
+    found = f"{estimate.min():.3f}, median {np.median(estimate):.3f}; weight {np.median(weight):.3f}"
+    of = f"{EDGES} random edges above {LEAST} of all heads, {len(rows)} texts"
+    return [Check(f"{of}: estimate", "each ≥ 0.9", found, bool(estimate.min() >= 0.9))]
 
 
 def mechanism(model: Model) -> list[Check]:

@@ -49,7 +49,7 @@ def texts(quick: bool = False) -> dict[str, str]:
     found = dict(list(OWN.items())[: 2 if quick else None])
     for corpus in CORPORA[: 1 if quick else None]:
         passages = (one for one in stream_texts(corpus, "paragraph") if len(one) > 400)
-        chosen = list(islice(passages, 40, 800, 300))
+        chosen = list(islice(passages, 40, 240, 80))
         found |= {f"{corpus} {at}": one for at, one in enumerate(chosen[: 1 if quick else 3])}
     return found
 

@@ -40,7 +40,7 @@ class Plan:
     tokens: int = 2000
     compared: int = 18
     shown: tuple[Key, ...] = ((1, 2), (3, 3))
-    steps: int = 600
+    steps: int = 300
     tagger: str | None = None
 
     @property

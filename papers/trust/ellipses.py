@@ -22,6 +22,7 @@ from scipy.stats import spearmanr
 from langscape import affinity, embed
 from langscape.data import Gaussians, Map
 from langscape.engine.context_ellipses import MOST_RATIO, SHARED, Shapes, context_shapes
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 from papers.trust.planted import one_spread
 
@@ -64,11 +65,11 @@ def lines(given: Gaussians, shared: Sequence[int | None] = (SHARED,)) -> list[st
     """What is said of the map of some distributions."""
     map = embed(affinity.gaussians(given, perplexity=30), shape="contexts")
     score = SCORES["area_held"]
-    held, null = map.quality["area_held"], map.quality["area_held_null"]
+    held = map.quality["area_held"]
     return [
         f"{len(given)} items of {np.median(given.counts):.0f} rows, at least {given.counts.min()}",
         f"along the direction from the middle: {map.settings['common']:.0%} of the variance",
-        f"held-out area {score.text(held)}, {score.in_words(held, null)} ({score.text(null)})",
+        f"held-out area {score.text(held)}{score.against(held, Null.read(map.quality, score.name))}",
         *(_angles(map, given, count) for count in shared),
     ]
 

@@ -15,6 +15,7 @@ from langscape.analyses._head_trust import HeadProblem, null_scores, scored, shu
 from langscape.analyses._restarts import embed_restarts, head_schedules
 from langscape.analyses.atlas import make_atlas
 from langscape.metrics import shuffled_weights
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 from langscape.models import capture, open_model
 from langscape.sources import samples
@@ -88,10 +89,10 @@ def measure(model: object, text: str, restarts: int) -> tuple[dict[str, float], 
     schedules = head_schedules(max(len(one.affinities) for one in again))
     maps, _ = embed_restarts([one.affinities for one in again], restarts, schedules)
     verdicts = Counter(
-        SCORES["kept"].verdict(made.quality["kept"], made.quality["kept_null"])
+        SCORES["kept"].verdict(made.quality["kept"], Null.read(made.quality, "kept"))
         for made in (scored(*each) for each in zip(maps, again, nulls, strict=True))
     )
-    first = atlas.ranked()[:15]
+    first = atlas.ranked("interest")[:15]
     out = {
         "tokens": float(len(seen.tokens)),
         "apart": apart,

@@ -19,6 +19,7 @@ from bench.query_key_maps import texts
 from langscape.affinity import heads_of
 from langscape.analyses._query_key import map_head
 from langscape.data import Capture
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES, applying
 from langscape.models import collect_query_key, get_model, open_model
 
@@ -28,7 +29,7 @@ def names() -> list[str]:
     return [score.name for score in applying("query-key map", computed=True)]
 
 
-def measure(capture: Capture, special: str, by: str, heads: int) -> dict[str, tuple[float, float]]:
+def measure(capture: Capture, special: str, by: str, heads: int) -> dict[str, tuple[float, Null]]:
     """Each score and its null, means over heads that are evenly taken."""
     every = heads_of(capture)
     at = np.unique(np.linspace(0, len(every) - 1, min(heads, len(every))).round().astype(int))
@@ -39,7 +40,7 @@ def measure(capture: Capture, special: str, by: str, heads: int) -> dict[str, tu
     return {
         name: (
             float(np.mean([one[name] for one in found])),
-            float(np.mean([one[f"{name}_null"] for one in found])),
+            Null.mean_of([Null.read(one, name) for one in found]),
         )
         for name in names()
         if all(name in one for one in found)
@@ -52,23 +53,24 @@ def table(model: str, heads: int, given: dict[str, Sequence[str]] | None = None)
     given = dict(texts()) if given is None else given
     shown = names()
     lines = ["  ".join([f"{'text':<18}", "special", f"{'by':<9}", *(f"{name:>15}" for name in shown)])]
-    every: dict[tuple[str, str], list[dict[str, tuple[float, float]]]] = {}
+    every: dict[tuple[str, str], list[dict[str, tuple[float, Null]]]] = {}
     for name, listed in given.items():
         capture = collect_query_key(opened, list(listed))
         for special in ("drop", "keep"):
             for by in ("attention", "distance"):
                 found = measure(capture, special, by, heads)
                 every.setdefault((special, by), []).append(found)
-                told = [f"{found[one][0]:>6.3f} ({found[one][1]:6.3f})" for one in shown]
+                told = [f"{found[one][0]:>6.3f} ({found[one][1].mean:6.3f})" for one in shown]
                 lines.append("  ".join([f"{name:<18}", f"{special:<7}", f"{by:<9}", *told]))
     for (special, by), rows in every.items():
         lines.append(f"special {special}, by {by}, {len(rows)} texts:")
         for one in shown:
-            value, null = np.mean([row[one] for row in rows], axis=0).tolist()
-            beaten = sum(row[one][1] > row[one][0] for row in rows)
+            value = float(np.mean([row[one][0] for row in rows]))
+            null = Null.mean_of([row[one][1] for row in rows])
+            beaten = sum(row[one][1].mean > row[one][0] for row in rows)
             lines.append(
-                f"  {one:<15} {value:.3f}, {SCORES[one].in_words(value, null)} ({null:.3f}); blind higher on "
-                f"{beaten} of {len(rows)}"
+                f"  {one:<15} {value:.3f}, {SCORES[one].in_words(value, null)} ({null.mean:.3f}); blind "
+                f"higher on {beaten} of {len(rows)}"
             )
     return lines
 

@@ -25,6 +25,9 @@ PARTS = {
     "errors": "Errors",
 }
 
+ALSO = {"metrics": ("langscape.metrics.score.Place", "langscape.metrics.score_inputs")}
+"""What whoever adds to a part needs to know beside its public names."""
+
 
 def pages() -> dict[str, str]:
     """A page for each part, the analyses, and the list of what `import langscape` gives."""
@@ -42,6 +45,8 @@ def _part(part: str, title: str) -> str:
             text += [f"::: {found.__name__}", ""]
         elif inspect.isclass(found) or inspect.isfunction(found):
             text += [f"::: {path_of(found)}", ""]
+    for path in ALSO.get(part, ()):
+        text += [f"::: {path}", ""]
     return "\n".join(text)
 
 

@@ -249,3 +249,43 @@ def test_wrong_wishes_are_named() -> None:
     )
     with pytest.raises(DataError, match=r"queries of head 0\.0 hold NaN"):
         query_key(broken, 0, 0)
+
+
+@pytest.mark.parametrize("special", ["keep", "drop"])
+def test_attention_weighed_by_values_is_a_share_of_all_that_a_query_takes(special) -> None:
+    seen = collected(sentences=2, length=5)
+    lengths = np.random.default_rng(3).uniform(0.1, 2.0, (1, 2, 10))
+    known = seen.but(
+        arrays={**seen.arrays, "value_norm": lengths},
+        axes={**seen.axes, "value_norm": ("layer", "head", "key")},
+    )
+    one = head_vectors(known, 0, 1, special=special)
+    kept = np.flatnonzero(~seen.tokens.special) if special == "drop" else np.arange(10)
+    np.testing.assert_array_equal(one.value_norms, lengths[0, 1][kept])
+    scores = np.einsum("qd,kd->qk", seen["q"][0, 1], seen["k"][0, 1]) * 8**-0.5
+    same = seen.tokens.sentence[:, None] == seen.tokens.sentence[None, :]
+    taken = softmax(np.where(same, scores, -np.inf)) * lengths[0, 1]
+    # special tokens count in the whole, also where they are left off
+    wanted = (taken / taken.sum(axis=1, keepdims=True))[np.ix_(kept, kept)]
+    assert one.pairs.valued is not None
+    np.testing.assert_allclose(one.pairs.valued, wanted[one.pairs.query, one.pairs.key], rtol=1e-5)
+    assert head_vectors(seen, 0, 1).pairs.valued is None
+
+
+def test_a_planted_long_value_becomes_the_strongest_key_of_every_query() -> None:
+    seen = collected(sentences=3, length=6)
+    lengths = np.ones((1, 2, 18))
+    lengths[0, 0, [3, 9, 15]] = 1e6  # the fourth token of each sentence
+    known = seen.but(
+        arrays={**seen.arrays, "value_norm": lengths},
+        axes={**seen.axes, "value_norm": ("layer", "head", "key")},
+    )
+    found = affinity.strongest_keys(known, [(0, 0), (0, 1)])
+    assert found.valued_partners is not None
+    assert found.valued_weights is not None
+    np.testing.assert_array_equal(found.valued_partners[0, :18, 0], 18 + np.repeat([3, 9, 15], 6))
+    assert found.valued_weights[0, :18, 0].min() > 0.99
+    # of equal lengths, nothing changes
+    np.testing.assert_array_equal(found.valued_partners[1], found.partners[1])
+    np.testing.assert_allclose(found.valued_weights[1], found.weights[1], rtol=1e-6)
+    assert affinity.strongest_keys(seen, [(0, 0)]).valued_partners is None

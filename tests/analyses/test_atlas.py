@@ -1,6 +1,7 @@
 """`langscape atlas`, and the steps behind it, on a tiny model that is made here and on the packaged one."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from langscape import affinity
 from langscape.analyses._captures import captured as captured_text
 from langscape.analyses._captures import induction_probe
 from langscape.analyses._restarts import embed_restarts
-from langscape.analyses.atlas import make_atlas
-from langscape.data import Capture, Tokens
+from langscape.analyses.atlas import lines, make_atlas
+from langscape.data import Capture, Items, Tokens
 from langscape.engine import Schedule, embed_many
-from langscape.errors import LangscapeError, SettingsError
+from langscape.errors import DataError, LangscapeError, SettingsError
 from langscape.io.codec import differences, read_noun, write_noun
 
 AXES = ("layer", "head", "query", "key")
@@ -106,6 +107,29 @@ def test_heads_are_ranked_by_figures_only():
     assert entropy[made.ranked("entropy")].tolist() == sorted(entropy, reverse=True)
     with pytest.raises(SettingsError, match="ranked by 'tags'"):
         made.ranked("tags")
+
+
+def test_heads_are_ranked_by_what_they_do_where_that_is_known_and_else_by_interest():
+    made = make_atlas(captured(), restarts=1, schedule=SHORT)
+    assert made.order == "interest"
+    assert np.array_equal(made.ranked(), made.ranked("interest"))
+    share = np.arange(len(made.scores), dtype=float)
+    known = replace(made, scores=Items(list(made.scores.labels), {**made.scores.columns, "share": share}))
+    assert known.order == "share"
+    assert known.ranked().tolist() == list(range(len(share)))[::-1]
+    assert lines(known)[0].split()[:2] == ["head", "share"]
+
+
+def test_a_text_of_one_token_is_refused_in_words_about_the_text():
+    with pytest.raises(DataError, match="the text has 1 token to map; give a longer one"):
+        make_atlas(captured(n=3), restarts=1, schedule=SHORT)
+
+
+def test_a_score_that_no_head_has_is_refused_before_anything_is_read():
+    refused = "heads cannot be ranked by 'beauty'; use one of"
+    for command in ("atlas", "heads"):
+        with pytest.raises(SettingsError, match=f"{refused}.*interest"):
+            run(command, "default", "--sort", "beauty")
 
 
 @pytest.fixture

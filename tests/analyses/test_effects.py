@@ -11,6 +11,7 @@ from tests.commands import at_home_in, run
 from tests.models.folders import TEXT, bert_folder
 
 import langscape
+from langscape.analyses._group_effects import GroupEffects
 from langscape.analyses._text_effects import TextEffects
 from langscape.analyses.effects import Effects, gather_effects, lines
 from langscape.errors import SettingsError
@@ -42,7 +43,7 @@ def told(effect: list[float], floor: float = 1e-6) -> TextEffects:
 
 
 def gathered(*texts: TextEffects) -> Effects:
-    return gather_effects(texts, model="tiny", how="exact", decoder=True)
+    return gather_effects(texts, model="tiny", how="exact")
 
 
 def test_the_interval_is_that_of_the_mean_over_texts() -> None:
@@ -55,6 +56,28 @@ def test_the_interval_is_that_of_the_mean_over_texts() -> None:
     )
     assert columns["matters_low"].min() >= 0
     assert found.scores.labels[int(found.ranked()[0])] == "0.2"
+
+
+def test_groups_stand_beside_random_ones_over_all_texts() -> None:
+    none = [np.nan, np.nan]
+    taken = [
+        GroupEffects(np.array([0.5, 0.02]), np.array([0.1, 0.0]), np.array([[0.1, 0.3], none]), 1e-6),
+        GroupEffects(np.array([0.3, 0.02]), np.array([0.3, 0.0]), np.array([[0.5, 0.1], none]), 1e-6),
+    ]
+    found = gather_effects(
+        [told([0.1, 0.2, 0.3]), told([0.1, 0.2, 0.3])], model="tiny", how="exact",
+        groups=[("both", ["0.0", "0.1"]), ("all", ["0.0", "0.1", "0.2"])], taken=taken,
+    )  # fmt: skip
+    columns = found.scores.columns
+    assert list(found.scores.labels[:2]) == ["both", "all"]
+    np.testing.assert_allclose(columns["matters"][:2], [0.4, 0.02])
+    np.testing.assert_allclose(columns["alone"][:2], [0.3, 0.6])
+    np.testing.assert_allclose(columns["others"][:2], [0.25, np.nan])
+    np.testing.assert_allclose(columns["others_most"][:2], [0.3, np.nan])
+    assert columns["tags"][0] == "2 parts; more than 2 of 2 random groups (at most 0.3)"
+    assert "no other group" in columns["tags"][1]
+    assert np.isnan(columns["others"][2:]).all()
+    assert found.scores.labels[int(found.ranked()[0])] == "both"
 
 
 def test_an_effect_below_the_rounding_floor_is_none_found() -> None:
@@ -84,6 +107,41 @@ def test_every_way_gives_one_table_and_says_what_was_done(folder: Path) -> None:
     assert "nothing was taken away" in share.notes[0]
     assert "replaced, alone, by its own mean" in exact.notes[0]
     assert "as a share of their length" in exact.measure
+
+
+@pytest.mark.slow
+def test_groups_have_the_effect_of_plain_edited_runs_and_a_null(folder: Path) -> None:
+    asked = {"how": "exact", "groups": ["0.1 1.2", "all but 0.0", "layer 1"], "others": 6}
+    found = langscape.effects(str(folder), TEXT, **asked)
+    columns = found.scores.columns
+    assert columns["part"].tolist()[:3] == ["group"] * 3
+    seen = [
+        langscape.capture(str(folder), TEXT, "hidden", edits=some)["hidden"][-1]
+        for some in ([], ["0.1", "1.2"])
+    ]
+    moved = np.linalg.norm(seen[1] - seen[0], axis=-1) / np.linalg.norm(seen[0], axis=-1)
+    assert columns["matters"][0] == pytest.approx(float(moved.mean()), rel=1e-4)
+    assert columns["drawn"][:3].tolist() == [4, 2, 0]
+    assert (columns["others_most"][:2] >= columns["others"][:2]).all()
+    assert any("Random groups" in note for note in found.notes)
+    with pytest.raises(SettingsError, match="groups are taken away, and a share is not"):
+        langscape.effects(str(folder), TEXT, how="share", groups=["0.1"])
+    with pytest.raises(SettingsError, match="is not understood"):
+        langscape.effects(str(folder), TEXT, how="exact", groups=["the loud ones"])
+
+
+@pytest.mark.slow
+def test_a_classifier_in_a_folder_keeps_its_head_and_is_measured_by_it(tmp_path: Path) -> None:
+    from transformers import BertConfig, BertForSequenceClassification
+
+    folder = bert_folder(tmp_path / "classifier")
+    config = BertConfig.from_pretrained(folder, num_labels=2)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    found = langscape.effects(str(folder), TEXT, how="exact", measure="classes")
+    assert found.measure == "KL divergence of the classes from the unedited run, in nats"
+    assert (found.scores.columns["effect"] > 0).any()
+    done = run("effects", folder, "--how", "exact", "--measure", "pooled", "--show", 2)
+    assert "the text’s vector moves (pooling: mean)" in done.output
 
 
 @pytest.mark.slow

@@ -1,10 +1,13 @@
 """A flow reads its prompt once: more words or other colours start from what was stored."""
 
+import numpy as np
 import pytest
+from tests.models.families import DECODERS, built, tokenizer
 
 from langscape.analyses import flow as module
 from langscape.analyses.flow import flow
 from langscape.declarations.running import using
+from langscape.errors import SettingsError
 from langscape.models import get_model
 from langscape.store import Store
 
@@ -73,3 +76,26 @@ def test_another_prompt_finds_the_colours_of_the_words(tmp_path):
         flow("lstm-tiny", "the bird sings .")
     assert steps(store).count("flow.word_colours") == 1
     assert steps(store).count("flow.reading") == 2
+
+
+def test_a_tuned_lens_is_fitted_once_for_all_prompts_and_read_beside_the_logit_lens(tmp_path, monkeypatch):
+    monkeypatch.setattr("langscape.models.tuned_lens.PIECES", 10)
+    network = built(DECODERS["llama"])
+    network.save_pretrained(tmp_path / "model")
+    tokenizer().save_pretrained(tmp_path / "model")
+    words = [word for word in tokenizer().get_vocab() if word.isalpha()]
+    text = tmp_path / "words.txt"
+    text.write_text(" ".join(np.random.default_rng(0).choice(words, 900)))
+    store = Store(tmp_path / "store")
+    with using(store):
+        for prompt in (words[0], " ".join(words[:4])):
+            found = flow(str(tmp_path / "model"), prompt, lens="tuned", lens_text=text)
+        plain = flow(str(tmp_path / "model"), prompt)
+    assert steps(store).count("flow.lens") == 1
+    assert found.arrays["tuned"].shape == found.arrays["lens"].shape
+    assert found.arrays["colour_tuned"].shape == found.arrays["colour_stream"].shape
+    assert found.arrays["lens_kl"].shape == (2, 4)
+    assert any("the tuned lens was fitted to" in note for note in found.notes)
+    assert "tuned" not in plain.arrays
+    with pytest.raises(SettingsError, match="has no lens"):
+        flow("lstm-tiny", PROMPTS["lstm-tiny"], lens="tuned")

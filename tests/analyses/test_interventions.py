@@ -19,7 +19,8 @@ from langscape.errors import DataError, SettingsError
 from langscape.models import stream, wrap_model
 from langscape.models.edge_effects import cut_edges, estimated_edges
 from langscape.models.effect_estimates import head_shares, shares
-from langscape.models.effects import Measure, PartName, parts_of
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import PartName, parts_of
 from langscape.models.patching import Prompts, patch_grid
 from langscape.models.role_tests import copying_test, looking_test, repeated_ids, text_test
 from langscape.models.unedited import read_unedited
@@ -57,7 +58,8 @@ def test_a_cut_edge_has_the_effect_of_the_plain_edited_run(name: str) -> None:
             plain = (p.exp() * (p - q)).sum(-1)[1:].mean()
             assert found.after[at] == int(after[found.moved[at]].argmax())
         assert found.effect[at] == pytest.approx(float(plain), abs=1e-6, rel=1e-2)
-    estimate = estimated_edges(run, 1, 2, measure, draws=2)
+    estimate, other = estimated_edges(run, [(1, 2), (0, 3)], measure, draws=2)
+    np.testing.assert_allclose(other, estimated_edges(run, [(0, 3)], measure, draws=2)[0])
     assert estimate.shape == (len(IDS), len(IDS))
     if name != "bert":
         assert estimate[3, 9] == 0, "a decoder's token sees none behind it"

@@ -12,11 +12,12 @@ from langscape.analyses._token_maps import map_hidden
 from langscape.data import Capture, Items, Map
 from langscape.metrics import kept
 from langscape.metrics.kept import shuffled_distances, shuffled_states
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 
 
 def verdict(map: Map) -> str:
-    return SCORES["kept"].verdict(map.quality["kept"], map.quality["kept_null"])
+    return SCORES["kept"].verdict(map.quality["kept"], Null.read(map.quality, "kept"))
 
 
 def states_on_a_ring(n: int = 80) -> np.ndarray:

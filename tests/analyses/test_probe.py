@@ -7,7 +7,7 @@ import pytest
 
 import langscape
 from langscape.analyses._probe_examples import gather
-from langscape.analyses._probe_questions import answers_of, subject_of
+from langscape.analyses._probe_questions import answers_of, subject_of, verb_after
 from langscape.analyses.probe import lines, train_probes
 from langscape.declarations import declaration_of
 from langscape.errors import SettingsError
@@ -54,7 +54,7 @@ def test_noise_in_place_of_cells_is_not_said_to_remember_anything():
 @pytest.mark.slow
 def test_the_table_and_the_picture_say_the_same(tiny, tmp_path):
     view = tiny.view()
-    assert view.properties["questions"][:2] == ["subject", "number"]
+    assert view.properties["questions"][:2] == ["subject", "subject until verb"]
     at = view.properties["labels"].index("number, layer 0")
     assert view.arrays["accuracy"][at] == np.float32(row(tiny, "number", "layer 0")["accuracy"])
     assert any("number" in line and "remembered" in line for line in lines(tiny))
@@ -97,3 +97,30 @@ def test_answers_stand_where_they_can_be_known():
     assert found.answers["position"][10] == "1"  # a new sentence begins
     assert found.answers["back 2"][:3] == [None, None, "he"]
     assert "subject" not in found.answers  # nobody gave parts of speech
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tags", "verb"),
+    [
+        (
+            "the dogs near a cat bark .",
+            "determiner noun preposition determiner noun verb punctuation",
+            "bark",
+        ),
+        ("the cat that chases birds sleeps", "determiner noun pronoun verb noun verb", "sleeps"),
+        ("the dogs chase the small cat", "determiner noun noun determiner adjective noun", "chase"),
+        ("the dogs", "determiner noun", None),
+    ],
+)
+def test_the_verb_of_a_subject_is_found_where_a_tagger_took_it_for_a_noun_too(sentence, tags, verb):
+    words = sentence.split()
+    at = verb_after(1, words, tags.split())
+    assert (None if at is None else words[at]) == verb
+
+
+def test_a_subject_is_asked_for_up_to_its_verb_and_no_further():
+    words = ["the", "dogs", "near", "a", "cat", "bark", "loudly", "."]
+    tags = ["determiner", "noun", "preposition", "determiner", "noun", "verb", "adverb", "punctuation"]
+    found = answers_of(words, tags, [1]).answers
+    assert found["subject until verb"] == [None, None, "dogs", "dogs", "dogs", "dogs", None, None]
+    assert found["subject"][-1] == "dogs"

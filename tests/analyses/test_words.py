@@ -271,7 +271,7 @@ def test_landmarks_are_one_road_whoever_asks_and_however_many_compute(store: Sto
     assert made.neighbours.shape == (1500, 10)
     assert made.neighbours.max() < 300
     np.testing.assert_allclose(neighbours_on(made).kept / 10, made.per_point["local"], atol=1e-6)
-    assert any("true neighbours of a word are those among the 300 landmarks" in note for note in made.notes)
+    assert any("and its own local, are among the 300 landmarks" in note for note in made.notes)
     steps = [dict(one.recipe)["step"] for one in store.entries() if one.kind != "bytes"]
     assert sorted(steps) == [
         "vectors.packed", "words", "words", "words.landmarks", "words.placed", "words.placed",

@@ -21,6 +21,7 @@ from tests.attack.targets import TARGETS
 UPLOADS = {
     "vectors: word2vec text": "vectors", "vectors: word2vec binary": "vectors", "vectors: npz": "vectors",
     "vectors: safetensors": "vectors", "vectors: Parquet": "vectors", "vectors: gzipped text": "vectors",
+    "vectors: CSV": "vectors",
     "word list: CSV": "words", "word list: text": "words", "table: CSV": "table", "table: Parquet": "table",
     "map": "map", "Gaussians": "gaussians", "corpus": "corpus",
 }  # fmt: skip

@@ -39,6 +39,12 @@ def glove() -> bytes:
     return vectors(".txt").split(b"\n", 1)[1]
 
 
+def comma_separated() -> bytes:
+    """Vectors as a CSV table with a header."""
+    rows = [line.replace(b" ", b",") for line in vectors(".txt").split(b"\n")[1:4]]
+    return b"\n".join([b"word,x,y,z", *rows, b""])
+
+
 @cache
 def gzipped() -> bytes:
     """Vectors as packed text."""

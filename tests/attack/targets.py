@@ -371,6 +371,7 @@ _ASKED = json.dumps({"analysis": "words", "settings": {"perplexity": 30.0, "step
 TARGETS: tuple[Target, ...] = (
     _vector_target("vectors: word2vec text", "v.txt", lambda: specimens.vectors(".txt"), _text),
     _vector_target("vectors: GloVe text", "g.txt", specimens.glove, _text),
+    _vector_target("vectors: CSV", "v.csv", specimens.comma_separated, _text),
     _vector_target("vectors: gzipped text", "v.txt.gz", specimens.gzipped, in_gzip, in_gzip, _bytes),
     _vector_target("vectors: word2vec binary", "v.bin", lambda: specimens.vectors(".bin"), _bytes, _text),
     _vector_target("vectors: npz", "v.npz", lambda: specimens.npz(False), in_zip, in_zip, _bytes),

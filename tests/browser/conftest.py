@@ -188,6 +188,7 @@ SMALL = {
     "flow": ({"prompt": "cats that chase birds sing"}, {}),
     "query_key": ({"layer": 1, "head": 3, "tokens": 60, "steps": 100}, {"text": "sample-harbour"}),
     "compare": ({"layer": 1, "other_layer": 4, "restarts": 2, "steps": 100}, {"text": "sample-harbour"}),
+    "effects": ({"verify": 4, "draws": 1, "first_tokens": 24}, {"text": "sample-harbour"}),
     "ellipses": ({"most": 14, "contexts": 8, "perplexity": 4.0}, {"corpus": "sample-corpus"}),
 }
 

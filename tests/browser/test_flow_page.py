@@ -12,6 +12,7 @@ from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.analyses.flow import flow
+from langscape.engine import colours
 from langscape.metrics import contributions as gate_contributions
 from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
 
@@ -235,6 +236,45 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
     said = panel.locator(".detail p").first.inner_text()
     assert "Direct: it adds" in said
     assert "Total: without it the logit is" in said
+
+
+def test_a_vector_finds_its_colour_step_by_step_and_ends_where_the_library_puts_it(lstm_page):
+    model, seen = tiny()
+    step = len(seen.tokens) - 1
+    bar(lstm_page, "cell of layer 0", 2, 7)
+    lstm_page.get_by_text("How its colour is found").click()
+    panel = lstm_page.get_by_label("How a vector finds its colour")
+    slider = panel.get_by_label("Step of the fitting")
+    expect(panel).to_contain_text("Step 0 of")
+    middle = panel.locator("circle").last.get_attribute("fill")
+    slider.fill(slider.get_attribute("max"))
+    said = re.search(r"Step (\d+) of (\d+)", panel.inner_text())
+    assert said
+    assert said[1] == said[2]
+    words = colours(model.weights()["embedding"], seed=0)
+    rgb = np.round(255 * words.fit(seen["cell"][0, step], "force")[0]).astype(int)
+    assert panel.locator("circle").last.get_attribute("fill") == f"rgb({rgb[0]} {rgb[1]} {rgb[2]})" != middle
+    panel.get_by_role("button", name="Again").click()
+    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(slider).not_to_have_value("0")
+
+
+def test_both_lenses_are_read_and_their_scores_stand_beside_them(open_page, tmp_path):
+    text = tmp_path / "words.txt"
+    chance = np.random.default_rng(0)
+    text.write_text(" ".join(chance.choice(TEXT.split(), 1500)))
+    found = flow(held("llama").model, TEXT, lens="tuned", lens_text=text)
+    page = by_layers(opened(open_page, found.view()))
+    for name, array in (("tuned lens", "tuned"), ("logit lens", "lens")):
+        page.get_by_role("radio", name=name).click()
+        page.locator("[data-node='3'][data-token='5']").click()
+        word = found.words[found.arrays[array][3, 5, 0]]
+        assert f"“{word}”" in page.locator("[data-node='3'][data-token='5']").get_attribute("title")
+    page.locator("[data-node='4'][data-token='5']").click()
+    panel = page.get_by_label("How far to trust the lenses")
+    logit, tuned = found.arrays["lens_kl"][:, 2]
+    expect(panel).to_contain_text(f"After layer 1: logit lens {logit:.2f}")
+    expect(panel).to_contain_text(f"tuned lens {tuned:.2f}")
 
 
 def test_the_path_is_drawn_from_the_prompt_to_the_next_word_and_opens_its_parts(stream_page):

@@ -33,6 +33,9 @@ def test_a_lesson_is_gone_through_with_the_keyboard_and_asks_for_nothing(name, f
         page.wait_for_selector(f"h1:has-text('Step {number + 1} of {len(steps)}')")
         assert page.locator("[role=status] .answer").count() == 0  # nothing is told before it is predicted
         assert page.locator(".covered").count() == (0 if step["shown"] else 1)
+        assert (
+            page.get_by_text(re.compile(r"^Local \d")).count() == 0
+        )  # a picture says nothing of itself before it either
         page.keyboard.press("Tab")  # from the heading to the prediction
         if step["options"]:
             page.keyboard.press("Space")

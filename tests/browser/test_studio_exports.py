@@ -11,7 +11,7 @@ from tests.commands import run
 
 pytestmark = pytest.mark.slow
 
-ROOMS = ["atlas", "head", "queries", "words", "distributions", "flow", "compare"]
+ROOMS = ["atlas", "head", "queries", "words", "distributions", "flow", "compare", "test"]
 
 
 @pytest.fixture
@@ -82,3 +82,65 @@ def test_compare_is_one_figure(room):
     said = words(saved(page, "Export all as one SVG"))
     for heading in page.locator(".frame h1").all_inner_texts():
         assert heading in said
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_selection_zoom_colours_and_lines_of_a_map_are_in_the_figure(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words?sel=*:oslo").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_label("Colour", exact=True).last.select_option("local")
+    stage = page.locator(".stage")
+    box = stage.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -300)
+    page.wait_for_url(re.compile(r"map\.at=.*map\.colour=local"))
+    page.mouse.move(3, 3)
+    page.get_by_role("button", name="Export", exact=True).click()
+    page.keyboard.press("Escape")  # closes the menu, and lets nothing go
+    expect(page.locator(".focus .name")).to_have_text("oslo")
+    root = ElementTree.fromstring(saved(page, "Export Map of words as SVG"))
+    (focus,) = [one for one in root.iter(f"{SVG}circle") if one.get("class") == "focus"]
+    words_map = studio.example("words")
+    assert int(focus.get("data-row")) == words_map.labels.index("oslo")
+    named = {one.text: one for one in root.iter(f"{SVG}text") if one.get("dy")}
+    assert named["oslo"].get("fill") == focus.get("stroke")  # the accent
+    assert sum(one.get("fill-opacity") is not None for one in named.values()) > 10
+    # every line to a neighbour that is told of is drawn, and no other
+    told = page.get_by_text(re.compile(r"\d+ kept, \d+ false, \d+ missing")).first.inner_text()
+    drawn = [
+        sum((one.get("class") or "").split(" ")[0] == fate for one in root.iter(f"{SVG}path"))
+        for fate in ("kept", "false", "missing")
+    ]
+    assert drawn == [int(number) for number in re.findall(r"\d+", told)]
+    # zoomed: points lie where the stage has them, and those outside are left out
+    points = [one for one in root.iter(f"{SVG}circle") if one.get("fill-opacity") is not None]
+    assert len(points) < len(words_map)
+    screen = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+    figure = Image.open(io.BytesIO(saved(page, "Export Map of words as PNG"))).convert("RGB")
+    (group,) = [one for one in root.iter(f"{SVG}g") if one.get("clip-path") == "url(#stage)"]
+    top = int(re.search(r"translate\(0 (\d+)\)", group.get("transform"))[1])
+    x, y = float(focus.get("cx")), float(focus.get("cy"))
+    at = screen.getpixel((round(x), round(y)))
+    assert figure.getpixel((round(2 * x), round(2 * (y + top)))) == pytest.approx(at, abs=12)
+    assert max(at) - min(at) > 20  # it is in colour
+
+
+def test_the_chosen_token_its_row_and_its_lines_are_in_the_figure_of_attention(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8").page
+    page.wait_for_selector("[data-renderer]")
+    page.locator("[data-side=from]").filter(has_text="bank").nth(1).click()
+    page.wait_for_url(re.compile("sel="))
+    frame = page.locator(".frame[data-label=Attention]")
+    lines = frame.locator("path").count()
+    assert lines
+    page.mouse.move(3, 3)
+    page.get_by_role("button", name="Export", exact=True).click()
+    root = ElementTree.fromstring(saved(page, "Export Attention as SVG"))
+    assert [one.get("class") for one in root.iter(f"{SVG}rect")].count("chosen") == 1
+    said = words(ElementTree.tostring(root))
+    for shown in ("Layer 1, head 8", "queries ↓", "bank attends most to"):
+        assert shown in said

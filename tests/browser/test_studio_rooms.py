@@ -12,7 +12,7 @@ from langscape.engine import insert
 from langscape.sources import samples
 
 MARGIN = 44
-ROOMS = ["Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Compare", "Jobs"]
+ROOMS = ["Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Test", "Compare", "Jobs"]
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away from the dog."
 
 pytestmark = pytest.mark.slow
@@ -322,9 +322,7 @@ def test_every_control_says_what_it_does_and_where_it_comes_from(open_studio):
     page = open_studio("words").page
     page.wait_for_selector("[data-renderer]")
     page.locator("[data-about=insert]").click()
-    expect(
-        page.get_by_role("note").filter(has_text="From the document on t-SNE for word embeddings")
-    ).to_be_visible()
+    expect(page.get_by_role("note").filter(has_text="After Claassen 2020")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Your words").click()
     page.locator("[data-about=Perplexity]").click()

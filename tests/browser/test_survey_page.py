@@ -31,6 +31,13 @@ def test_heads_stand_under_their_tree_with_their_roles(opened, found):
     assert sum(map(bool, found.scores.columns["names"])) >= 10
 
 
+def test_the_page_opens_with_the_passages_of_the_head_of_most_interest(opened, found):
+    best = found.scores.labels[found.ranked("interest")[0]]
+    panel = opened.page.locator(f"section[aria-label='Head {best}']")
+    expect(panel.locator("ol li").first.locator(".query")).to_be_visible()
+    expect(opened.page.get_by_text("Beside each head: ")).to_be_visible()
+
+
 def test_a_click_on_a_head_shows_its_passages_with_query_and_key_marked(opened, found):
     page = opened.page
     head = list(HEADS).index("duplicate-token")

@@ -32,16 +32,23 @@ def test_a_click_shows_what_became_of_each_neighbour(open_page):
 
 
 def test_the_saved_picture_draws_them(open_page):
-    page = open_page(torn_map()).page
+    page = open_page(torn_map().but(vectors=np.arange(24.0)[:, None])).page
     search_box(page).fill("item0")
     search_box(page).press("Enter")
     page.get_by_role("switch", name="Colour by true distance").check()
+    expect(page.get_by_text("All points take the colour of their distance in the data")).to_be_visible()
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     drawn = saved.value.path().read_text()
     assert drawn.count('class="missing"') == 3
     assert drawn.count('class="false"') == drawn.count('class="cross"') == 3
     assert drawn.count("stroke-dasharray") == 3
+
+
+def test_without_its_vectors_a_page_says_that_only_the_nearest_are_coloured(open_page):
+    page = open_page(torn_map()).page
+    page.get_by_role("switch", name="Colour by true distance").check()
+    expect(page.get_by_text("The 20 nearest in the data are coloured by distance")).to_be_visible()
 
 
 def test_a_map_of_a_head_opens_at_a_chosen_token_and_says_which_partners_it_kept(open_page):

@@ -41,7 +41,7 @@ def test_words_of_a_corpus_become_ellipses_that_can_be_read(story, tmp_path):
         "gaussians", "default", "--corpus", story, "--words", story.parent / "words.csv", "--contexts", 12,
         "--out", out,
     )  # fmt: skip
-    assert "1 word stands nowhere in the corpus: xyzzy" in done.stderr
+    assert "1 word does not occur in the corpus: xyzzy" in done.stderr
     g = read_gaussians(out)
     assert len(g) == 8
     assert g.metadata["missing"] == ["xyzzy"]

@@ -16,6 +16,7 @@ from langscape.engine import Schedule
 from langscape.errors import DataError, SettingsError
 from langscape.kernels import neighbours as search
 from langscape.metrics import neighbours_on, true_neighbours
+from langscape.metrics.null import Null
 from langscape.views import query_key, scatter, write
 
 rng = np.random.default_rng(0)
@@ -29,7 +30,7 @@ def head_map(n: int = 40) -> Map:
     items = Items([f"w{row % 30}" for row in range(n)], {"position": np.arange(n)})
     given = Affinities((P / P.sum()).astype(np.float32), items, {})
     map = Map(rng.normal(size=(n, 2)), items)
-    return scored(map, HeadProblem(given, A, np.ones(n)), 0.2)
+    return scored(map, HeadProblem(given, A, np.ones(n)), Null(0.2, 0.1, 0.3))
 
 
 def query_key_map(causal: bool) -> Map:

@@ -13,6 +13,7 @@ from langscape.data import Items, Map
 from langscape.data.plane import flat
 from langscape.engine import Schedule, pca
 from langscape.errors import SettingsError
+from langscape.metrics.null import Null
 from langscape.metrics.scores import HOW, SCORES, Score, applying, neighbours, register, score_of
 from langscape.views import mapfiles, scatter
 
@@ -68,7 +69,7 @@ def test_the_null_of_a_map_is_what_random_layouts_have(base):
         values = [one[name] for one in by_hand]
         assert base.quality[f"{name}_null"] == pytest.approx(np.mean(values), abs=3 * np.std(values)), name
     assert base.quality["local_null"] == pytest.approx(k / (n - 1), abs=0.02)
-    assert SCORES["local"].verdict(base.quality["local_null"], k / (n - 1)) == "not to be read"
+    assert SCORES["local"].verdict(k / (n - 1), Null.read(base.quality, "local")) == "not to be read"
 
 
 def test_the_flat_picture_of_a_map_in_space_is_scored_as_it_is_drawn():
@@ -95,6 +96,8 @@ def test_a_badge_says_value_null_and_verdict(base):
     null = SCORES["local"].text(base.quality["local_null"])
     assert badge["shown"].endswith(f"better than chance, {null})")
     assert "dealt anew" in badge["meaning"]
+    low, high = (SCORES["local"].text(base.quality[f"local_null_{end}"]) for end in ("low", "high"))
+    assert f"from {low} to {high} in nine of ten cases" in badge["meaning"]
     assert f"better than chance, {null}" in summary(base)[0]
 
 

@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 from langscape.errors import DataError
 from langscape.metrics import find_sinks, head_scores, kept, parked_weight, shuffled_weights
 from langscape.metrics.kept import evenness, partners
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 
 
@@ -111,7 +112,8 @@ def test_evenness_and_verdicts():
     assert evenness(causal(np.ones((30, 30)))) == pytest.approx(1)
     assert evenness(peaked()) < 0.7
     score = SCORES["kept"]
-    assert [score.verdict(value, 0.2) for value in (0.9, 0.53, 0.5, 0.29, 0.27, 0.1)] == [
+    null = Null(0.2, 0.15, 0.25)
+    assert [score.verdict(value, null) for value in (0.9, 0.53, 0.5, 0.29, 0.27, 0.1)] == [
         "good", "good", "partly", "partly", "not to be read", "not to be read",
     ]  # fmt: skip
 

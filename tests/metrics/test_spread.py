@@ -104,8 +104,11 @@ def test_many_groups_at_once_are_each_as_it_is_alone():
     groups = [[rng.standard_normal((n, 2)) for _ in range(5)] for n in (20, 33, 8)]
     for one, maps in zip(stability_of_each(groups), groups, strict=True):
         np.testing.assert_array_equal(one.per_point, metrics.stability(maps).per_point)
-    alone = [metrics.stability_by_chance(maps) for maps in groups]
+    alone = [chance_of_each([maps])[0] for maps in groups]
     np.testing.assert_array_equal(chance_of_each(groups), alone)
+    for maps, once in zip(groups, alone, strict=True):
+        null = metrics.stability_by_chance(maps)
+        assert abs(once - null.mean) <= null.high - null.low
 
 
 def test_the_nearest_turn_on_a_plane_is_that_of_the_singular_vectors():

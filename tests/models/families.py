@@ -47,6 +47,7 @@ DECODERS: dict[str, Callable[[], Any]] = {
     "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**GROUPED)),
     "mistral": lambda: t.MistralForCausalLM(t.MistralConfig(**GROUPED, sliding_window=4)),
     "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**GROUPED)),
+    "qwen3": lambda: t.Qwen3ForCausalLM(t.Qwen3Config(**GROUPED, head_dim=8)),
     "gemma2": lambda: t.Gemma2ForCausalLM(
         t.Gemma2Config(**GROUPED, head_dim=8, sliding_window=4, query_pre_attn_scalar=16)
     ),

@@ -24,6 +24,7 @@ FAMILIES = (
     "gpt_neox",
     "gemma2",
     "qwen2",
+    "qwen3",
     "bert",
     "distilbert",
     "albert",
@@ -31,7 +32,8 @@ FAMILIES = (
 )
 PROJECTIONS = {
     "gpt2": "attn.c_proj", "llama": "self_attn.o_proj", "opt": "self_attn.out_proj",
-    "gpt_neox": "attention.dense", "gemma2": "self_attn.o_proj", "bert": "attention.output.dense",
+    "gpt_neox": "attention.dense", "gemma2": "self_attn.o_proj", "qwen3": "self_attn.o_proj",
+    "bert": "attention.output.dense",
 }  # fmt: skip
 HIDDEN = ("hidden",)
 

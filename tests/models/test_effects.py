@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers as t
 from scipy.stats import spearmanr
-from tests.models.families import DECODERS, ENCODERS, PAIRS, built
+from tests.models.families import DECODERS, ENCODERS, PAIRS, PLACES, SIZES, WIDE, built
 
 from langscape import Edit, capture
 from langscape.errors import DataError, SettingsError
 from langscape.models import Model, contributions, stream, wrap_model
 from langscape.models.effect_estimates import estimated_effects, shares
-from langscape.models.effects import Measure, PartName, exact_effects, group_effect, parts_of
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import PartName, exact_effects, group_effect, parts_of
 from langscape.models.logits import direct_effects
+from langscape.models.part_groups import group_members, numbered_parts, part_numbers, random_groups
 from langscape.models.unedited import read_unedited
 from langscape.models.word_effects import word_effects
 
 IDS = [7, 12, 9, 21, 12, 9, 30, 8, 12, 9, 44, 31, 7, 12]
-FAMILIES = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "qwen2", "bert", "albert")
+FAMILIES = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "qwen2", "qwen3", "bert", "albert")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,140 @@ def test_effects_equal_those_of_plain_edited_runs(models: dict[str, Model], name
     np.testing.assert_allclose(found.effect, [plainly(model, one) for one in edits], atol=1e-5, rtol=1e-4)
     together = group_effect(run, parts, measure)
     np.testing.assert_allclose(together.effect[0], plainly(model, *edits), atol=1e-5, rtol=1e-4)
+
+
+def classifier(labels: int = 3, problem: str | None = None) -> Model:
+    config = t.BertConfig(**SIZES, **WIDE, **PLACES, num_labels=labels, problem_type=problem)
+    return wrap_model(built(lambda: t.BertForSequenceClassification(config)), name="a classifier")
+
+
+def answers(model: Model, *edits: Edit) -> torch.Tensor:
+    """The logits of the classes from the model's own forward, with heads replaced before the projection."""
+    plain = read_unedited(model, IDS)
+    inputs = {"input_ids": torch.tensor([IDS]), "attention_mask": torch.ones(1, len(IDS), dtype=torch.long)}
+    hooks = []
+    for one in edits:
+        heads = plain.heads[one.layer]
+        head, width = one.head_number, heads.shape[-1]
+        assert head is not None
+
+        def put(
+            module: Any, args: Any, mean: Any = heads[0, 1:, head].mean(0), at: int = head * width
+        ) -> Any:
+            given = args[0].clone()
+            given[0, 1:, at : at + len(mean)] = mean
+            return (given, *args[1:])
+
+        inner = model.network.get_submodule(f"bert.encoder.layer.{one.layer}.attention.output.dense")
+        hooks.append(inner.register_forward_pre_hook(put))
+    try:
+        with torch.no_grad():
+            return model.network.eval()(**inputs).logits[0].double()
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@pytest.mark.parametrize(
+    "problem", ["single_label_classification", "multi_label_classification", "regression"]
+)
+def test_effects_on_classes_are_those_of_the_models_own_answers(problem: str) -> None:
+    model = classifier(1 if problem == "regression" else 3, problem)
+    run = read_unedited(model, IDS)
+    measure = Measure(run, "classes")
+    before, after = answers(model), answers(model, Edit.head(1, 2))
+    if problem == "regression":
+        wanted = float((after - before).abs())
+    elif problem == "single_label_classification":
+        p, q = before.log_softmax(-1), after.log_softmax(-1)
+        wanted = float((p.exp() * (p - q)).sum())
+    else:
+        p, q = before.sigmoid(), after.sigmoid()
+        wanted = float((p * (p / q).log() + (1 - p) * ((1 - p) / (1 - q)).log()).sum())
+    found = exact_effects(run, [PartName("head", 1, 2)], measure).effect[0]
+    assert found == pytest.approx(wanted, rel=1e-3, abs=1e-7)
+    assert found > measure.floor
+    parts = parts_of(model, ("head", "mlp"))
+    exact = exact_effects(run, parts, measure).effect
+    assert spearmanr(estimated_effects(run, parts, measure, draws=40), exact)[0] > 0.7
+
+
+@pytest.mark.parametrize("mode", ["mean", "first", "max", "last"])
+def test_the_pooled_vector_moves_as_that_of_two_captures(
+    models: dict[str, Model], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langscape.models import effect_measures
+    from langscape.models.pooling import Pooling
+
+    monkeypatch.setattr(
+        effect_measures, "pooling_of", lambda model, pool: Pooling(mode, True, mode == "mean")
+    )
+    model = models["bert"]
+    vectors = []
+    for edits in ((), [Edit.head(0, 1)]):
+        states = capture(model, IDS, "hidden", edits=edits)["hidden"][-1]
+        vector = {"mean": states.mean(0), "first": states[0], "max": states.max(0), "last": states[-1]}[mode]
+        vectors.append(vector / np.linalg.norm(vector) if mode == "mean" else vector)
+    run = read_unedited(model, IDS)
+    measure = Measure(run, "pooled")
+    found = exact_effects(run, [PartName("head", 0, 1)], measure).effect[0]
+    wanted = np.linalg.norm(vectors[1] - vectors[0]) / np.linalg.norm(vectors[0])
+    assert found == pytest.approx(float(wanted), rel=1e-3)
+    parts = parts_of(model, ("head", "mlp"))
+    exact = exact_effects(run, parts, measure).effect
+    assert spearmanr(estimated_effects(run, parts, measure, draws=40), exact)[0] > 0.6
+
+
+def test_what_a_model_does_not_have_is_not_measured(models: dict[str, Model]) -> None:
+    run = read_unedited(models["bert"], IDS)
+    with pytest.raises(SettingsError, match="bert writes no next words"):
+        Measure(run, "words")
+    with pytest.raises(SettingsError, match="bert is no encoder with a classifier"):
+        Measure(run, "classes")
+    assert Measure(read_unedited(models["llama"], IDS), "states").measured == "states"
+    assert "pooling: mean" in Measure(run, "pooled").said
+
+
+def test_groups_are_read_as_they_are_written(models: dict[str, Model]) -> None:
+    model = models["llama"]
+    roles = {"induction": [PartName("head", 2, 1), PartName("head", 1, 0)], "itself": []}
+
+    def read(written: str) -> list[str]:
+        return [str(one) for one in group_members(model, written, roles)]
+
+    assert read("2.1 0.3, mlp 1 and 1.0") == ["0.3", "1.0", "MLP 1", "2.1"]
+    assert read("Induction") == ["1.0", "2.1"]
+    assert read("layer 1") == ["1.0", "1.1", "1.2", "1.3"]
+    assert read("all but 0.0 layer 1 layer 2") == ["0.1", "0.2", "0.3"]
+    assert len(read("all but induction")) == 10
+    for written, message in {
+        "itself": "no head is 'itself' over these texts; there are heads of induction",
+        "sinks": "is not understood; .* roles over these texts: induction",
+        "9.0": "layer 9",
+        "0.7": "head 7",
+        "mlp 8": "MLP 8",
+        "all but mlp 1": "is of heads",
+        "all but layer 0 layer 1 layer 2": "has no part",
+    }.items():
+        with pytest.raises(SettingsError, match=message):
+            read(written)
+    parts = [PartName("head", 0, 1), PartName("mlp", 2)]
+    assert numbered_parts(model, part_numbers(model, parts)) == parts
+
+
+def test_random_groups_have_as_many_heads_in_each_layer_and_are_others(models: dict[str, Model]) -> None:
+    model = models["llama"]
+    group = group_members(model, "0.0 2.3 mlp 1")
+    drawn = random_groups(model, group, 12, seed=3)
+    assert len({frozenset(one) for one in drawn}) == 12
+    for one in drawn:
+        assert sorted(part.layer for part in one if part.kind == "head") == [0, 2]
+        assert sum(part.kind == "mlp" for part in one) == 1
+        assert not set(one) & set(group), "there are enough others in these layers"
+    assert random_groups(model, group, 12, seed=3) == drawn
+    assert random_groups(model, group_members(model, "layer 1"), 5) == [], "there is no other such group"
+    kept = random_groups(model, group_members(model, "all but 0.0"), 20)
+    assert len(kept) == 3, "of four heads of a layer, each of the three others may stay instead"
 
 
 def test_a_layer_taken_away_equals_a_stream_that_goes_past_it(models: dict[str, Model]) -> None:

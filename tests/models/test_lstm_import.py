@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import zipfile
 
 import h5py
 import numpy as np
@@ -34,8 +35,9 @@ def logits_of(network):
         return network(torch.arange(6)[None])[0][0].numpy()
 
 
-def keras_file(path, network, layout="model_weights"):
-    """The network's weights as Keras 2 or 3 lays them out."""
+def keras_file(path, network, layout="model_weights", extra=()):
+    """The network's weights as Keras 2 or 3 lays them out; extra are further layers with their arrays."""
+    layers = network.lstm.num_layers
     state = {name: one.numpy() for name, one in network.state_dict().items()}
     gru = isinstance(network.lstm, torch.nn.GRU)
     with h5py.File(path, "w") as file:
@@ -47,17 +49,42 @@ def keras_file(path, network, layout="model_weights"):
 
         put("embedding", [("embeddings", state["embedding.weight"])])
         order = np.r_[7:14, 0:7, 14:21] if gru else np.arange(28)
-        for layer in range(2):
+        for layer in range(layers):
             bias = np.stack([state[f"lstm.bias_{one}_l{layer}"][order] for one in ("ih", "hh")])
             put(
-                f"rnn_{layer}",
+                f"rnn_{layer}" if layer else "rnn",
                 [
                     ("kernel", state[f"lstm.weight_ih_l{layer}"].T[:, order]),
                     ("recurrent_kernel", state[f"lstm.weight_hh_l{layer}"].T[:, order]),
                     ("bias", bias if gru else bias.sum(0)),
                 ],
             )
+        for name, arrays in extra:
+            put(name, arrays)
         put("dense", [("kernel", state["decoder.weight"].T), ("bias", state["decoder.bias"])])
+
+
+def keras_archive(path, network, layers):
+    """A .keras archive: the configuration of its layers, and the weights beside it."""
+    keras_file(path.with_suffix(".h5"), network, "layers")
+    listed = [{"class_name": kind, "config": config} for kind, config in layers]
+    with zipfile.ZipFile(path, "w") as archive:
+        config = {"class_name": "Sequential", "config": {"name": "mine", "layers": listed}}
+        archive.writestr("config.json", json.dumps(config))
+        archive.write(path.with_suffix(".h5"), "model.weights.h5")
+    return path
+
+
+def layers_of(network, **settings):
+    kind = type(network.lstm).__name__
+    return [
+        ("InputLayer", {"name": "input"}),
+        ("Embedding", {"name": "embedding"}),
+        (kind, {"name": "rnn", "activation": "tanh", "recurrent_activation": "sigmoid", **settings}),
+        (kind, {"name": "rnn_1", "activation": "tanh", "recurrent_activation": "sigmoid"}),
+        ("Dropout", {"name": "dropout"}),
+        ("Dense", {"name": "dense", "activation": "softmax"}),
+    ]
 
 
 @pytest.mark.parametrize("how", ["state_dict", "pt", "checkpoint", "safetensors", "keras", "keras 3"])
@@ -77,6 +104,40 @@ def test_weights_of_every_kind_of_file_predict_what_the_network_does(network, ho
     model = import_lstm(file, WORDS)
     seen = capture(model, "tea is hot ice cold .")
     np.testing.assert_allclose(seen["logits"], logits_of(network), atol=1e-5)
+
+
+def test_an_archive_of_keras_is_read_and_what_torch_does_not_do_is_refused_by_name(network, tmp_path):
+    model = import_lstm(keras_archive(tmp_path / "model.keras", network, layers_of(network)), WORDS)
+    np.testing.assert_allclose(capture(model, " ".join(WORDS))["logits"], logits_of(network), atol=1e-5)
+    assert not model.notes
+    wrong = keras_archive(tmp_path / "wrong.keras", network, layers_of(network, activation="relu"))
+    with pytest.raises(DataError, match="layer rnn has activation='relu'"):
+        import_lstm(wrong, WORDS)
+    more = [*layers_of(network), ("AttentionWeightedAverage", {"name": "attention"})]
+    with pytest.raises(DataError, match="layer attention of class AttentionWeightedAverage"):
+        import_lstm(keras_archive(tmp_path / "more.keras", network, more), WORDS)
+    (tmp_path / "torn.keras").write_bytes((tmp_path / "model.keras").read_bytes()[:-200])
+    with pytest.raises(FileError, match=r"torn\.keras"):
+        import_lstm(tmp_path / "torn.keras", WORDS)
+
+
+def test_eleven_layers_of_keras_are_read_in_their_order_and_no_layer_is_dropped(tmp_path):
+    torch.manual_seed(2)
+    deep = Network(6, 5, 7, 11).eval()
+    for one in deep.parameters():
+        one.data *= 3  # else eleven layers leave nothing that an exchange could change
+    keras_file(tmp_path / "deep.h5", deep, "layers")
+    model = import_lstm(tmp_path / "deep.h5", WORDS)
+    np.testing.assert_allclose(capture(model, " ".join(WORDS))["logits"], logits_of(deep), atol=1e-4)
+    assert "taken for granted" in model.notes[-1]
+    more = [("dense_1", [("kernel", np.eye(7)), ("bias", np.ones(7))])]
+    keras_file(tmp_path / "two.h5", deep, "layers", more)
+    with pytest.raises(DataError, match="second dense layer"):
+        import_lstm(tmp_path / "two.h5", WORDS)
+    both = [("bidirectional/backward_layer", [("kernel", np.ones((5, 28))), ("recurrent", np.ones((7, 28)))])]
+    keras_file(tmp_path / "both.h5", deep, "layers", both)
+    with pytest.raises(DataError, match="both directions"):
+        import_lstm(tmp_path / "both.h5", WORDS)
 
 
 def test_the_command_writes_a_folder_that_opens(network, tmp_path):

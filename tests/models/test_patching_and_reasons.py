@@ -12,7 +12,7 @@ from langscape.models import Model, wrap_model
 from langscape.models.patching import patch_grid, read_prompts, word_id
 from langscape.models.score_parts import score_parts, weight_without
 
-FAMILIES = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "qwen2", "bert", "distilbert")
+FAMILIES = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "qwen2", "qwen3", "bert", "distilbert")
 IDS = [7, 12, 9, 21, 12, 9, 30, 8, 12, 9]
 CLEAN, CORRUPT = "the red lamp hung over water", "the green lamp hung over water"
 

@@ -19,13 +19,15 @@ def test_every_sentence_is_read_on_its_own(tiny) -> None:
     seen = collect_query_key(tiny, SENTENCES, batch=2)
     start = 0
     for at, text in enumerate(SENTENCES):
-        alone = capture(tiny, text, ("q", "k", "attention"))
+        alone = capture(tiny, text, ("q", "k", "v", "attention"))
         stop = start + len(alone.tokens)
         assert list(seen.tokens[start:stop]) == list(alone.tokens)
         assert seen.tokens.sentence.tolist()[start:stop] == [at] * (stop - start)
         assert seen.tokens.positions.tolist()[start:stop] == list(range(stop - start))
         np.testing.assert_allclose(seen["q"][:, :, start:stop], alone["q"], atol=1e-5)
         np.testing.assert_allclose(seen["k"][:, :, start:stop], alone["k"], atol=1e-5)
+        norms = np.linalg.norm(alone["v"], axis=3)
+        np.testing.assert_allclose(seen["value_norm"][:, :, start:stop], norms, atol=1e-5)
         start = stop
     assert start == len(seen.tokens)
     assert seen.metadata["sentences"][0] == SENTENCES[0]

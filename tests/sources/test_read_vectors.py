@@ -58,7 +58,7 @@ def test_chosen_words_keep_the_callers_order_spelling_and_groups(
     assert found.missing == ("nowhere",)
     rows = [vectors.words.index(word) for word in ("people", "the", "people")]
     assert np.array_equal(found.matrix, vectors.matrix[rows])
-    assert any("1 of 4 listed words were not found: nowhere" in note for note in found.notes)
+    assert any("1 of 4 listed words was not found: nowhere" in note for note in found.notes)
     assert any("People → people" in note for note in found.notes)
 
 

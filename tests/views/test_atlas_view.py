@@ -222,6 +222,13 @@ def test_the_figure_is_in_the_order_of_the_ranking_and_says_how_far_maps_can_be_
     assert [one.get_alpha() for one in maps] == [None, None, None, 0.12, None, None]
     legend = [text.get_text() for text in axes[1].texts]
     assert legend == ["good", "partly", "not to be read", "evenly spread"]
+    # what heads do goes before where they look, as on the page
+    known = Items(list(scores.labels), {**scores.columns, "share": np.arange(6.0)})
+    axes = figure_atlas.draw(atlas(capture, maps_of(capture), known)).axes
+    placed = {text.get_text(): text.get_position()[0] for text in axes[0].texts}
+    assert sorted(order, key=placed.get) == [
+        "1.2  partly", "1.1  good", "1.0  evenly spread", "0.2  not to be read", "0.1  partly", "0.0  good",
+    ]  # fmt: skip
 
 
 def test_tokens_are_written_as_people_read_them():

@@ -9,6 +9,7 @@ from langscape.data import Context, Gaussians, Items
 from langscape.engine import Schedule, pca
 from langscape.engine.context_ellipses import steady_spread
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 from langscape.views.figure_ellipses import axes_of, draw
 
@@ -61,7 +62,7 @@ def test_every_map_carries_what_its_sizes_are_worth_first(words, shape):
     name = "area_held" if shape == "contexts" else "area_variance"
     assert first["name"] == name
     assert first["brief"].startswith(f"{m.quality[name]:z.3f} (")
-    assert SCORES[name].in_words(m.quality[name], m.quality[f"{name}_null"]) in first["shown"]
+    assert SCORES[name].in_words(m.quality[name], Null.read(m.quality, name)) in first["shown"]
     if shape != "contexts":
         assert "need not follow" in views.ellipses(m).properties["outline_meaning"]
 

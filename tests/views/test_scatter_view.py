@@ -69,6 +69,12 @@ def test_colour_is_the_group_then_the_first_column_of_few_categories_then_none()
     assert scatter(small(items=words(n=[1, 2, 3]))).properties["color"] is None
 
 
+def test_tokens_of_a_short_text_are_coloured_by_where_they_stand_and_not_each_as_a_group():
+    tokens = words(position=[0, 1, 2], special=[True, False, False], text=["tea", "oslo", "tea"])
+    assert scatter(small(items=tokens)).properties["color"] == "position"
+    assert scatter(small(items=words(text=["tea", "oslo", "tea"]))).properties["color"] == "text"
+
+
 def test_an_unknown_colour_names_the_columns_there_are():
     with pytest.raises(SettingsError, match="'grup' is not a column of this map, which has group, count"):
         scatter(small(), color="grup")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -30,12 +30,15 @@ class Pairs:
     query, key   (pairs,) rows of the head's queries and keys
     score        (pairs,) their dot product times the head's scaling, before softmax
     attention    (pairs,) the model's own weight: the softmax of the query's scores over all it sees
+    valued       (pairs,) the same weighed by the lengths of the keys' values and scaled to 1 for each query:
+                 the share of what is taken that each key gives; None where values are not known
     """
 
     query: np.ndarray
     key: np.ndarray
     score: np.ndarray
     attention: np.ndarray
+    valued: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.query)
@@ -49,6 +52,7 @@ class HeadVectors:
     queries, keys what the rows are; columns sentence, position, token number, special, text and class
     scaling       what q·k is multiplied with before softmax; softcap bends scores under a bound
     causal        whether a query sees only keys up to its own position
+    value_norms   (keys,) the lengths of the value vectors, where they are known
     whole, rows   where special tokens were left out, the head with them, and which rows were kept of
                   its queries and keys: weights are those the model gave with special tokens in sight
     """
@@ -64,6 +68,7 @@ class HeadVectors:
     softcap: float | None = None
     settings: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    value_norms: np.ndarray | None = None
     whole: HeadVectors | None = None
     rows: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -86,7 +91,8 @@ class HeadVectors:
             return _kept_pairs(self.whole.pairs, *self.rows)
         asked, seen = self.queries.columns["sentence"], self.keys.columns["sentence"]
         from_, to = self.queries.columns["position"], self.keys.columns["position"]
-        query, key, score, weight = [], [], [], []
+        query, key, score, weight, valued = [], [], [], [], []
+        lengths = self.value_norms
         for sentence in np.unique(asked):
             rows = np.flatnonzero(asked == sentence)
             columns = np.flatnonzero(seen == sentence)
@@ -105,10 +111,15 @@ class HeadVectors:
             key.append(columns[place])
             score.append(scores[at, place])
             weight.append(weights[at, place])
+            if lengths is not None:
+                taken = weights * lengths[columns]
+                taken /= np.maximum(taken.sum(axis=1, keepdims=True), 1e-300)
+                valued.append(taken[at, place])
         if not query:
             raise DataError(f"head {self.layer}.{self.head} has no query and key in one sentence")
         order = np.argsort(np.concatenate(query), kind="stable")
-        return Pairs(*(np.concatenate(part)[order] for part in (query, key, score, weight)))
+        parts = (query, key, score, weight, *([valued] if valued else []))
+        return Pairs(*(np.concatenate(part)[order] for part in parts))
 
     def items(self) -> Items:
         """Queries first, then keys, with the column type ("query" or "key")."""
@@ -162,6 +173,7 @@ def head_vectors(
         softcaps[layer] if layer < len(softcaps) else None,
         {**named, "layer": layer, "head": head, "special": special},
         capture.notes,
+        _value_norms(capture, before, at),
     )
     if special == "keep" or not (queries.columns["special"].any() or keys.columns["special"].any()):
         return whole
@@ -174,6 +186,7 @@ def head_vectors(
         K=whole.K[columns],
         queries=queries.take(rows),
         keys=keys.take(columns),
+        value_norms=None if whole.value_norms is None else whole.value_norms[columns],
         whole=whole,
         rows=(rows, columns),
     )
@@ -187,7 +200,22 @@ def _kept_pairs(pairs: Pairs, rows: np.ndarray, columns: np.ndarray) -> Pairs:
     )
     query[rows], key[columns] = np.arange(len(rows)), np.arange(len(columns))
     kept = (query[pairs.query] >= 0) & (key[pairs.key] >= 0)
-    return Pairs(query[pairs.query[kept]], key[pairs.key[kept]], pairs.score[kept], pairs.attention[kept])
+    return Pairs(
+        query[pairs.query[kept]],
+        key[pairs.key[kept]],
+        pairs.score[kept],
+        pairs.attention[kept],
+        None if pairs.valued is None else pairs.valued[kept],
+    )
+
+
+def _value_norms(capture: Capture, before: str, at: tuple[int, int]) -> np.ndarray | None:
+    """The lengths of a head's values: as they were collected, or of the values that a capture holds."""
+    if f"{before}value_norm" in capture.arrays:
+        return np.asarray(capture[f"{before}value_norm"][at], np.float64)
+    if f"{before}v" in capture.arrays:
+        return np.linalg.norm(capture[f"{before}v"][at].astype(np.float64), axis=1)
+    return None
 
 
 def heads_of(capture: Capture) -> list[tuple[int, int]]:
@@ -207,6 +235,13 @@ def _queries(capture: Capture, side: Side | None = None) -> str:
 
 def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
     """The tokens with their columns, each with a vector; a capture of one text is one sentence."""
+    norm = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    return Items(tokens.labels, {**_columns(tokens), "norm": norm})
+
+
+@lru_cache(maxsize=4)
+def _columns(tokens: Tokens) -> Mapping[str, np.ndarray]:
+    """What is known of tokens in every head alike; found once for all heads of a capture."""
     n, shown, positions = len(tokens), tokens.shown, tokens.positions
     ids = list(tokens) if tokens.ids is None else tokens.ids.tolist()
     words = range(n) if tokens.words is None else tokens.words
@@ -223,9 +258,8 @@ def _items(tokens: Tokens, vectors: np.ndarray) -> Items:
         "length": np.array([len(text.strip()) for text in shown]),
         "sentence length": lengths[tokens.sentence],
         "frequency": np.array([counts[one] for one in ids]),
-        "norm": np.linalg.norm(vectors.astype(np.float64), axis=1),
         "class": np.array(kinds, object),
     }
     if tokens.parts_of_speech is not None:
         columns["part of speech"] = np.array(tokens.parts_of_speech, object)
-    return Items(tokens.labels, columns)
+    return columns

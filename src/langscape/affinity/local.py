@@ -51,9 +51,9 @@ def local(
 ) -> Affinities:
     """The joint P with local perplexities; the column `score` of its items says how many words stand out.
 
-    Of these, at least `at_least` and at most 100 are considered. 1 is the document's. 10 is nearly a
+    Of these, at least `at_least` and at most 100 are considered. 1 is Claassen's. 10 is nearly a
     constant: on GloVe vectors fewer stand out for four words in five. metric is that of
-    the ordinary row; what stands out is told by the cosine, as in the document.
+    the ordinary row; what stands out is told by the cosine, as in Claassen 2020.
 
     >>> import numpy as np
     >>> a = local(np.random.default_rng(0).normal(size=(40, 8)), perplexity=5)
@@ -141,7 +141,7 @@ def _standing_out(
     found = nearest(unit, most, recall=recall, seed=seed, doing="words that stand out", **shown)
     bar = _bars(unit, k)
     similar = 1.0 - found.squared.astype(np.float64) / 2.0
-    # where the bar lies within rounding of a similarity, that word stands out, as in the document's ≥
+    # where the bar lies within rounding of a similarity, that word stands out, as in Claassen's ≥
     scores = (similar >= bar[:, None] - 1e-6).sum(1)
     kept = np.clip(scores, at_least, most)
     weight = np.where(np.arange(most) < kept[:, None], np.maximum(similar, 0.0), 0.0)

@@ -178,7 +178,7 @@ def checked_perplexity(perplexity: Any, n: int) -> np.ndarray:
     if wanted.max() > n - 1:
         raise SettingsError(
             f"perplexity {wanted.max():g} needs at least {int(np.ceil(wanted.max()))} neighbours, "
-            f"but there are only {n - 1}; lower it or add items"
+            f"but there are only {n - 1}; lower it, for example to {max(1, (n - 1) // 3)}, or add items"
         )
     return wanted
 

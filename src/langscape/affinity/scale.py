@@ -15,7 +15,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.io.codec import noun
 
 CONSTANTS = (0.2, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0)
-"""The constants of the document."""
+"""The constants of the 2023 page."""
 
 FINE = 97
 """Values of c, evenly spaced in log c from the least to the largest constant, of the fine search."""
@@ -112,7 +112,7 @@ def choose_scale(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Scales:
-    """The c of every head by one of the document's metrics, with the number of counted queries per constant.
+    """The c of every head by one of the 2023 page's metrics, with the number of counted queries per constant.
 
     "weighted": for each query, the correlation of dot product and distance over the keys of its sentence
     nearer than d, weighted by (d − distance)², averaged over queries; d is that percentile of the head's
@@ -120,7 +120,7 @@ def choose_scale(
     *all* heads for that constant. "norms": c = √(median‖q‖/median‖k‖).
 
     The one wins that is surely the lowest: lower than c = 1 after `clear` standard errors (a jackknife over
-    twenty parts of the sentences) are taken off; where none is, c stays 1. clear=0 is the document's: the
+    twenty parts of the sentences) are taken off; where none is, c stays 1. clear=0 is the page's: the
     lowest wins. With its percentile of 0.5 most counted queries have two keys, and a correlation of ±1;
     percentile=5, least_keys=3 gives a choice that also holds on sentences it has not seen.
 

@@ -33,6 +33,9 @@ class StrongestKeys:
     partners    (head, item, `STRONGEST`) of a query its strongest keys, of a key the queries that give it
                 most; −1 for none
     weights     (head, item, `STRONGEST`) the model's own weights of these
+    value_norms (head, key) the lengths of the value vectors, None where they are not known
+    valued_partners, valued_weights  the same as partners and weights with attention weighed by these
+                lengths: whose values a query takes most of; None where they are not known
     aggregates  (head, position, position) mean weight over all sentences, special tokens among them
     """
 
@@ -46,10 +49,16 @@ class StrongestKeys:
     model: str = ""
     sentences: tuple[str, ...] = ()
     special: str = "keep"
+    value_norms: np.ndarray | None = None
+    valued_partners: np.ndarray | None = None
+    valued_weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in ("norms", "partners", "weights", "aggregates"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+        for name in ("value_norms", "valued_partners", "valued_weights"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name)))
 
 
 def strongest_keys(
@@ -65,7 +74,7 @@ def strongest_keys(
     keys = tuple(dict.fromkeys(heads))
     if not keys:
         raise SettingsError("there is no head to look at; give pairs (layer, head)")
-    norms, rows, weights, aggregates = [], [], [], []
+    norms, rows, weights, aggregates, lengths, valued = [], [], [], [], [], []
     first: HeadVectors | None = None
     for layer, head in keys:
         one = head_vectors(capture, layer, head, special=special)
@@ -75,6 +84,9 @@ def strongest_keys(
         rows.append(best)
         weights.append(given)
         aggregates.append(_aggregate(one))
+        if one.value_norms is not None:
+            lengths.append(one.value_norms.astype(np.float32))
+            valued.append(strongest_pairs(one, valued=True))
     assert first is not None
     texts = (*first.queries.columns["text"], *first.keys.columns["text"])
     columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
@@ -89,24 +101,30 @@ def strongest_keys(
         str(capture.metadata.get("model", "")),
         tuple(capture.metadata.get("sentences", ())),
         special,
+        *((np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True))) if valued else ()),
     )
 
 
-def strongest_pairs(one: HeadVectors, most: int = STRONGEST) -> tuple[np.ndarray, np.ndarray]:
+def strongest_pairs(
+    one: HeadVectors, most: int = STRONGEST, *, valued: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Of every query its strongest keys, of every key the queries that give it most, and their weights.
 
-    Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer.
+    Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer. With
+    `valued`, weights are those times the lengths of the keys' values, as shares.
     """
     n, pairs = len(one.Q), one.pairs
     key = pairs.key + n
+    given = pairs.valued if valued else pairs.attention
+    assert given is not None
     rows, weights = np.full((n + len(one.K), most), -1, np.int32), np.zeros((n + len(one.K), most))
     for of, other in ((pairs.query, key), (key, pairs.query)):
-        order = np.lexsort((other, -pairs.attention, of))
+        order = np.lexsort((other, -given, of))
         at = of[order]
         place = np.arange(len(at)) - np.searchsorted(at, at)
         kept = place < most
         rows[at[kept], place[kept]] = other[order][kept]
-        weights[at[kept], place[kept]] = pairs.attention[order][kept]
+        weights[at[kept], place[kept]] = given[order][kept]
     return rows, weights
 
 

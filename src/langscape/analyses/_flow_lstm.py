@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -178,6 +178,23 @@ def lstm_flow(
         reading.start,
         remarks=tuple(remarks),
     )
+
+
+def with_references(
+    found: Flow, words: Sequence[str], colours: np.ndarray, fitting: Mapping[str, np.ndarray]
+) -> Flow:
+    """The flow with the words against which a vector's colour is fitted, so that a page can show how."""
+    number = {word: at for at, word in enumerate(found.words)}
+    new = [at for at, word in enumerate(words) if word not in number]
+    all_words = (*found.words, *(words[at] for at in new))
+    number = {word: at for at, word in enumerate(all_words)}
+    arrays = {
+        **found.arrays,
+        **fitting,
+        "references": np.array([number[word] for word in words], np.int32),
+        "word_colours": np.concatenate([found.arrays["word_colours"], colours[new]]),
+    }
+    return replace(found, words=all_words, arrays=arrays)
 
 
 def screen_bytes(colour: np.ndarray) -> np.ndarray:

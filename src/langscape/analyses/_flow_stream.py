@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._flow_lens import LENSES, lens_notes, lens_scores, lens_words, tuned_words
 from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
 from langscape.data import Flow
 from langscape.errors import LangscapeError, not_there
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
     from langscape.models.effects import PartName
     from langscape.models.routes import Routes
+    from langscape.models.tuned_lens import TunedLens
 
 CHOICES, SPLIT, WHOLE_MLPS, BUSY = 12, 4, 2, 24
 """Words per position whose scores are taken apart, those of them split over tokens and over the strongest
@@ -54,7 +56,8 @@ class StreamReading:
     kind        "decoder", "masked" (it fills in what stands at a token) or "encoder" (it says no words)
     looked      the tokens that are looked at; all arrays with an axis of tokens are of these, but surprise
     vectors     its vectors: stream, heads, MLPs, attention; `axes` names their axes
-    lens        the best words at every node, ids and values (node, token, `DEEPEST`)
+    lenses      the best words at every node, ids and values (node, token, `DEEPEST`): "lens", and "tuned"
+                where such a lens was fitted
     choices     the words that are taken apart (token, choice), and `own` those of them that were asked for
     parts       what every part adds to their scores, directly and in total: each array begins with token and
                 choice
@@ -75,7 +78,7 @@ class StreamReading:
     embedding_parts: tuple[str, ...]
     vectors: Mapping[str, np.ndarray]
     axes: Mapping[str, tuple[str, ...]]
-    lens: tuple[np.ndarray, np.ndarray]
+    lenses: Mapping[str, tuple[np.ndarray, np.ndarray]]
     choices: np.ndarray
     own: tuple[int, ...]
     parts: Mapping[str, np.ndarray]
@@ -88,15 +91,20 @@ class StreamReading:
 
 
 def read_stream(
-    model: Any, prompt: str, generate: int = 0, at: int | None = None, words: Sequence[str] = ()
+    model: Any,
+    prompt: str,
+    generate: int = 0,
+    at: int | None = None,
+    words: Sequence[str] = (),
+    fitted: TunedLens | None = None,
 ) -> StreamReading:
     """Run a transformer over a prompt, take its stream apart, and find what its vectors mean.
 
     at is a token that must be looked at, the last if none is given; words are taken apart beside those that
-    the model says.
+    the model says. A fitted lens reads the nodes beside the logit lens.
     """
     from langscape.metrics import change, stream_alarms
-    from langscape.models import contributions, lens, promoted, stream, token_texts
+    from langscape.models import contributions, lens, promoted, stream
     from langscape.models.patching import word_id
     from langscape.models.routes import routes
 
@@ -108,6 +116,7 @@ def read_stream(
     some = residual.only(looked)
     kind: FlowKind = "encoder" if not some.head else "decoder" if some.causal else "masked"
     best = lens(some, DEEPEST)
+    lenses = {"lens": (best.ids, best.values), **tuned_words(some, fitted)}
     chosen = choices(
         best.ids[..., :LENS_WORDS], [ids[one : one + 2] for one in looked], kind, len(some.words), own
     )
@@ -129,14 +138,15 @@ def read_stream(
         "route_mlps": found.mlps.astype(np.float32),
         "route_residual": found.residual.astype(np.float32),
         **_inside(residual, some, looked, chosen),
+        **lens_scores(fitted),
     }
     if kind == "decoder":
         arrays["surprise"] = _surprise(residual.bend.of(seen["logits"]), np.asarray(ids))
     if residual.post_norm:
         arrays |= _norms(some)
-    named = [np.asarray(ids), best.ids, chosen, heads.ids, mlp.ids]
+    named = [np.asarray(ids), *(ids for ids, _ in lenses.values()), chosen, heads.ids, mlp.ids]
     wrong, largest = float(parts["errors"].max()), float(np.abs(parts["score"]).max())
-    notes = [*seen.notes, *unmeasured]
+    notes = [*seen.notes, *unmeasured, *lens_notes(fitted)]
     if wrong > MEETS * largest:
         for name in ("embedding", "heads", "bias", "mlp", "constant", "sources", "neuron_values"):
             parts[name] = np.full_like(parts[name], np.nan)
@@ -151,13 +161,16 @@ def read_stream(
         kind,
         residual.post_norm,
         len(residual.words),
-        tuple(token_texts(seen)),
+        tuple(
+            text if text.strip() else sign
+            for text, sign in zip(seen.tokens.texts, seen.tokens.readable, strict=True)
+        ),
         ids,
         looked,
         tuple(seen.metadata["parts"]),
         {name: some.capture[name] for name in shown},
         {name: some.capture.axes[name] for name in shown},
-        (best.ids, best.values),
+        lenses,
         chosen,
         own,
         parts,
@@ -173,14 +186,12 @@ def read_stream(
 def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouring) -> Flow:
     """The flow with `top` words at every node."""
     numbering = Numbering()
-    ids, values = (array[..., :top] for array in reading.lens)
     parts = reading.parts
     few = ("ids", "errors", "sources")
     arrays: dict[str, np.ndarray] = {
         "ids": numbering.number(np.asarray(reading.ids)),
         "looked": np.asarray(reading.looked, np.int32),
-        "lens": numbering.number(ids),
-        "lens_values": values.astype(np.float32),
+        **lens_words(reading.lenses, numbering, top),
         "choices": numbering.number(reading.choices),
         **{
             name if name in ("score", "neurons", "neuron_values") else f"part_{name}": array
@@ -195,8 +206,11 @@ def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouri
         arrays[f"{name}_words"] = numbering.number(words)
     colours, follows = colouring(numbering.ids)
     arrays["word_colours"] = colours
-    shares = np.exp(20 * values) if reading.kind == "encoder" else values
-    arrays["colour_stream"] = _mixed(colours, arrays["lens"], shares)
+    for lens, stripe in LENSES.items():
+        if lens in arrays:
+            values = arrays[f"{lens}_values"]
+            shares = np.exp(20 * values) if reading.kind == "encoder" else values
+            arrays[stripe] = _mixed(colours, arrays[lens], shares)
     for name, (_, added) in raised.items():
         arrays[f"colour_{name}"] = _mixed(colours, arrays[f"{name}_words"], np.nan_to_num(added))
     return Flow(

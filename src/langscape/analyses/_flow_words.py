@@ -35,7 +35,9 @@ class NamedWords:
 
 def follows(words: Any) -> dict[str, float]:
     """How well the colours of words (`WordColours`) follow their vectors, and colours dealt anew."""
-    return {"colours": words.quality["words"], "colours_null": words.quality["words_null"]}
+    from langscape.metrics.null import Null
+
+    return {"colours": words.quality["words"], **Null.read(words.quality, "words").beside("colours")}
 
 
 def honest(words: int) -> float:
@@ -56,13 +58,14 @@ def vectors_follow(vectors: np.ndarray, rgb: np.ndarray, seed: int) -> dict[str,
     """
     from langscape.engine.colour import oklab
     from langscape.metrics import spearman
+    from langscape.metrics.null import Null
+    from langscape.metrics.ranks import spearman_by_chance
 
     if len(vectors) < 3:
-        return {"colours": math.nan, "colours_null": math.nan}
+        return {"colours": math.nan, **Null(math.nan).beside("colours")}
     lab = oklab(rgb)
-    dealt = np.random.default_rng(seed).permutation(len(lab))
-    figure, null = (float(spearman(vectors, one, most_rows=600, seed=seed)) for one in (lab, lab[dealt]))
-    return {"colours": figure, "colours_null": null}
+    null = spearman_by_chance(vectors, lab, seed=seed)
+    return {"colours": float(spearman(vectors, lab, most_rows=600, seed=seed)), **null.beside("colours")}
 
 
 def named_words(

@@ -10,6 +10,7 @@ import numpy as np
 
 from langscape.analyses._restarts import head_schedules, restarted
 from langscape.data import Affinities, Capture, Items, Map, Side
+from langscape.metrics.null import LEAST_DRAWS, Null
 
 if TYPE_CHECKING:
     from langscape.metrics.partners import Partners
@@ -18,13 +19,16 @@ Special = Literal["keep", "drop"]
 Sinks = Literal["keep", "drop"]
 
 SHUFFLED = 8
-"""Maps of shuffled attention that the null of an atlas is read off."""
+"""Maps of shuffled attention that the null of an atlas is read off, or 19 if there are few tokens."""
+
+LEAST_SEVERAL = 4
+"""Heads up to which each is held against maps of its own."""
 
 EVEN = 0.95
 """The evenness from which a head has nothing to map: 1 attends to all alike."""
 
-OWN = 3
-"""Maps of shuffled attention that a single head is held against."""
+OWN = 5
+"""Maps of shuffled attention that a single head is held against, or 19 if it has few tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,29 +64,56 @@ def head_partners(capture: Capture, map: Map, side: Side | None = None) -> Partn
     return strongest_partners(weights[np.ix_(rows, rows)])
 
 
-def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> np.ndarray:
+def shuffled_maps(n: int, least: int) -> int:
+    """How many maps of shuffled data a map of n points is held against: 19 of few points, which cost little.
+
+    >>> shuffled_maps(20, 5), shuffled_maps(80, 5), shuffled_maps(300, 5)
+    (19, 7, 5)
+    """
+    return max(least, min(LEAST_DRAWS, 600 // n))
+
+
+def null_scores(problems: Sequence[HeadProblem], steps: int, seed: int = 0) -> list[Null]:
     """What a map of each head would keep if its weights were dealt anew among the keys each token sees.
 
     t-SNE draws together what it can, so a map of chance keeps more than chance, and the more so the fewer
     partners a token has. A few heads from the most peaked to the most even are shuffled and mapped; for the
-    others it is read off between them, by their number of partners.
+    others it is read off between them, by their number of partners. How far one map of chance is from the
+    next is told by how far those lie from a line through them.
     """
     from langscape.metrics.kept import kept, partners, shuffled_weights
 
+    if not problems:
+        return []
+
     counts = np.array([partners(one.weights) for one in problems])
     order = np.argsort(counts, kind="stable")
-    places = np.linspace(0, len(order) - 1, SHUFFLED).round().astype(int)
-    chosen = order[np.unique(places)].tolist() if len(problems) > 1 else [0] * OWN
+    several = len(problems) > LEAST_SEVERAL
+    most = max(len(one.weights) for one in problems)
+    if several:
+        places = np.linspace(0, len(order) - 1, min(len(order), shuffled_maps(most, SHUFFLED)))
+        chosen = order[places.round().astype(int)].tolist()
+    else:
+        chosen = [at for at in range(len(problems)) for _ in range(shuffled_maps(most, OWN))]
     dealt = [shuffled_weights(problems[one].weights, seed + at) for at, one in enumerate(chosen)]
     shuffled = [shuffled_affinities(weights) for weights in dealt]
     maps = restarted(shuffled, 1, head_schedules(max(map(len, shuffled)), steps), seed)[0]
-    found = np.array([kept(P.P, mapped.xy).mean for P, mapped in zip(shuffled, maps, strict=True)])
-    if len(problems) == 1:
-        return found.mean(keepdims=True)
-    return np.interp(np.log(counts), np.log(counts[chosen]), found)
+    scores = [kept(P.P, mapped.xy) for P, mapped in zip(shuffled, maps, strict=True)]
+    found = np.array([one.mean for one in scores])
+    least = float(np.mean([one.sd / np.sqrt(len(one.per_point)) for one in scores]))
+    if not several:
+        return [Null.of(each, least) for each in np.split(found, len(problems))]
+    x = np.log(counts)
+    slope = float(np.cov(x[chosen], found)[0, 1] / max(x[chosen].var(ddof=1), 1e-12))
+    off = found - found.mean() - slope * (x[chosen] - x[chosen].mean())
+    freedom = len(chosen) - 2
+    sd = max(float(np.sqrt((off**2).sum() / freedom)), least)
+    means = np.interp(x, x[chosen], found)
+    # near a chosen head its own map is most of the mean, and as far off as one
+    return [Null.around(float(mean), sd, freedom, 1.0) for mean in means]
 
 
-def scored(map: Map, problem: HeadProblem, null: float) -> Map:
+def scored(map: Map, problem: HeadProblem, null: Null) -> Map:
     """The map with what it keeps, per token and as a whole, and what a map of shuffled attention keeps.
 
     The strongest partners of every token travel with it as its true neighbours.
@@ -95,7 +126,7 @@ def scored(map: Map, problem: HeadProblem, null: float) -> Map:
     notes = map.notes
     if even >= EVEN:
         notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
-    quality = {**map.quality, "kept": found.mean, "kept_null": float(null), "k": float(found.k or 0)}
+    quality = {**map.quality, "kept": found.mean, **null.beside("kept"), "k": float(found.k or 0)}
     per_point = {**map.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
     rows, weights = strongest_both_ways(problem.affinities.P, problem.weights)
     told = {"quality": quality, "per_point": per_point, "notes": notes}
@@ -108,7 +139,7 @@ def verdict_of(map: Map) -> str:
 
     if any(note.startswith("nothing to map") for note in map.notes):
         return "evenly spread"
-    return SCORES["kept"].verdict(map.quality["kept"], map.quality["kept_null"])
+    return SCORES["kept"].verdict(map.quality["kept"], Null.read(map.quality, "kept"))
 
 
 def shuffled_affinities(weights: np.ndarray) -> Affinities:

@@ -142,7 +142,7 @@ def layer_problems(
 
 
 def run_schedules(name: str, n: int, steps: int) -> list[Any]:
-    """The schedules that runs take in turn: those of `head_schedules`, or the document's single one."""
+    """The schedules that runs take in turn: those of `head_schedules`, or Müller's single one."""
     from langscape.engine import Schedule
 
     if name == "ours":

@@ -11,10 +11,11 @@ from langscape.analyses._packed_vectors import packed_rows, read_packed
 from langscape.data import Map
 from langscape.kernels.linear import one_blas_thread, squared_distances
 from langscape.kernels.rank_agreement import in_common, rank_correlations
+from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import known_mean
 from langscape.metrics.scores import neighbours
 
-_ROWS = 1000
+_ROWS, _BY_CHANCE = 1000, 100
 _PART = 8192
 
 
@@ -53,21 +54,29 @@ def large_quality(map: Map, packed: Path) -> dict[str, float]:
     found = np.asarray(KDTree(map.xy).query(map.xy[rows], k + 1)[1])
     own = found == rows[:, None]
     own[~own.any(1), -1] = True  # where words lie on one place the word itself may be left out
-    local = in_common(near, found[~own].reshape(len(rows), k)) / k
+    on_map = found[~own].reshape(len(rows), k)
+    local = in_common(near, on_map) / k
     rng = np.random.default_rng(0)
-    dealt = rng.permutation(len(rows))
-    by_chance = in_common(near, found[~own].reshape(len(rows), k)[dealt]) / k
+    dealt = [rng.permutation(len(rows)) for _ in range(LEAST_DRAWS)]
+    by_chance = Null.of([(in_common(near, on_map[order]) / k).mean() for order in dealt])
     others = ~np.eye(len(rows), dtype=bool)
-    far = [squared_distances(X, X)[others].reshape(len(rows), -1) for X in (vectors, map.xy[rows])]
-    order = rank_correlations(*far)
-    order_by_chance = rank_correlations(far[0], rng.permuted(far[1], axis=1))
+
+    def far(X: np.ndarray, some: slice = slice(None)) -> np.ndarray:
+        return squared_distances(X[some], X)[others[some]].reshape(len(X[some]), -1)
+
+    order = rank_correlations(far(vectors), far(map.xy[rows]))
+    judged = slice(0, None, max(1, len(rows) // _BY_CHANCE))
+    known = far(vectors, judged)
+    order_by_chance = Null.of(
+        [known_mean(rank_correlations(known, far(map.xy[rows[turn]], judged))) for turn in dealt]
+    )
     return {
         "local": float(local.mean()),
         "global": known_mean(order),
         "local_sd": float(local.std()),
         "global_sd": float(order[np.isfinite(order)].std()) if np.isfinite(order).any() else float("nan"),
-        "local_null": float(by_chance.mean()),
-        "global_null": known_mean(order_by_chance),
+        **by_chance.beside("local"),
+        **order_by_chance.beside("global"),
         "k": float(k),
         "rows": float(len(rows)),
     }

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from langscape.analyses._head_trust import shuffled_maps
 from langscape.analyses._restarts import restarted
 from langscape.data import Affinities, Items, Map
+from langscape.metrics.null import Null
 
 if TYPE_CHECKING:
     from langscape.engine import Schedule
 
-SHUFFLED = 3
-"""Maps of shuffled data that a map is held against."""
+SHUFFLED = 5
+"""Maps of shuffled data that a map is held against, or up to 19 if it has few points."""
 
 _HEAD_PERPLEXITY = 10.0
 _HEAD_RESTARTS = 4
@@ -33,7 +35,7 @@ def hidden_kept(map: Map, near: Affinities, schedules: Sequence[Schedule], seed:
     perplexity: Any = near.settings["perplexity"]
     dealt = [
         points(shuffled_states(near.vectors, seed + at), perplexity, near.metric)  # type: ignore[arg-type]
-        for at in range(SHUFFLED)
+        for at in range(shuffled_maps(len(near), SHUFFLED))
     ]
     maps = restarted(dealt, 1, schedules, seed)[0]
     return with_kept(map, near.P, dealt, maps)
@@ -52,7 +54,8 @@ def map_heads(distances: np.ndarray, heads: Items, seed: int = 0) -> Map | None:
     if n < 4:
         return None
     perplexity = min(_HEAD_PERPLEXITY, (n - 1) / 3)
-    tables = [np.asarray(distances), *(shuffled_distances(distances, seed + at) for at in range(SHUFFLED))]
+    dealt = (shuffled_distances(distances, seed + at) for at in range(shuffled_maps(n, SHUFFLED)))
+    tables = [np.asarray(distances), *dealt]
     problems = [precomputed(one, "distances", perplexity=perplexity, items=heads) for one in tables]
     map, *maps = embed_many(problems, restarts=_HEAD_RESTARTS, seed=seed, quality=False)
     return with_kept(map, problems[0].P, problems[1:], maps)
@@ -70,6 +73,8 @@ def with_kept(map: Map, P: Any, shuffled: Sequence[Affinities], maps: Sequence[M
     from langscape.metrics.kept import kept
 
     found = kept(P, map.xy)
-    null = [kept(one.P, mapped.xy).mean for one, mapped in zip(shuffled, maps, strict=True)]
-    quality = {**map.quality, "kept": found.mean, "kept_null": float(np.mean(null)), "k": float(found.k or 0)}
+    dealt = [kept(one.P, mapped.xy) for one, mapped in zip(shuffled, maps, strict=True)]
+    least = float(np.mean([one.sd for one in dealt])) / np.sqrt(len(map))
+    null = Null.of([one.mean for one in dealt], least).beside("kept")
+    quality = {**map.quality, "kept": found.mean, **null, "k": float(found.k or 0)}
     return map.but(quality=quality, per_point={**map.per_point, "kept": found.per_point})

@@ -76,7 +76,7 @@ Count = Annotated[int, Setting("Count", "How many rows.", ge=1)]
 Threshold = Annotated[float, Setting("Threshold", "How similar a word of the map at least is to another.")]
 
 
-@analysis(version=4, name="words.placed", hidden=True)
+@analysis(version=5, name="words.placed", hidden=True)
 def place_words(
     map: BaseMap,
     vectors: VectorFile,
@@ -127,7 +127,7 @@ def place_words(
     )  # fmt: skip
 
 
-@analysis(version=3, name="words.mapped", hidden=True)
+@analysis(version=4, name="words.mapped", hidden=True)
 def map_places(map: BaseMap) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
     assert isinstance(map, Map)
@@ -189,7 +189,7 @@ def insertion_settings(
     neighbours: int | str | None = 10,
     method: Any = "median",
 ) -> Insertion:
-    """The engine's settings; there, the document's own number of neighbours is None."""
+    """The engine's settings; there, Claassen's own number of neighbours is None."""
     from langscape.engine.weighting import Insertion
 
     return Insertion(weighting, p, theta, None if neighbours == "none" else neighbours, method=method)  # type: ignore[arg-type]
@@ -245,7 +245,7 @@ def _of_neighbours(parts: Sequence[Table], landmarks: int) -> list[str]:
         return []
     recall = min(found)
     how = "" if recall >= 1 else f", found by approximate search: {100 * recall:.1f} %, measured on a sample"
-    return [f"true neighbours of a word are those among the {landmarks:,} landmarks{how}"]
+    return [f"true neighbours of a word, and its own local, are among the {landmarks:,} landmarks{how}"]
 
 
 def _of_landmarks(base: Map) -> str:

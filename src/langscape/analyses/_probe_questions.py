@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from langscape.models.token_classes import token_classes
 
 QUESTIONS = {
     "subject": "the subject noun of the sentence, at the words after it",
+    "subject until verb": "the same, up to the verb that it belongs to: as long as it is needed",
     "number": "whether that subject is one or many, at the words after it",
     "position": "which word of the sentence this is",
     "quote": "whether a quotation or a bracket is open",
@@ -18,8 +20,6 @@ QUESTIONS = {
 }
 """Every question by its name; `back` is one for every distance."""
 
-NEEDS_TAGGER = ("subject", "number")
-
 _PLACES = ((1, "1"), (2, "2"), (3, "3"), (5, "4–5"), (8, "6–8"), (12, "9–12"))
 PLACES = (*(name for _, name in _PLACES), "13+")
 _OPENS, _CLOSES, _BOTH = "“«([{", "”»)]}", '"'
@@ -27,6 +27,7 @@ _ENDS = frozenset(".!?")
 _MANY = frozenset(
     ["we", "they", "these", "those", "men", "women", "children", "people", "feet", "teeth", "mice", "geese"]
 )
+_RELATIVE = frozenset(["that", "who", "whom", "which", "whose"])
 _ONE = frozenset(["i", "he", "she", "it", "this", "that", "is", "news", "congress", "business", "series"])
 
 
@@ -66,19 +67,24 @@ def answers_of(
     if topic is not None:
         answers["topic"] = [topic] * n
     if tags is not None:
-        answers["subject"], answers["number"] = [None] * n, [None] * n
-        since["subject"], since["number"] = [-1] * n, [-1] * n
+        names = ("subject", "subject until verb", "number")
+        answers |= {name: [None] * n for name in names}
+        since |= {name: [-1] * n for name in names}
         for start in sorted(set(starts)):
             end = next((at for at in range(start, n) if starts[at] != start), n)
             head = subject_of(plain[start:end], tags[start:end])
             if head is None:
                 continue
             noun = plain[start + head]
+            verb = verb_after(head, plain[start:end], tags[start:end])
             for at in range(start + head + 1, end):
                 if tags[start + head] != "pronoun":
                     answers["subject"][at] = noun
+                    if verb is not None and at <= start + verb:
+                        answers["subject until verb"][at] = noun
                 answers["number"][at] = number_of(noun)
-                since["subject"][at] = since["number"][at] = at - start - head
+                for name in names:
+                    since[name][at] = at - start - head
     return Answers(answers, since)
 
 
@@ -117,6 +123,25 @@ def subject_of(words: Sequence[str], tags: Sequence[str]) -> int | None:
             governed, at = False, end
         at += 1
     return None
+
+
+def verb_after(head: int, words: Sequence[str], tags: Sequence[str]) -> int | None:
+    """Which word is the verb of a subject: the first verb after it, those of relative clauses passed over.
+
+    Where a tagger found no verb at all, one that it took for a noun: the second of two that stand together.
+
+    >>> words = "the cat that chases a bird sleeps".split()
+    >>> verb_after(1, words, ["determiner", "noun", "pronoun", "verb", "determiner", "noun", "verb"])
+    6
+    """
+    verbs = [at for at in range(head + 1, len(words)) if tags[at] in ("verb", "auxiliary")]
+    if not verbs:
+        nouns = [at for at in range(head, len(words)) if tags[at] in ("noun", "name")]
+        verbs = [after for before, after in pairwise(nouns) if after == before + 1]
+    if not verbs:
+        return None
+    clauses = sum(word in _RELATIVE for word in words[head + 1 : verbs[0]])
+    return verbs[min(clauses, len(verbs) - 1)]
 
 
 def number_of(noun: str) -> str:

@@ -1,237 +1,53 @@
-"""What analyses of queries and keys share: settings, reading sentences, a head's map, the choice of c."""
+"""The steps that analyses of queries and keys share: reading sentences, a head's map, the choice of c."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from langscape.analyses._query_key_head import judged, one_head, read_head
+from langscape.analyses._query_key_settings import (
+    By,
+    C,
+    Clear,
+    Dims,
+    Distances,
+    Fine,
+    Heads,
+    LeastKeys,
+    Method,
+    Neighbours,
+    Percentile,
+    Pipeline,
+    QueryKeyPerplexity,
+    Reach,
+    ScaleMetric,
+    Share,
+    Tagger,
+    Texts,
+    TokenColumn,
+    Tokens,
+    TsneSteps,
+    VectorMetric,
+)
 from langscape.analyses._query_key_tables import ClassTables, class_tables
 from langscape.data import Capture, Map, Progress, Step
 from langscape.data import Tokens as TokenTable
-from langscape.declarations import Input, Setting, analysis, declaration_of
+from langscape.declarations import analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
 from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import Generate, Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
-from langscape.io.codec import read_noun
 
 if TYPE_CHECKING:
-    from langscape.affinity import HeadVectors, Scales
+    from langscape.affinity import Scales
 
 Key = tuple[int, int]
 
-METRICS = ("weighted", "scaled", "norms")
-"""The document's three ways to choose c."""
 
-Texts = Annotated[
-    str | Path | Sequence[str | Path] | None,
-    Input(
-        "text",
-        "Text",
-        "What the model reads, cut into sentences; several texts are read in turn, samples if left out.",
-        sample="sample-texts",
-        many=True,
-        short="t",
-    ),
-]
-Tokens = Annotated[
-    int | None,
-    Setting(
-        "Tokens",
-        "Stop reading after so many tokens; whole sentences are kept.",
-        ge=4,
-        le=20_000,
-        document="001",
-    ),
-]
-Tagger = Annotated[
-    Literal["none", "auto", "textblob", "spacy"],
-    Setting(
-        "Parts of speech",
-        "Add parts of speech, as a colour and as classes of tokens, by spaCy or TextBlob where one is "
-        "installed.",
-        document="001",
-        labels={"auto": "by a tagger", "textblob": "TextBlob", "spacy": "spaCy"},
-    ),
-]
-Pipeline = Annotated[
-    str | None,
-    Setting(
-        "Pipeline of spaCy",
-        "With spaCy: the installed pipeline that tags, by its name; en_core_web_sm if left out.",
-        pattern=r"[a-z]{2,3}_[a-z0-9_]{1,60}",
-        like="de_core_news_sm",
-        document="001",
-    ),
-]
-By = Annotated[
-    Literal["attention", "distance"],
-    Setting(
-        "Layout by",
-        "By attention: a query lies near the keys it attends to, whatever c is. By distance: as on the 2023 "
-        "page, of scaled and translated vectors; taken whenever c is given or chosen, and for PCA.",
-        document="001",
-        labels={"attention": "attention", "distance": "distance"},
-    ),
-]
-C = Annotated[
-    float | None,
-    Setting(
-        "c",
-        "By distance: queries are divided and keys multiplied by c, which leaves attention as it is and "
-        "brings the two clouds together.",
-        ge=0.01,
-        le=100,
-        document="001",
-    ),
-]
-Choose = Annotated[
-    Literal["none", "weighted", "scaled", "norms"],
-    Setting(
-        "Choose c by",
-        "Let one of the 2023 page’s three metrics choose c for the head: weighted correlation, the same "
-        "scaled by how many queries counted, or the ratio of norms.",
-        document="001",
-        labels={"none": "given"},
-    ),
-]
-ScaleMetric = Annotated[
-    Literal["weighted", "scaled", "norms"],
-    Setting(
-        "Choose c by",
-        "Which of the 2023 page’s three metrics chooses c: weighted correlation, the same scaled by how many "
-        "queries counted, or the ratio of norms.",
-        document="001",
-    ),
-]
-Percentile = Annotated[
-    float,
-    Setting(
-        "Percentile",
-        "Where c is chosen, pairs nearer than this percentile of all distances count. The 2023 page takes "
-        "0.5; at 5, with three keys, the choice also holds on unseen sentences.",
-        ge=0.01,
-        le=50,
-        document="001",
-    ),
-]
-LeastKeys = Annotated[
-    int,
-    Setting("Keys at least", "Keys that a query must have there to count.", ge=2, le=100, document="001"),
-]
-Distances = Annotated[
-    Literal["centred", "uncentred"],
-    Setting(
-        "Distances",
-        "Of which distances c is chosen. Centred: keys are moved to the queries’ centre first, as on the "
-        "map. Uncentred: as the vectors are, which is how the author’s notebook computes c.",
-        document="001",
-    ),
-]
-Clear = Annotated[
-    float,
-    Setting(
-        "Standard errors",
-        "Standard errors by which c must be better than c = 1, or else it stays 1. The 2023 page takes 0.",
-        ge=0,
-        le=10,
-        document="001",
-    ),
-]
-Fine = Annotated[int, Setting("Fine values", "Values of c of the fine search.", ge=2, le=1000)]
-VectorMetric = Annotated[
-    Literal["euclidean", "cosine"],
-    Setting(
-        "Distance",
-        "By distance: Euclidean, or cosine as on the 2023 page.",
-        document="001",
-        labels={"euclidean": "Euclidean"},
-    ),
-]
-Share = Annotated[
-    float,
-    Setting(
-        "Own structure",
-        "By attention: how much the nearness of queries among themselves, and of keys, counts beside.",
-        ge=0,
-        le=1,
-        document="001",
-    ),
-]
-Reach = Annotated[
-    float,
-    Setting(
-        "Keys counted",
-        "By attention: the part of all keys that a query’s row counts. Attention is made sharper or flatter "
-        "until it does; 0 takes it as the model has it.",
-        ge=0,
-        le=0.99,
-        document="001",
-    ),
-]
-QueryKeyPerplexity = Annotated[
-    float, Setting("Perplexity", "About how many neighbours count.", ge=1, le=500, document="001")
-]
-Method = Annotated[
-    Literal["tsne", "umap", "pca"],
-    Setting(
-        "Layout",
-        "How vectors become a map; UMAP is an extra.",
-        document="001",
-        labels={"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA (by distance)"},
-    ),
-]
-Dims = Annotated[Literal[2, 3], Setting("Dimensions", "A plane, or a space.")]
-TsneSteps = Annotated[int, Setting("Steps", "Steps of t-SNE.", ge=50, le=20_000)]
-Neighbours = Annotated[int, Setting("Neighbours", "Neighbours that UMAP counts.", ge=2, le=500)]
-Heads = Annotated[list[int] | None, Setting("Heads", "Only these heads, from 0.", ge=0, names="head")]
-TokenColumn = Annotated[
-    Literal["class", "part of speech"], Setting("Classes", "The column whose classes are tabled.")
-]
-Color = Annotated[
-    str,
-    Setting(
-        "Colour",
-        "The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', "
-        "class, norm, …",
-    ),
-]
-Tab = Annotated[
-    Literal["map", "classes", "parts", "clusters", "c"],
-    Setting(
-        "Tab",
-        "Which tab of the page a figure or table is of: the map, attention between classes of tokens or "
-        "between parts of speech, which clusters pair up, or how c was chosen.",
-        labels={"parts": "parts of speech"},
-    ),
-]
-
-
-def check_colour(
-    settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mapping[str, Any], *more: str
-) -> None:
-    """Refuse a colour, or a tab, that a map of queries and keys will not have, before it is computed."""
-    from langscape.affinity.head_vectors import COLUMNS
-    from langscape.metrics.scores import applying
-
-    tagged = settings.get("tagger", "none") != "none"
-    scores = [score.word for score in applying("query-key map", computed=True) if score.spread]
-    known = ["type", *COLUMNS, *(["part of speech"] if tagged else []), *scores, *more]
-    color = shown.get("color")
-    if color is not None and color not in known:
-        raise SettingsError(f"color {color!r} is not known; use {', '.join(known)}")
-    if shown.get("tab") == "parts" and not tagged:
-        raise SettingsError("there are parts of speech only with a tagger; ask for one (tagger auto)")
-    if shown.get("tab") == "c" and settings.get("choose") == "none":
-        raise SettingsError("c was not chosen, so that there is no table of it; ask for one (choose scaled)")
-
-
-@analysis(version=4, name="query_key.collect", hidden=True)
+@analysis(version=5, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
     text: Texts = None,
@@ -290,7 +106,7 @@ def _letters(text: str) -> int:
     return len("".join(text.split()))
 
 
-@analysis(version=5, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=6, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,
@@ -306,7 +122,7 @@ def query_key_map(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tokens: Tokens = None,
@@ -448,56 +264,6 @@ def head_capture(
     return read_head(path, layer, head)
 
 
-def one_head(capture: Capture, layer: int, head: int) -> Capture:
-    """One head of a capture of queries and keys."""
-    at, place = _row(capture, layer, head)
-    arrays = {name: array[at : at + 1, place : place + 1] for name, array in capture.arrays.items()}
-    return _only(capture, arrays, layer, head)
-
-
-def read_head(path: Path, layer: int, head: int) -> Capture:
-    """One head of a stored collection; the others stay on the disk."""
-    about = _about(path, path.stat().st_mtime_ns)
-    at, place = _row(about, layer, head)
-    found = read_noun(path, lambda name, array: _part(name, array, at, place))
-    return _only(about, found.arrays, layer, head)
-
-
-@lru_cache(maxsize=2)
-def _about(path: Path, stamp: int) -> Capture:
-    """What is known of a stored collection, with no more of its arrays than the first head."""
-    return read_noun(path, lambda name, array: _part(name, array, 0, 0))
-
-
-def _part(name: str, array: Any, at: int, place: int) -> np.ndarray:
-    """One head of an array of vectors; columns of tokens are read whole."""
-    return array[at : at + 1, place : place + 1] if name.startswith("Capture.arrays") else array[:]
-
-
-def _row(capture: Capture, layer: int, head: int) -> tuple[int, int]:
-    q = next(name for name in capture.arrays if name.endswith("q"))
-    layers, heads = capture.metadata["layers"][q], capture.metadata["heads"][q]
-    if layer not in layers or head not in heads:
-        raise SettingsError(
-            f"head {layer}.{head} was not collected; there are layers {layers[0]} to {layers[-1]} with "
-            f"heads {heads[0]} to {heads[-1]}"
-        )
-    return list(layers).index(layer), list(heads).index(head)
-
-
-def _only(capture: Capture, arrays: Mapping[str, np.ndarray], layer: int, head: int) -> Capture:
-    at, _ = _row(capture, layer, head)
-    q = next(name for name in arrays if name.endswith("q"))
-    scaling = capture.metadata["scaling"]
-    metadata = {
-        **capture.metadata,
-        "layers": {name: [layer] for name in arrays},
-        "heads": {name: [head] for name in arrays},
-        "scaling": {name: [values[at]] for name, values in scaling.items() if name == q},
-    }
-    return capture.but(arrays=arrays, metadata=metadata)
-
-
 def map_head(
     capture: Capture,
     layer: int,
@@ -530,54 +296,3 @@ def map_head(
         progress=progress,
     )
     return judged(map, one).but(vectors=None)
-
-
-def judged(map: Map, one: HeadVectors) -> Map:
-    """The map with the scores that say how far it tells attention.
-
-    The strongest keys of every query, and queries of every key, travel with it as its true neighbours.
-    """
-    from langscape.affinity.strongest_keys import strongest_pairs
-    from langscape.data.plane import flat
-    from langscape.metrics import map_distances
-    from langscape.metrics.scores import QueryKeyPlaces, applying
-
-    n = len(one.Q)
-    pairs = one.pairs
-    far = map_distances(map.xy, pairs.query, pairs.key + n)
-    seen = QueryKeyPlaces(
-        map.xy[:n], map.xy[n:], pairs.query, pairs.key, far, pairs.score, pairs.attention, one.scores
-    )
-    blind = seen.without_information()
-    plane = flat(map.xy)
-    near = map_distances(plane, pairs.query, pairs.key + n)
-    drawn = replace(seen, queries=plane[:n], keys=plane[n:], distance=near) if map.xy.shape[1] > 2 else None
-    blank = np.full(len(one.K), np.nan)
-    whole: dict[str, float] = {}
-    beside: dict[str, float] = {}
-    spreads: dict[str, float] = {}
-    per_point: dict[str, np.ndarray] = {}
-    for score in applying("query-key map", computed=True):
-        compute: Any = score.computed["query-key map"]
-        found = compute(seen)
-        if not len(found.rows):
-            continue
-        whole[score.name] = found.mean
-        beside[f"{score.name}_null"] = compute(blind).mean
-        if drawn is not None:
-            beside[f"flat_{score.name}"] = compute(drawn).mean
-        if score.spread:
-            # with a spread over queries, points can be coloured by it
-            spreads[f"{score.name}_sd"] = found.sd
-            per_point[score.name] = np.concatenate([found.everywhere(), blank])
-    scores = {**whole, **beside, **spreads}
-    others = {name: value for name, value in map.quality.items() if name not in scores}
-    rows, weights = strongest_pairs(one)
-    return map.but(
-        quality={**scores, **others},
-        per_point={**map.per_point, **per_point},
-        settings={**map.settings, **({"causal": True} if one.causal else {})},
-        neighbours=rows,
-        distances=None,
-        weights=weights.astype(np.float32),
-    )

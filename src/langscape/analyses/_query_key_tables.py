@@ -129,6 +129,7 @@ def scaled_weights(pairs: Any) -> np.ndarray:
 
 def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None = None) -> list[str]:
     """The scores of every map as lines of text, their mean, what a picture without queries has, a verdict."""
+    from langscape.metrics.null import Null
     from langscape.metrics.scores import SCORES, applying
 
     shown = applying("query-key map", computed=True)
@@ -145,11 +146,8 @@ def score_lines(panels: Sequence[tuple[Key, Map]], titles: Sequence[str] | None 
     means = [math.fsum(row[at] for row in rows) / len(rows) for at in range(len(shown))]
     if len(panels) > 1 and titles is None:
         lines.append(line("mean", means, math.fsum(one.kl for _, one in panels) / len(panels)))
-    blind = [
-        math.fsum(one.quality.get(f"{score.name}_null", math.nan) for _, one in panels) / len(panels)
-        for score in shown
-    ]
-    lines.append(line("blind", blind, math.nan))
+    blind = [Null.mean_of([Null.read(one.quality, score.name) for _, one in panels]) for score in shown]
+    lines.append(line("blind", [null.mean for null in blind], math.nan))
     lines.append(f"blind is {shown[0].null}")
     by_verdict: dict[str, list[str]] = {}
     for score, value, null in zip(shown, means, blind, strict=True):

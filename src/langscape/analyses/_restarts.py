@@ -110,16 +110,22 @@ def embed_restarts(
 def _figures(
     best: Sequence[Map], kls: Sequence[np.ndarray], runs: Sequence[tuple[np.ndarray, ...]]
 ) -> dict[str, np.ndarray]:
-    """kl, kl_sd, stability and its null of every problem; NaN where there was one restart."""
-    from langscape.metrics.stability import chance_of_each, stability_of_each
+    """kl, kl_sd, stability and its null of every problem; NaN where there was one restart.
+
+    A problem alone has the range of its null as well; over the heads of an atlas that would take longer than
+    their maps, and verdicts are by `kept` there.
+    """
+    from langscape.metrics.stability import chance_of_each, stability_by_chance, stability_of_each
 
     several = bool(runs) and len(runs[0]) > 1
     blank = np.full(len(best), np.nan)
+    alone = stability_by_chance(runs[0]).beside("stability") if several and len(runs) == 1 else {}
     return {
         "kl": np.array([one.kl for one in best]),
         "kl_sd": np.array([float(one.std()) for one in kls]) if several else blank,
         "stability": np.array([one.mean for one in stability_of_each(runs)]) if several else blank,
         "stability_null": chance_of_each(runs) if several else blank,
+        **({name: np.array([value]) for name, value in alone.items()}),
     }
 
 

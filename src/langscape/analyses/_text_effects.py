@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import check_reads_text
-from langscape.data import Progress
+from langscape.data import Progress, Tokens
 from langscape.declarations import Input, Setting, analysis
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Seed, Text
@@ -47,6 +47,22 @@ Draws = Annotated[
 EffectTokens = Annotated[
     int, Setting("First tokens", "Of each text, no more than so many tokens are read.", ge=4, le=4096)
 ]
+WhatIsMeasured = Annotated[
+    Literal["auto", "words", "states", "pooled", "classes"],
+    Setting(
+        "Measure",
+        "What is compared with the unedited run. Words: the next token of a decoder. States: how far the "
+        "last hidden states move. Pooled: how far the text’s vector moves, pooled as the model itself does. "
+        "Classes: what a classifier of texts says. Auto: words of a decoder, states of an encoder.",
+        labels={
+            "auto": "next words, or states of an encoder",
+            "words": "next words",
+            "states": "last hidden states",
+            "pooled": "the text’s pooled vector",
+            "classes": "classes of a classifier",
+        },
+    ),
+]
 Chosen = Annotated[list[str] | None, Setting("Chosen", "Only these parts are taken away.")]
 Exact = Annotated[bool, Setting("Exact", "Whether parts are taken away.")]
 Estimated = Annotated[bool, Setting("Estimated", "Whether effects are estimated.")]
@@ -60,7 +76,8 @@ class TextEffects:
     """One text: a value for every part, NaN where it was not computed.
 
     names are those of the parts, kinds "head", "mlp" or "layer"; interest and tags are those of an atlas, of
-    heads alone. floor is what rounding makes of an edit that changes nothing.
+    heads alone. measure says what is compared, in words ("" for shares), and floor is what rounding makes
+    of an edit that changes nothing.
     """
 
     names: tuple[str, ...]
@@ -75,10 +92,23 @@ class TextEffects:
     tags: tuple[str, ...]
     floor: float
     tokens: int
+    measure: str = ""
     notes: tuple[str, ...] = ()
 
 
-@analysis(version=1, name="effects.text", hidden=True)
+def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean over texts (the first axis) with the ends of its 95 % interval; NaN of one text."""
+    from scipy.stats import t
+
+    count = len(values)
+    mean = values.mean(axis=0)
+    if count < 2:
+        return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    half = t.ppf(0.975, count - 1) * values.std(axis=0, ddof=1) / count**0.5
+    return mean, np.maximum(mean - half, 0), mean + half
+
+
+@analysis(version=2, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,
@@ -88,13 +118,15 @@ def text_effects(
     estimated: Estimated = False,
     chosen: Chosen = None,
     draws: Draws = 4,
+    measure: WhatIsMeasured = "auto",
     first_tokens: EffectTokens = 64,
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> TextEffects:
     """What each part does on one text."""
     from langscape.models.effect_estimates import estimated_effects, shares
-    from langscape.models.effects import Effect, Measure, exact_effects, parts_of
+    from langscape.models.effect_measures import Effect, Measure
+    from langscape.models.effects import exact_effects, parts_of
     from langscape.models.residual import stream
     from langscape.models.unedited import read_unedited
 
@@ -103,12 +135,12 @@ def text_effects(
     run = read_unedited(network, text, first_tokens)
     named = parts_of(network, _KINDS[parts])
     blank = np.full(len(named), np.nan)
-    measure = Measure(run) if exact or estimated else None
-    estimate = estimated_effects(run, named, measure, draws=draws, seed=seed) if estimated else blank
+    compared = Measure(run, measure) if exact or estimated else None
+    estimate = estimated_effects(run, named, compared, draws=draws, seed=seed) if estimated else blank
     found = Effect(blank.copy(), blank.copy())
     if exact:
         taken = [at for at, one in enumerate(named) if chosen is None or str(one) in chosen]
-        some = exact_effects(run, [named[at] for at in taken], measure, progress=progress)
+        some = exact_effects(run, [named[at] for at in taken], compared, progress=progress)
         found.effect[taken], found.loss_change[taken] = some
     notes: list[str] = []
     try:
@@ -127,8 +159,9 @@ def text_effects(
         share,
         interest,
         tags,
-        float("nan") if measure is None else measure.floor,
+        float("nan") if compared is None else compared.floor,
         run.tokens,
+        "" if compared is None else compared.said,
         tuple(notes),
     )
 
@@ -145,14 +178,17 @@ def attends(run: Any, named: Sequence[Any]) -> tuple[np.ndarray, tuple[str, ...]
 
 def looks(run: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Scores of where every head looks, and its names, (layer, head) each."""
+    weights = np.concatenate([one.float().cpu().numpy() for one in run.weights])
+    return look_scores(weights, run.row.source.tokens())
+
+
+def look_scores(weights: np.ndarray, tokens: Tokens) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The same of weights (layer, head, query, key) over tokens."""
     from langscape.metrics import even_scores, find_sinks, head_scores, name_heads
     from langscape.metrics.sinks import separators_of
 
-    weights = np.concatenate([one.float().cpu().numpy() for one in run.weights])
-    tokens = run.row.source.tokens()
-    known: dict[str, Any] = {
-        "ids": list(run.row.source.ids), "special": tokens.special, "separators": separators_of(tokens)
-    }  # fmt: skip
+    ids = None if tokens.ids is None else list(tokens.ids)
+    known: dict[str, Any] = {"ids": ids, "special": tokens.special, "separators": separators_of(tokens)}
     sinks = find_sinks(weights, separators=known["separators"])
     scores = head_scores(weights, **known, sinks=sinks)
     return scores, name_heads(scores, even_scores(weights, **known))

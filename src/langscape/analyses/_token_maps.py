@@ -46,5 +46,6 @@ def _mapped(problem: Affinities, restarts: int, steps: int, seed: int, progress:
     if problem.vectors is not None:
         scores, per_point = quality(problem.vectors, map.xy, metric=problem.metric)  # type: ignore[arg-type]
     if restarts > 1:
-        scores = {**scores, **{name: float(figures[name][0]) for name in ("stability", "stability_null")}}
+        spread = {name: float(figures[name][0]) for name in figures if name.startswith("stability")}
+        scores = {**scores, **spread}
     return with_true_neighbours(map.but(quality=scores, per_point=per_point))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
 from langscape.analyses._head_effects import Matters, effects_view, with_effects
-from langscape.analyses._head_table import HeadTable
+from langscape.analyses._head_table import HeadTable, check_sort
 from langscape.analyses._head_trust import (
     HeadProblem,
     head_partners,
@@ -25,7 +25,7 @@ from langscape.analyses._head_trust import (
 from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.analyses._restarts import Embedded, embed_best, embed_restarts
 from langscape.analyses._text_effects import text_effects
-from langscape.data import Attention, Capture, Items, Map, Progress, Tokens, View
+from langscape.data import Attention, Capture, Items, Map, Progress, Step, Tokens, View
 from langscape.declarations import Later, Setting, analysis, picture
 from langscape.declarations.running import each, opened, stored_file
 from langscape.declarations.settings import (
@@ -150,7 +150,7 @@ def make_atlas(
     else:
         maps, figures = embed_heads(kept)
     nulls = null_scores(problems, steps, seed)
-    maps = [scored(*each) for each in zip(maps, problems, nulls, strict=True)]
+    maps = [scored(*each) for each in _counted(zip(maps, problems, nulls, strict=True), len(maps), progress)]
     figures |= {name: np.array([one.quality[name] for one in maps]) for name in ("kept", "kept_null")}
     found = dict(zip(kept, maps, strict=True))
     scores = _scores(seen, keys, None if probe is None else probe.attention(side))
@@ -163,6 +163,14 @@ def make_atlas(
     columns = {**scores, **blank, "group": np.array([str(group) for group in groups], object)}
     items = Items([f"{layer}.{head}" for layer, head in keys], columns)
     return Atlas(capture, found, items, map_heads(distances, items, seed), side, tuple(notes))
+
+
+def _counted(each: Iterable[Any], count: int, progress: Progress | None) -> Iterator[Any]:
+    """The same one by one, said as heads that are scored."""
+    for done, one in enumerate(each):
+        if progress:
+            progress(Step(done, count, "heads scored"))
+        yield one
 
 
 def _keys(seen: Attention) -> list[tuple[int, int]]:
@@ -180,6 +188,10 @@ def _problems(
     capture: Capture, side: Any, keys: list[tuple[int, int]], special: Any, sinks: Any
 ) -> tuple[list[HeadProblem], list[tuple[int, int]], list[str]]:
     """What the maps of the heads are made from; heads that leave too few tokens are named instead."""
+    from langscape.sources.word_lookup import counted
+
+    if (tokens := _mappable(capture.attention(side), special)) < 2:
+        raise DataError(f"the text has {counted(tokens, 'token', 'tokens')} to map; give a longer one")
     found: dict[tuple[int, int], HeadProblem] = {}
     why = ""
     for key in keys:
@@ -332,7 +344,7 @@ Show = Annotated[int, Setting("Show", "How many heads to print; 0 prints all.", 
 def lines(atlas: Atlas, *, sort: Sort = None, show: Show = 15) -> list[str]:
     """The heads ranked by a score, as lines of text, and how many have each name."""
     columns = atlas.scores.columns
-    sort = sort or next(name for name in ("matters", "share", "interest") if name in columns)
+    sort = sort or atlas.order
     order = atlas.ranked(sort)
     shown = [
         *(name for name in ("matters", "share") if name in columns),
@@ -447,12 +459,13 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=10,
+    version=11,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),
     uses=(text_capture, layer_maps, text_effects),
     describe=_title,
+    check=check_sort("atlas"),
     lines=lines,
     formats=FORMATS,
     folder=True,

@@ -203,6 +203,7 @@ def lines(found: Chunks) -> list[str]:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour"},
     group="measure",
     examples=(
         "langscape chunks decoder --text letter.txt --by sentences",

@@ -124,7 +124,7 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     [0.0, 0.0, 0.0, 0.0]
     """
     from langscape.metrics import align, local, vectors
-    from langscape.metrics.scores import SCORES
+    from langscape.metrics.scores import neighbours
 
     if left.xy.shape[1] != right.xy.shape[1]:
         raise DataError(
@@ -140,16 +140,10 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     laid = align(still, right.xy[theirs])
     radius = float(np.sqrt(((still - still.mean(axis=0)) ** 2).sum(axis=1).mean()))
     moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
-    k = min(SCORES["shared"].k or 10, len(mine) - 1)
+    k = neighbours(len(mine))
     shared = local(vectors(still.astype(np.float32)), laid.astype(np.float32), k)
-    order = np.random.default_rng(0).permutation(len(mine))
-    dealt = align(still, right.xy[theirs][order])
-    figures = {
-        "shared": shared.mean,
-        "moved": float(moved.mean()),
-        "shared_null": local(vectors(still.astype(np.float32)), dealt.astype(np.float32), k).mean,
-        "moved_null": float(np.linalg.norm(dealt - still, axis=1).mean() / (radius or 1.0)),
-    }
+    figures = {"shared": shared.mean, "moved": float(moved.mean())}
+    figures |= _by_chance(still, right.xy[theirs], k, radius)
     points = {"moved": moved, "shared": shared.everywhere()}
     out = []
     for one, rows, xy in ((left, mine, still), (right, theirs, laid)):
@@ -309,7 +303,7 @@ OtherVectors = Annotated[
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Two side by side",
     room="compare",
     pictures=(left_map, right_map),
@@ -388,6 +382,21 @@ def compare(
 
 def _or(value: Any, other: Any) -> Any:
     return other if value is None else value
+
+
+def _by_chance(still: np.ndarray, other: np.ndarray, k: int, radius: float) -> dict[str, float]:
+    """What two maps have in common, and how far items move, with the items of one dealt anew."""
+    from langscape.metrics import align, vectors
+    from langscape.metrics.neighbours import local_of
+    from langscape.metrics.null import Null
+    from langscape.metrics.random_layout import random_layouts
+
+    places = vectors(still.astype(np.float32)), vectors(other.astype(np.float32))
+    shared = [local_of(one.ranks).mean() for one in random_layouts(*places, k)]
+    rng = np.random.default_rng(0)
+    laid = [align(still, rng.permutation(other)) for _ in shared]
+    moved = [np.linalg.norm(one - still, axis=1).mean() / (radius or 1.0) for one in laid]
+    return {**Null.of(shared).beside("shared"), **Null.of(moved).beside("moved")}
 
 
 def _matched(left: Map, right: Map) -> tuple[np.ndarray, np.ndarray]:

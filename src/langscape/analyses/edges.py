@@ -144,6 +144,7 @@ def lines(found: Edges, *, show: Show = 15) -> list[str]:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour", "layer": 1, "head": 8},
     group="measure",
     examples=(
         "langscape edges decoder --text letter.txt --layer 18 --head 6 --out edges.html",
@@ -176,14 +177,14 @@ def edges(
     from scipy.stats import spearmanr
 
     from langscape.models.edge_effects import cut_edges, estimated_edges
-    from langscape.models.effects import Measure
+    from langscape.models.effect_measures import Measure
     from langscape.models.unedited import read_unedited
 
     network = opened(model)
     check_reads_text(network)
     run = read_unedited(network, text, first_tokens)
     measure = Measure(run)
-    estimate = estimated_edges(run, layer, head, measure, draws=draws, seed=seed)
+    (estimate,) = estimated_edges(run, [(layer, head)], measure, draws=draws, seed=seed)
     weights = run.weights[layer][0, head].float().cpu().numpy()
     count = len(weights)
     able = [int(at) for at in np.argsort(-estimate, axis=None) if weights.flat[at] > 0]

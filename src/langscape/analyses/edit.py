@@ -54,15 +54,49 @@ class EditedRun(Shown):
         """The effect on every token."""
         from langscape.views import Matrix, matrices
 
-        rows = [
-            f"{at} {token}" + (f" → {self.after[at]}" if self.after else "")
-            for at, token in enumerate(self.tokens)
-        ]
+        rows = [f"{at} {token}{self._next(at)}" for at, token in enumerate(self.tokens)]
         table = Matrix(
             "KL of the next token, in nats" if self.decoder else "movement of the last hidden state",
             rows, ["effect"], self.effect[:, None], "plain", 0.0, 3,
         )  # fmt: skip
-        return matrices([table], title=title or f"{self.model}, edited", row_name="token", notes=self.notes)
+        said = "beside each token the likeliest next one, unedited → edited where they differ"
+        return matrices(
+            [table], title=title or f"{self.model}, edited", subtitle=said if self.after else "",
+            row_name="token", notes=self.notes,
+        )  # fmt: skip
+
+    def _next(self, at: int) -> str:
+        """The likeliest next token in both runs; of encoders nothing."""
+        if not self.after:
+            return ""
+        before, after = self.before[at].strip(), self.after[at].strip()
+        return f": “{after}”" if before == after else f": “{before}” → “{after}”"
+
+    def attention(self, layer: int, head: int, *, edited: bool = True) -> View:
+        """The attention of a head in the edited or in the unedited run; both say what it looks like there."""
+        from langscape.views import attention
+
+        seen = self.capture if edited else self.unedited
+        heads = seen.attention()
+        if layer not in heads.layers or head not in heads.heads:
+            return attention(seen, layer, head)  # which says what there is
+        run = "edited" if edited else "unedited"
+        view = attention(seen, layer, head, title=f"Head {layer}.{head}, {run}")
+        scores = self._looks(layer, head)
+        said = [f"{role} score {after if edited else before:.2f}" for role, before, after in scores]
+        what = "; ".join(self.edits) if edited else "nothing is replaced"
+        properties = {**view.properties, "subtitle": " · ".join([what, *said])}
+        return View(view.kind, properties, view.arrays)
+
+    def _looks(self, layer: int, head: int) -> list[tuple[str, float, float]]:
+        """The roles that the head has in either run, with their scores in both."""
+        from langscape.analyses._text_effects import look_scores
+        from langscape.metrics.roles import ROLES
+
+        both = [look_scores(one.attention().one(layer, head)[None, None], one.tokens)
+                for one in (self.unedited, self.capture)]  # fmt: skip
+        names = dict.fromkeys(name for _, tags in both for name in str(tags[0, 0]).split(", ") if name)
+        return [(name, *(float(scores[ROLES[name].score][0, 0]) for scores, _ in both)) for name in names]
 
     def columns(self) -> dict[str, np.ndarray]:
         """A row per token."""
@@ -91,18 +125,14 @@ def tokens_picture(found: EditedRun, context: Any) -> View:
 
 @picture("attention", name="attention")
 def after_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
-    """The attention of a head in the edited run."""
-    from langscape.views import attention
-
-    return attention(found.capture, layer, head)
+    """The attention of a head in the edited run, with what it looks like in both."""
+    return found.attention(layer, head)
 
 
 @picture("attention", name="unedited")
 def before_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
     """The attention of the same head in the unedited run."""
-    from langscape.views import attention
-
-    return attention(found.unedited, layer, head)
+    return found.attention(layer, head, edited=False)
 
 
 def lines(found: EditedRun) -> list[str]:
@@ -131,6 +161,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     check=_check,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour", "edits": ["head 1.8 mean"]},
     group="measure",
     examples=(
         "langscape edit decoder --text prompt.txt --edits 'head 16.0 mean'",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from langscape.analyses._maps import FORMATS
+from langscape.analyses._senses import split_senses
 from langscape.analyses.gaussians import (
     By,
     Columns,
@@ -30,6 +31,7 @@ from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.senses import find_senses
 from langscape.models.catalog import in_words
 from langscape.models.display_names import model_title
 
@@ -69,6 +71,20 @@ SharedDirections = Annotated[
         ge=0,
         le=20,
     ),
+]
+SenseCount = Annotated[
+    int,
+    Setting(
+        "Senses",
+        "Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits "
+        "none. Told best from an early layer (layer 1), and only some words with two senses are found.",
+        ge=1,
+        le=6,
+    ),
+]
+Split = Annotated[
+    list[str] | None,
+    Setting("Split", "Split these words into lumps of contexts, whatever the test says of them."),
 ]
 Shape = Annotated[
     Literal["contexts", "diagonal", "full", "none"],
@@ -127,7 +143,7 @@ class Ellipses(Shown):
 
         sentences = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
-            sentences.append("PCA (method pca) shows so few truly")
+            sentences.append("for so few items PCA (method pca) is the honest picture")
         sizes = [one for one in trust(self.map) if one["name"] in ("area_held", "area_variance")]
         sentences += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
         if self.map.settings.get("shape") == "contexts" and not sizes:
@@ -282,7 +298,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),
@@ -294,7 +310,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     example={"corpus": "sample-corpus", "contexts": 20, "perplexity": 10.0},
     examples=(
         "langscape ellipses --corpus letters/ --words places.csv --out ellipses.html",
-        "langscape ellipses words.npz --perplexity 15 --out ellipses.svg",
+        "langscape ellipses --corpus wordnet --word bank --word money --word river --layer 1 --split bank",
     ),
 )
 def ellipses(
@@ -323,6 +339,8 @@ def ellipses(
     restarts: EllipseRestarts = 1,
     steps: Steps = 1000,
     shared: SharedDirections = 2,
+    senses: SenseCount = 1,
+    split: Split = None,
     seed: Seed = 0,
     workers: Workers = 0,
     cluster: Cluster = None,
@@ -343,6 +361,9 @@ def ellipses(
             rank=rank, table=table, by=by, columns=columns, standardise=standardise,
             missing=missing, seed=seed, workers=workers, cluster=cluster, progress=progress,
         )  # fmt: skip
+    if senses > 1 or split:
+        found = find_senses(given, max(senses, 2), seed=seed, progress=progress)
+        given = split_senses(given, found, tested=senses > 1, also=split or ())
     map = map_gaussians(
         given, method=method, shape=shape, perplexity=perplexity, distance=distance, center=center,
         initial=initial, restarts=restarts, steps=steps, shared=shared, seed=seed, progress=progress,

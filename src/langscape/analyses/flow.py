@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._flow_baseline import baseline_of
-from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes
+from langscape.analyses._flow_lens import fitted_lens
+from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, screen_bytes, with_references
 from langscape.analyses._flow_stream import GREY, StreamReading, read_stream, stream_flow
 from langscape.analyses._flow_words import DEEPEST, follows, honest, vectors_follow
 from langscape.data import Flow, Progress, Step, View
@@ -86,6 +87,25 @@ OwnWords = Annotated[
         option="--word",
     ),
 ]
+Lens = Annotated[
+    Literal["logit", "tuned"],
+    Setting(
+        "Lens",
+        "How the nodes of a transformer are read: as if the model ended there, or also by a lens that was "
+        "fitted to the model. It is fitted once, in a minute or two, and kept.",
+        labels={"logit": "logit lens", "tuned": "logit lens and tuned lens"},
+    ),
+]
+LensText = Annotated[
+    str | Path | None,
+    Input(
+        "corpus",
+        "Text of the lens",
+        "What the tuned lens is fitted to: a text file, a folder, or a packaged corpus. Left out, sentences "
+        "of State of the Union addresses that come with the package.",
+        option="--lens-text",
+    ),
+]
 Top = Annotated[int, Setting("Words", "Words named at every place.", ge=1, le=DEEPEST, document="003")]
 Space = Annotated[
     Literal["oklab", "rgb"],
@@ -114,12 +134,25 @@ class VectorColours:
     scores      "colours", how well colours follow the vectors that have one, gates left out, and
                 "colours_null"
     grey, of    how many vectors are grey, of how many
+    references  the words that Sawatzky & Kozyr's method fits against, their places in the cube (word, 3) and
+                colours, and `far` the distances (…, word) of every vector from them, by its name
     """
 
     colours: Mapping[str, np.ndarray]
     scores: Mapping[str, float]
     grey: int
     of: int
+    references: tuple[str, ...]
+    places: np.ndarray
+    reference_colours: np.ndarray
+    far: Mapping[str, np.ndarray]
+
+    def fitting(self, space: str) -> dict[str, np.ndarray]:
+        """What a page needs to show how a vector finds its colour."""
+        from langscape.engine.colour import cube_frame
+
+        arrays = {f"far_{name}": one for name, one in self.far.items()}
+        return {**arrays, "reference_places": self.places, **cube_frame(space)}
 
 
 @picture("flow", name="flow")
@@ -153,7 +186,18 @@ def flow_baseline(
     return baseline_of(opened(model), None if baseline is None else str(baseline))
 
 
-@analysis(version=4, name="flow.reading", hidden=True, uses=(flow_baseline,))
+@analysis(version=1, name="flow.lens", hidden=True)
+def flow_lens(
+    model: FlowModel = "decoder",
+    *,
+    lens_text: LensText = None,
+    progress: Progress | None = None,
+) -> Any:
+    """A lens that is fitted to a transformer (`TunedLens`), kept with its scores for all prompts."""
+    return fitted_lens(opened(model), lens_text, progress)
+
+
+@analysis(version=5, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -163,6 +207,8 @@ def flow_reading(
     generate: Generate = 0,
     at: At = None,
     words: OwnWords = None,
+    lens: Lens = "logit",
+    lens_text: LensText = None,
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
@@ -172,12 +218,17 @@ def flow_reading(
         raise SettingsError("the text is empty; give at least one word")
     text = default_prompt(network) if text is None else text
     if network.kind in ("lstm", "gru"):
+        if lens == "tuned":
+            raise SettingsError(
+                f"{network.name} is a recurrent network, which has no lens; leave the tuned lens out"
+            )
         usual = flow_baseline(model, baseline=baseline) if network.kind == "lstm" else None
         return read_lstm(network, text, usual, generate)
-    return read_stream(network, text, generate, at, words or ())
+    fitted = flow_lens(model, lens_text=lens_text, progress=progress) if lens == "tuned" else None
+    return read_stream(network, text, generate, at, words or (), fitted)
 
 
-@analysis(version=3, name="flow.word_colours", hidden=True)
+@analysis(version=4, name="flow.word_colours", hidden=True)
 def flow_word_colours(
     model: FlowModel = "lstm-tiny",
     *,
@@ -194,7 +245,7 @@ def flow_word_colours(
     return _word_colours(_Table(word_table(network), network.revision), space, seed)
 
 
-@analysis(version=2, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+@analysis(version=3, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
 def flow_vector_colours(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -211,7 +262,7 @@ def flow_vector_colours(
     reading = flow_reading(model, prompt, prompt_file=prompt_file, baseline=baseline, generate=generate)
     assert isinstance(reading, LSTMReading)
     words = flow_word_colours(model, space=space, seed=seed)
-    found, flat, fitted, greys = {}, [], [], []
+    found, flat, fitted, greys, far = {}, [], [], [], {}
     plain = GATES[reading.kind]  # they have another meaning, and are no part of the score
     for name, vectors in reading.coloured_vectors().items():
         rows = vectors.reshape(-1, vectors.shape[-1])
@@ -219,27 +270,33 @@ def flow_vector_colours(
         grey = words.follows(rows, rgb) < honest(len(words.mapped))
         found[name] = np.where(grey[:, None], GREY, screen_bytes(rgb)).astype(np.uint8)
         found[name] = found[name].reshape(*vectors.shape[:-1], 3)
+        far[name] = words.distances(rows).reshape(*vectors.shape[:-1], -1).astype(np.float32)
         if name not in plain:
             flat.append(rows)
             fitted.append(rgb)
             greys.append(grey)
     told = np.concatenate(greys)
     scores = vectors_follow(np.concatenate(flat)[~told], np.concatenate(fitted)[~told], seed)
-    return VectorColours(found, scores, int(told.sum()), len(told))
+    known = opened(model).words
+    return VectorColours(
+        found, scores, int(told.sum()), len(told), tuple(known[row] for row in words.references.tolist()),
+        words.points[words.references].astype(np.float32), screen_bytes(words.rgb[words.references]), far,
+    )  # fmt: skip
 
 
 @analysis(
-    version=11,
+    version=12,
     pictures=(flow_picture,),
-    uses=(flow_baseline, flow_reading, flow_word_colours, flow_vector_colours),
+    uses=(flow_baseline, flow_lens, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
     check=_check,
+    ignores=lambda settings: () if settings["lens"] == "tuned" else ("lens_text",),
     formats=FORMATS,
     opens=True,
     example={"model": "decoder", "prompt": "The capital of France is"},
     examples=(
         "langscape flow lstm-tiny --prompt 'the cat' --out flow.html",
-        "langscape flow decoder --prompt 'The capital of France is' --out flow.html",
+        "langscape flow decoder --prompt 'The capital of France is' --lens tuned --out flow.html",
     ),
 )
 def flow(
@@ -251,6 +308,8 @@ def flow(
     generate: Generate = 0,
     at: At = None,
     words: OwnWords = None,
+    lens: Lens = "logit",
+    lens_text: LensText = None,
     top: Top = 8,
     space: Space = "oklab",
     fit: Fit = "exact",
@@ -268,7 +327,9 @@ def flow(
         "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
     }  # fmt: skip
     tell(Step(0, 3, "reading the prompt"))
-    reading = flow_reading(model, **text, at=at, words=words)
+    reading = flow_reading(
+        model, **text, at=at, words=words, lens=lens, lens_text=lens_text, progress=progress
+    )
     title = flow_title(reading.model, reading.prompt)
     tell(Step(1, 3, "colours of words"))
     if isinstance(reading, LSTMReading):
@@ -276,6 +337,7 @@ def flow(
         tell(Step(2, 3, "colours of vectors"))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
         found = lstm_flow(reading, title, top, vectors.colours, mapped, vectors.scores)
+        found = with_references(found, vectors.references, vectors.reference_colours, vectors.fitting(space))
         if vectors.grey:
             said = (
                 f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: no colour says where they"

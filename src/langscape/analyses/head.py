@@ -144,7 +144,7 @@ def all_restarts(
     if restarts > 1:
         wander = stability(tries)
         per_point["spread"], quality["stability"] = wander.per_point, wander.mean
-        quality["stability_null"] = stability_by_chance(tries)
+        quality |= stability_by_chance(tries).beside("stability")
     settings = {**best.settings, "seed": seed, "restarts": restarts, "kept": seed + int(np.nanargmin(kls))}
     result = best.but(kls=kls, quality=quality, per_point=per_point, settings=settings)
     return result, np.stack([align(best.xy, one.xy) for one in tries]).astype(np.float32)
@@ -197,7 +197,7 @@ def _mapped(
 ) -> tuple[Map, np.ndarray]:
     schedules = head_schedules(len(problem.affinities), steps)
     map, runs = all_restarts(problem.affinities, restarts, schedules, seed, progress)
-    return scored(map, problem, float(null_scores([problem], steps, seed)[0])), runs
+    return scored(map, problem, null_scores([problem], steps, seed)[0]), runs
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -265,7 +265,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=4,
+    version=5,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),

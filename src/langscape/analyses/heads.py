@@ -22,13 +22,14 @@ from langscape.analyses._head_parts import (
     head_probe,
     head_texts,
 )
-from langscape.analyses._head_table import HeadTable
+from langscape.analyses._head_table import HeadTable, check_sort
 from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.data import Items, Map, Progress, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import each, stored_file
 from langscape.declarations.settings import Cluster, Layers, Model, Seed, Workers
 from langscape.errors import DataError
+from langscape.faces import written
 from langscape.io.codec import noun
 from langscape.metrics.by_distance import BUCKETS
 from langscape.metrics.head_tally import TOP, HeadTally, Passages, joined_passages
@@ -153,7 +154,8 @@ def survey_heads(
         both = [part.passages] if pool is None else [pool, part.passages]
         pool = joined_passages(both, whole.mean_by_distance(), _POOL)
     if whole is None or pool is None:
-        raise DataError("no text has as many as 8 tokens; give longer ones, or read by paragraphs (unit)")
+        unit = f" ({told})" if (told := written("unit", "paragraph")) else ""
+        raise DataError(f"no text has as many as 8 tokens; give longer ones, or read by paragraphs{unit}")
     tallies = [folds[fold] for fold in sorted(folds)]
     probed = None if probe is None or not probe.halves else probe.halves[0] + probe.halves[1]
     roles = judge(tallies, probed)
@@ -309,12 +311,13 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),
     uses=(head_texts, head_part, head_probe),
     describe=_title,
+    check=check_sort("corpus"),
     lines=lines,
     formats=FORMATS,
     folder=True,

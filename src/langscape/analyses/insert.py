@@ -78,7 +78,7 @@ def _notes(map: Map, inputs: Mapping[str, Any]) -> list[str]:
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Words on a finished map",
     room="words",
     pictures=(map_picture,),

@@ -35,7 +35,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="New documents on a map",
     room="head",
     pictures=(map_picture,),

@@ -103,7 +103,7 @@ class Patched(Shown):
         a, b = self.words
         grid = Matrix(
             f"share restored of {a} − {b}", [str(layer) for layer in range(len(self.values))], self.columns,
-            self.restored, "plain", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
+            self.restored, "signed", 0.0, 2, "", self.values, f"logit difference {a} − {b}",
             cell_notes=self.after,
         )  # fmt: skip
         what = {"residual": "the stream that enters each layer", "heads": "each head", "mlp": "each MLP"}
@@ -175,6 +175,7 @@ def lines(found: Patched, *, show: Show = 10) -> list[str]:
     ignores=lambda settings: () if settings["of"] == "paths" else ("sender",),
     lines=lines,
     formats=FORMATS,
+    example={"model": "decoder"},
     group="measure",
     examples=(
         "langscape patch decoder --text paris.txt --corrupt rome.txt --out patch.html",

@@ -220,7 +220,7 @@ def _nearest_words(nearest: Mapping[str, float]) -> str:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="What vectors remember",
     room="flow",
     pictures=(probe_picture,),

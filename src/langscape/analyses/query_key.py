@@ -8,6 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langscape.analyses._query_key import (
+    chosen_scale,
+    head_capture,
+    map_of,
+    query_key_choice,
+    query_key_collect,
+    query_key_map,
+    settled,
+)
+from langscape.analyses._query_key_settings import (
     By,
     C,
     Choose,
@@ -30,13 +39,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    chosen_scale,
-    head_capture,
-    map_of,
-    query_key_choice,
-    query_key_collect,
-    query_key_map,
-    settled,
 )
 from langscape.analyses._query_key_tables import (
     ClassTables,
@@ -167,7 +169,7 @@ def save(
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map, classes, clusters),
@@ -200,7 +202,7 @@ def query_key(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tagger: Tagger = "none",

@@ -11,6 +11,10 @@ import numpy as np
 
 from langscape.analyses._captures import text_capture
 from langscape.analyses._query_key import (
+    map_head,
+    settled,
+)
+from langscape.analyses._query_key_settings import (
     By,
     C,
     Color,
@@ -23,8 +27,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    map_head,
-    settled,
 )
 from langscape.analyses._query_key_tables import notes_of_maps, score_lines
 from langscape.analyses._restarts import embed_restarts, head_schedules
@@ -101,7 +103,6 @@ def two_ways(
     that are among its five nearest on the other.
     """
     from langscape import affinity
-    from langscape.metrics import agreement
 
     special = settings.get("special", "drop")
     problem = affinity.attention(capture, layer, head, special)
@@ -109,10 +110,7 @@ def two_ways(
     joint = map_head(capture, layer, head, settings, progress)
     n = len(joint) // 2
     rows = _same_tokens(attended, joint, n)
-    share = agreement(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
-    order = np.random.default_rng(0).permutation(len(rows))
-    chance = float(agreement(attended.xy, joint.xy[:n][rows[order]], joint.xy[n:][rows[order]]).mean())
-    scores = {"agreement": float(share.mean()), "agreement_null": chance}
+    scores, share = agreement_scores(attended.xy, joint.xy[:n][rows], joint.xy[n:][rows])
     both = np.full(len(joint), np.nan)
     both[rows], both[n + rows] = share, share
     attended = attended.but(
@@ -124,6 +122,20 @@ def two_ways(
         quality={**joint.quality, **scores},
     )
     return attended, joint
+
+
+def agreement_scores(
+    attended: np.ndarray, queries: np.ndarray, keys: np.ndarray
+) -> tuple[dict[str, float], np.ndarray]:
+    """How far two maps of the same tokens agree, with the tokens of one dealt anew beside; and per token."""
+    from langscape.metrics import agreement
+    from langscape.metrics.null import Null
+
+    share = agreement(attended, queries, keys)
+    rng = np.random.default_rng(0)
+    dealt = (rng.permutation(len(queries)) for _ in range(99))
+    chance = Null.of([agreement(attended, queries[one], keys[one]).mean() for one in dealt])
+    return {"agreement": float(share.mean()), **chance.beside("agreement")}, share
 
 
 def _same_tokens(attended: Map, joint: Map, n: int) -> np.ndarray:
@@ -149,14 +161,14 @@ def both_maps(found: QueryKeyBeside, context: Any, *, color: Color = "agreement"
 
 def lines(found: QueryKeyBeside) -> Sequence[str]:
     """The scores of the query–key map, and how far both maps agree."""
+    from langscape.metrics.null import Null
     from langscape.metrics.scores import SCORES
 
     score = SCORES["agreement"]
-    value, null = found.map.quality[score.name], found.map.quality[f"{score.name}_null"]
+    value = found.map.quality[score.name]
     scores = score_lines([((found.layer, found.head), found.map)])
-    verdict = f"{score.in_words(value, null)}, {score.text(null)}"
-    both = f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens ({verdict})"
-    return [*scores, both]
+    verdict = score.against(value, Null.read(found.map.quality, score.name))
+    return [*scores, f"{score.word} of both maps: {score.text(value)} of {score.k} nearest tokens{verdict}"]
 
 
 def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: Color = "agreement") -> Path:
@@ -165,7 +177,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=4,
+    version=5,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",
@@ -196,7 +208,7 @@ def query_key_beside(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,
@@ -215,7 +227,7 @@ def query_key_beside(
     """
     from langscape.affinity import strongest_keys
 
-    want = ["attention", "q", "k"]
+    want = ["attention", "q", "k", "v"]
     seen = text_capture(
         model,
         text,

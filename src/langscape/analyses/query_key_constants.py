@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langscape.analyses._query_key import (
+    Key,
+    head_capture,
+    maps_of,
+    query_key_choice,
+    query_key_collect,
+    query_key_map,
+)
+from langscape.analyses._query_key_settings import (
     Clear,
     Color,
     Dims,
     Distances,
-    Key,
     LeastKeys,
     Method,
     Neighbours,
@@ -26,11 +33,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    head_capture,
-    maps_of,
-    query_key_choice,
-    query_key_collect,
-    query_key_map,
 )
 from langscape.analyses._query_key_tables import (
     ClassTables,
@@ -175,7 +177,7 @@ def query_key_constants(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tagger: Tagger = "none",

@@ -8,6 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langscape.analyses._query_key import (
+    Key,
+    chosen_scale,
+    maps_of,
+    query_key_choice,
+    query_key_classes,
+    query_key_collect,
+    query_key_map,
+    settled,
+)
+from langscape.analyses._query_key_settings import (
     By,
     C,
     Choose,
@@ -15,7 +25,6 @@ from langscape.analyses._query_key import (
     Color,
     Dims,
     Distances,
-    Key,
     LeastKeys,
     Method,
     Neighbours,
@@ -31,13 +40,6 @@ from langscape.analyses._query_key import (
     TsneSteps,
     VectorMetric,
     check_colour,
-    chosen_scale,
-    maps_of,
-    query_key_choice,
-    query_key_classes,
-    query_key_collect,
-    query_key_map,
-    settled,
 )
 from langscape.analyses._query_key_tables import (
     ClassTables,
@@ -134,7 +136,7 @@ def save(
 
 
 @analysis(
-    version=5,
+    version=6,
     name="query_key.grid",
     title="Queries and keys of every head",
     room="query_key",
@@ -165,7 +167,7 @@ def query_key_grid(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 600,
+    steps: TsneSteps = 300,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tagger: Tagger = "none",

@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langscape.analyses._query_key import (
+    query_key_choice,
+    query_key_classes,
+    query_key_collect,
+)
+from langscape.analyses._query_key_settings import (
     METRICS,
     Clear,
     Distances,
@@ -17,9 +22,6 @@ from langscape.analyses._query_key import (
     Tagger,
     Texts,
     Tokens,
-    query_key_choice,
-    query_key_classes,
-    query_key_collect,
 )
 from langscape.analyses._query_key_tables import ClassTables, scale_lines
 from langscape.data import Progress, Shown, View

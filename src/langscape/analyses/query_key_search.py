@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from langscape.analyses._query_key import Pipeline, Tagger, Texts, Tokens, query_key_collect
+from langscape.analyses._query_key import (
+    query_key_collect,
+)
+from langscape.analyses._query_key_settings import (
+    Pipeline,
+    Tagger,
+    Texts,
+    Tokens,
+)
 from langscape.analyses._query_key_tables import scaled_weights
 from langscape.data import Capture, Progress, Shown, Step, View
 from langscape.declarations import Setting, analysis, picture

@@ -135,6 +135,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
     describe=_title,
     lines=lines,
     formats=FORMATS,
+    example={"model": "default", "text": "sample-harbour"},
     group="measure",
     examples=("langscape roles decoder", "langscape roles default --text letter.txt --out roles.html"),
 )
@@ -221,7 +222,8 @@ def roles(
     notes = (
         "Heads are replaced by their mean over the tokens but the first; of each role the "
         f"{heads} strongest are tested. “Others” are {others} heads, or groups, of the same layers that do "
-        f"not look as the role does: by chance a head loses more than all of them once in {others + 1}",
+        f"not look as the role does: by chance a head loses more than all of them once in {others + 1}. "
+        f"“{NONE}” means none beyond these",
     )
     name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
     return RoleTests(name, items, said, notes)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from langscape.analyses._captures import check_reads_text
+from langscape.analyses._text_effects import looks
 from langscape.data import Progress, Shown, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
@@ -45,6 +46,7 @@ class Why(Shown):
     key_parts, query_parts   the parts that add most to the contrast, on the key's and the query's side
     key_adds, query_adds     what they add; key_without, query_without the weight where a part has its mean
               (NaN where it was not tried)
+    roles     what heads among these parts, and the head itself, look like: "16.0" → "previous-token"
     pairs     (part, part) names of the strongest pairs, query side first, pair_adds what they add
     left      the share of the contrast that these pairs leave
     error     how far the sum of all parts is from the model's own scores, at most
@@ -70,6 +72,7 @@ class Why(Shown):
     left: float
     error: float
     parts: int
+    roles: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
     def view(self, title: str | None = None) -> View:
@@ -78,9 +81,10 @@ class Why(Shown):
 
         sides = [
             Matrix(
-                name, parts, ["adds", "without it"],
+                name, [self._called(part) for part in parts], ["adds", "weight without"],
                 np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 2,
-                "share of the contrast; weight", row_actions=[self._without(part) for part in parts],
+                f"adds: share of the contrast; the weight is {self.weight:.2f}",
+                row_actions=[self._without(part) for part in parts],
             )
             for name, parts, adds, without in (
                 ("What the key holds", self.key_parts, self.key_adds, self.key_without),
@@ -93,10 +97,32 @@ class Why(Shown):
         return matrices(
             [*sides, both],
             title=title or self.named,
-            subtitle=self.subtitle,
+            subtitle=f"{self.sentence} {self.subtitle}",
             row_name="part",
             notes=self.notes,
         )
+
+    def _called(self, part: str) -> str:
+        role = self.roles.get(part)
+        return f"{part} · {role}" if role else part
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence: the part that adds most on either side, and whether it holds."""
+        sides = (
+            ("key", self.key_parts, self.key_adds, self.key_without),
+            ("query", self.query_parts, self.query_adds, self.query_without),
+        )
+        side, parts, adds, without = max(sides, key=lambda one: one[2][0])
+        itself, part, left = f"{self.layer}.{self.head}", parts[0], float(without[0])
+        name, own = (f"{one} ({self.roles[one]})" if one in self.roles else one for one in (part, itself))
+        share = 100 * float(adds[0]) / max(abs(self.contrast), 1e-9)
+        said = f"What {name} writes at the {side} adds most, {share:.0f} % of why {own} looks here"
+        if left != left:
+            return f"{said}; it was not taken away to see whether that holds."
+        went = f"the weight goes from {self.weight:.2f} to {left:.2f}"
+        holds = "so this holds" if left < self.weight / 2 else "so this does not hold by itself"
+        return f"{said}; without it {went}, {holds}."
 
     def _without(self, part: str) -> dict[str, Any] | None:
         """The run without a part, at this head before and after; None for embeddings and norms."""
@@ -118,7 +144,7 @@ class Why(Shown):
     def subtitle(self) -> str:
         """The weight and its score."""
         return (
-            f"from {self.tokens[self.query]!r} ({self.query}) to {self.tokens[self.key]!r} ({self.key}) · "
+            f"From {self.tokens[self.query]!r} ({self.query}) to {self.tokens[self.key]!r} ({self.key}) · "
             f"weight {self.weight:.2f} · score {self.score:.2f}, {self.contrast:+.2f} beyond the other keys"
             f" · {self.parts} parts, their sum off by {self.error:.0e}"
         )
@@ -156,7 +182,7 @@ def why_picture(found: Why, context: Any) -> View:
 
 def lines(found: Why) -> list[str]:
     """Both sides and the pairs, as lines of text."""
-    out = [found.named, found.subtitle]
+    out = [found.named, found.subtitle, found.sentence]
     for side, parts, adds, without in (
         ("key side", found.key_parts, found.key_adds, found.key_without),
         ("query side", found.query_parts, found.query_adds, found.query_without),
@@ -164,7 +190,8 @@ def lines(found: Why) -> list[str]:
         out.append(f"{side:<14} {'adds':>7}  weight without it")
         for name, value, weight in zip(parts, adds, without, strict=True):
             tried = "" if weight != weight else f"{found.weight:.2f} → {weight:.2f}"
-            out.append(f"  {name:<12} {value:+7.2f}  {tried}".rstrip())
+            role = found.roles.get(name, "")
+            out.append(f"  {name:<12} {value:+7.2f}  {tried:<11}  {role}".rstrip())
     out.append("pairs (query × key)")
     pairs = zip(found.pairs, found.pair_adds, strict=True)
     out += [f"  {one} × {other}: {value:+.2f}" for (one, other), value in pairs]
@@ -173,7 +200,7 @@ def lines(found: Why) -> list[str]:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Why a head looks here",
     room="test",
     pictures=(why_picture,),
@@ -212,6 +239,7 @@ def why(
     """
     from langscape.models.inputs import Reading, rows
     from langscape.models.score_parts import score_parts, weight_without
+    from langscape.models.unedited import read_unedited
 
     network = opened(model)
     check_reads_text(network)
@@ -253,11 +281,18 @@ def why(
     if any(site.softcap or site.biased for site in network.layout.sites):
         notes.append("Scores are bent or biased after this sum; what is split is the score before that")
     name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    tags = looks(read_unedited(network, ids))[1]
+    shown = {*sides[0][0], *sides[1][0], f"{layer}.{head}"}
+    roles = {
+        f"{at}.{number}": str(tag)
+        for (at, number), tag in np.ndenumerate(tags)
+        if tag and f"{at}.{number}" in shown
+    }
     (key_parts, key_adds, key_without), (query_parts, query_adds, query_without) = sides
     return Why(
         name, layer, head, asked, looked, tuple(row.source.tokens().readable),
         float(weights[head, asked, looked]), float(split.own[head, asked, looked]), total, key_parts,
         key_adds, key_without, query_parts, query_adds, query_without, pairs, pair_adds,
         1 - float(pair_adds.sum()) / total if total else float("nan"), split.error, len(split.names),
-        tuple(notes),
+        roles, tuple(notes),
     )  # fmt: skip

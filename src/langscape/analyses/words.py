@@ -84,7 +84,7 @@ Late = Annotated[
     float,
     Setting(
         "Late exaggeration",
-        "Over the last 250 steps; 1 is none, 12 destroys a map.",
+        "Exaggeration over the last 250 steps; 1 is none, 12 destroys a map.",
         ge=1,
         le=100,
         document="002",

@@ -26,7 +26,9 @@ def register(app: typer.Typer) -> None:
 
 
 def import_lstm(
-    weights: Path = typer.Argument(help="A state_dict (.pt, .safetensors), or weights of Keras (.h5)."),
+    weights: Path = typer.Argument(
+        help="A state_dict (.pt, .safetensors), or a model or weights of Keras (.keras, .h5)."
+    ),
     words: Path = typer.Option(
         ...,
         "--words",
@@ -48,6 +50,8 @@ def import_lstm(
     )
     model.save(out)
     say(f"{out}: {model}")
+    for note in model.notes:
+        say(note)
 
 
 def listed_words(path: Path) -> list[str]:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from langscape.metrics import PointScores, Space
+    from langscape.metrics.scores import TwoSpaces
 
 _NEIGHBOURS = (3, 5, 10, 30)
-_ROWS, _NULL_ROWS = 5000, 400
+_ROWS = 5000
 
 
 def register(app: typer.Typer) -> None:
@@ -81,44 +82,52 @@ def measure(
 
 def _print_scores(high: Space, xy: np.ndarray, k: list[int], count_self: bool) -> None:
     """Each score of a map of vectors, what the same places dealt anew have, and which is better."""
-    import numpy as np
-
     from langscape import metrics
+    from langscape.metrics.neighbours import local_of, ndcg_of, trustworthiness_of
+    from langscape.metrics.null import Null
+    from langscape.metrics.random_layout import random_layouts
 
     n = len(xy)
-    rng = np.random.default_rng(0)
-    dealt = [xy[rng.permutation(n)] for _ in range(max(1, min(20, 3 * _NULL_ROWS // n)))]
+    counts = k or [one for one in _NEIGHBOURS if one < n]
+    few, ten = max(1, min(10, n // 2 - 1)), min(10, n - 1)
+    chance = random_layouts(high, metrics.vectors(xy), max(*counts, few, ten)) if n > 2 else []
 
-    def line(label: str, name: str, measured: Callable[[np.ndarray, int], PointScores]) -> None:
+    def line(label: str, name: str, got: PointScores, dealt: Callable[[TwoSpaces], np.ndarray]) -> None:
         score = metrics.SCORES[name]
-        got = measured(xy, _ROWS)
-        null = float(np.mean([measured(places, _NULL_ROWS).mean for places in dealt]))
+        null = Null.of([dealt(one).mean() for one in chance])
         unit, end = (100, " %") if score.format == "percent" else (1, "")
         digits = 2 if end else 4
         spread = f" ± {unit * got.sd:.{digits}f}" if score.spread else ""
-        verdict = f" ({score.in_words(got.mean, null)}, {score.text(null)})"
+        verdict = score.against(got.mean, null)
         typer.echo(f"{label:<15}  {unit * got.mean:z.{digits}f}{end}{spread}{verdict}")
 
-    for count in k or [one for one in _NEIGHBOURS if one < n]:
+    for count in counts:
+        got = metrics.local(high, xy, count, count_self=count_self, most_rows=_ROWS)
+        near = count - count_self
         line(
             f"local, {count:>3}-NN",
             "local",
-            lambda at, rows, count=count: metrics.local(
-                high, at, count, count_self=count_self, most_rows=rows
-            ),
+            got,
+            lambda one, near=near: local_of(one.ranks[:, :near], count_self=count_self),
         )
-    few, ten = max(1, min(10, n // 2 - 1)), min(10, n - 1)
-    line("global", "global", lambda at, rows: metrics.global_(high, at, most_rows=rows))
-    line(f"nDCG@{ten}", "ndcg", lambda at, rows: metrics.ndcg(high, at, ten, most_rows=rows))
+    line("global", "global", metrics.global_(high, xy, most_rows=_ROWS), lambda one: one.correlations)
+    line(
+        f"nDCG@{ten}",
+        "ndcg",
+        metrics.ndcg(high, xy, ten, most_rows=_ROWS),
+        lambda one: ndcg_of(one.ranks[:, :ten], ten),
+    )
     line(
         "trustworthiness",
         "trustworthiness",
-        lambda at, rows: metrics.trustworthiness(high, at, few, most_rows=rows),
+        metrics.trustworthiness(high, xy, few, most_rows=_ROWS),
+        lambda one: trustworthiness_of(one.ranks[:, :few], n),
     )
     line(
         "continuity",
         "continuity",
-        lambda at, rows: metrics.trustworthiness(metrics.vectors(at), high, few, most_rows=rows),
+        metrics.trustworthiness(metrics.vectors(xy), high, few, most_rows=_ROWS),
+        lambda one: trustworthiness_of(one.places_on_map()[:, :few], n),
     )
 
 

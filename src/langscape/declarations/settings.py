@@ -36,7 +36,7 @@ VectorFile = Annotated[
     Input(
         "vectors",
         "Vectors",
-        "Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.",
+        "Word vectors: word2vec, GloVe, fastText, CSV, .npz, .parquet or safetensors.",
         sample="sample-words",
         argument=True,
     ),

@@ -1,9 +1,9 @@
 """Colours by meaning (Sawatzky and Kozyr, 3.2): words in a colour cube, any other vector fitted among them.
 
-The words' embeddings are mapped to three dimensions, by t-SNE as in the document or by their three principal
-axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. The cube
+The words' embeddings are mapped to three dimensions, by t-SNE as Sawatzky & Kozyr do, or by their three
+principal axes, whichever keeps more of the order of distances; each axis is rescaled to [0, 1]: a cube. It
 is a cube in OKLab, the largest that screens can show, so that equal distances look equal; or red, green and
-blue themselves, as in the document.
+blue themselves, as theirs are.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from langscape.engine.weighting import Insertion
 from langscape.errors import DataError, SettingsError
 from langscape.io.codec import noun
 from langscape.metrics import spearman
+from langscape.metrics.ranks import spearman_by_chance
 
 Space = Literal["oklab", "rgb"]
 Fit = Literal["force", "exact"]
@@ -34,8 +35,8 @@ MAPPED = 2000
 """Words that a map is made of; of a larger vocabulary a seeded sample, and the others among them."""
 
 REFERENCES = 16
-_FARTHEST = 0.25  # importance of the farthest reference, the document's
-_SIDE = 1.0  # of the colour cube, the document's C
+_FARTHEST = 0.25  # importance of the farthest reference, Sawatzky & Kozyr's
+_SIDE = 1.0  # of the colour cube, their C
 _BACK_OFF = 1.3
 _SETTLED = 1e-4  # in the cube; a screen's own steps are 40 times coarser
 _STEPS = 2000
@@ -54,7 +55,7 @@ class WordColours:
 
     rgb         (n, 3) in 0…1, what a screen is given
     points      (n, 3) places in the cube
-    references  rows of the words, at most 16, that the document's method fits against
+    references  rows of the words, at most 16, that their method fits against
     mapped      rows of the words whose map was made; all but of large vocabularies
     scale       colour distance per vector distance, over pairs of words
     quality     "words": rank correlation of the words' colour distances, as seen, with their vectors'
@@ -79,7 +80,7 @@ class WordColours:
         return shown(self.place(vectors, method), self.space)
 
     def place(self, vectors: Any, method: Fit = "force") -> np.ndarray:
-        """The places (m, 3) of vectors in the cube: "force" is the document's, "exact" looks at all words.
+        """The places (m, 3) of vectors in the cube: "force" is the authors', "exact" looks at all words.
 
         "force" descends against 16 references, each vector's distances scaled so that the largest is half
         the cube. "exact" finds the least weighted stress over every mapped word, with one scale for all
@@ -95,6 +96,10 @@ class WordColours:
         if method == "force":
             return np.clip(force(far / most * (_SIDE / 2), importance, anchors), 0, _SIDE)
         return np.clip(exact(far * self.scale, importance, anchors), 0, _SIDE)
+
+    def distances(self, vectors: Any) -> np.ndarray:
+        """The distances (m, reference) of vectors from the references."""
+        return _distances(self._checked(vectors), self.embeddings[self.references])
 
     def follows(self, vectors: Any, rgb: Any) -> np.ndarray:
         """Per vector, the rank correlation of its distances to words with those of its colour to theirs."""
@@ -154,10 +159,9 @@ def colours(
         if kept > figure:
             figure, cube = kept, made
     rgb = shown(cube, space)
-    dealt = chance.permutation(len(mapped))
-    null = float(spearman(X[mapped], oklab(rgb[mapped[dealt]]), most_rows=500, seed=seed))
+    null = spearman_by_chance(X[mapped], oklab(rgb[mapped]), seed=seed).beside("words")
     scale = _scale(X[mapped[:1000]], cube[mapped[:1000]])
-    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, "words_null": null})
+    return WordColours(X, cube, rgb, space, references, mapped, scale, {"words": figure, **null})
 
 
 def _cube(X: np.ndarray, mapped: np.ndarray, layout: str, seed: int) -> np.ndarray:
@@ -214,11 +218,11 @@ def force(
     steps: int = _STEPS,
     back_off: Literal["stress", "step"] = "stress",
 ) -> np.ndarray:
-    """The document's eq. 3 for many points at once: places (m, 3) near the distances (m, k) wanted.
+    """Sawatzky & Kozyr's eq. 3 for many points at once: places (m, 3) near the distances (m, k) wanted.
 
     From the references' centroid, a point moves by b Σ φ_i (d_i − ‖p − o_i‖) along the unit vectors
     from o_i to p. A move that makes things worse is taken back, and b = 1/1.3^f falls. Worse means a
-    higher stress; the document says a longer "step", which leaves 1 point in 10 short of its place
+    higher stress; they say a longer "step", which leaves 1 point in 10 short of its place
     even where one with all the right distances exists.
     """
     m = len(targets)
@@ -318,6 +322,11 @@ def shown(points: np.ndarray, space: Space) -> np.ndarray:
     if space == "rgb":
         return np.clip(points, 0, 1)
     return np.clip(from_oklab(_MIDDLE + _EDGE * ((np.asarray(points) - 0.5) @ _TURN.T)), 0, 1)
+
+
+def cube_frame(space: str) -> dict[str, np.ndarray]:
+    """The cube's middle and edges in OKLab, (4, 3), from which a page makes colours; none for plain RGB."""
+    return {} if space == "rgb" else {"cube": np.vstack([_MIDDLE, _EDGE * _TURN.T]).astype(np.float32)}
 
 
 # Ottosson's OKLab: linear light → cone responses → their cube roots → lightness and two hues

@@ -174,7 +174,7 @@ def with_held_area(
     if found is None:
         return dict(figures)
     rows = {"area_held_rows": float(found.rows), "area_held_least": float(found.least)}
-    return {**figures, "area_held": found.value, "area_held_null": found.null, **rows}
+    return {**figures, "area_held": found.value, **found.null.beside("area_held"), **rows}
 
 
 def with_area(
@@ -185,13 +185,14 @@ def with_area(
     Only where area is not that variance by construction.
     """
     from langscape.metrics import area_variance
+    from langscape.metrics.gaussians import area_variance_by_chance
+    from langscape.metrics.null import Null
 
     few = len(given) <= 2
-    dealt = np.random.default_rng(0).permutation(len(given))
     worth = float("nan") if few else area_variance(shapes, given.spread)
-    chance = float("nan") if few else area_variance(shapes, given.spread[dealt])
+    null = Null(float("nan")) if few else area_variance_by_chance([(shapes, given.spread)])
     return (
-        {**figures, "area_variance": worth, "area_variance_null": chance},
+        {**figures, "area_variance": worth, **null.beside("area_variance")},
         {**per_point, "variance": given.spread.astype(np.float32)},
     )
 

@@ -20,6 +20,7 @@ from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder, nearest_to
+from langscape.metrics.null import Null
 from langscape.metrics.point_scores import known_mean
 
 CHUNK = 4096
@@ -50,7 +51,7 @@ class Placed:
     capped: np.ndarray
     recall: float
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
-    nulls: Mapping[str, float] = field(default_factory=dict)
+    nulls: Mapping[str, Null] = field(default_factory=dict)
     true: np.ndarray | None = None
     far: np.ndarray | None = None
     true_recall: float = 1.0
@@ -264,7 +265,7 @@ def _weighted(
     weights = transformed(rescaled, counts, settings)
     weights[beyond] = 0.0
     if settings.neighbours is None:
-        # the document's: what weighs no more than the mean is dropped
+        # Claassen's: what weighs no more than the mean is dropped
         kept = weights > weights.mean(1, keepdims=True)
         kept[:, 0] = True
         weights *= kept
@@ -348,7 +349,8 @@ def _grown(
     for name, values in placed.scores.items():
         per_point[name] = np.concatenate([base.per_point.get(name, blank), values])
         scores[f"inserted_{name}"] = known_mean(per_point[name][new_ones])
-    scores |= {f"inserted_{name}_null": value for name, value in placed.nulls.items()}
+    for name, null in placed.nulls.items():
+        scores |= null.beside(f"inserted_{name}")
     vectors = None if known is None else np.concatenate([known, new.astype(known.dtype, copy=False)])
     true = _with_new_neighbours(base, known, new, placed)
     return Map(

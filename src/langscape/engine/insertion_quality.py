@@ -8,6 +8,7 @@ import numpy as np
 
 from langscape.kernels.linear import blocks, side_by_side, squared_distances
 from langscape.kernels.neighbours import Finder
+from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import known_mean
 from langscape.metrics.scores import InsertedPoints, applying, neighbours
 
@@ -16,7 +17,7 @@ MANY = 5000
 
 _AGAINST, _AGAINST_MANY = 1000, 500
 _CHUNK = 1024
-_BY_CHANCE = 500
+_BY_CHANCE, _DRAWS = 50, 199
 
 
 class NearestItems(NamedTuple):
@@ -83,17 +84,22 @@ def insertion_quality(
 
 def insertion_by_chance(
     xy: np.ndarray, known: np.ndarray, new: np.ndarray, k: int | None = None, seed: int = 0
-) -> dict[str, float]:
-    """What inserted points would have at the places of items drawn by chance: means over at most 500 of them.
+) -> dict[str, Null]:
+    """What inserted points would have at the places of items drawn by chance, at most 50 of them each time.
 
     It is not that of a random layout: the other items stay where they are, and whoever lies in the middle of
     the map, or far out, does so for all.
     """
     rng = np.random.default_rng(seed)
     some = new[np.unique(np.linspace(0, len(new) - 1, min(len(new), _BY_CHANCE)).astype(int))]
-    some = np.tile(some, (max(1, _BY_CHANCE // 4 // max(len(some), 1)), 1))
-    found = insertion_quality(xy, known, np.asarray(xy)[rng.integers(0, len(xy), len(some))], some, k)
-    return {name: known_mean(values) for name, values in found.items()}
+    m = len(some)
+    draws = max(LEAST_DRAWS, min(_DRAWS, 20 * _BY_CHANCE // max(m, 1)))
+    near = np.tile(nearest_items(known, some, k).rows, (draws, 1)) if m and len(xy) > 1 else None
+    placed = np.asarray(xy)[rng.integers(0, len(xy), draws * m)]
+    found = insertion_quality(xy, known, placed, np.tile(some, (draws, 1)), k, near)
+    return {
+        name: Null.of([known_mean(one) for one in values.reshape(draws, m)]) for name, values in found.items()
+    }
 
 
 def _float32(X: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from langscape.engine.embed import check_affinities, diverged, engine_for, free_
 from langscape.engine.initial import start
 from langscape.engine.schedule import Schedule
 from langscape.errors import Cancelled
+from langscape.kernels.linear import blocks, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +50,7 @@ def refine_best(
     """
     for one in problems:
         check_affinities(one)
-    starts = [
-        [start(one, "random" if r else "pca", 2, seed + r) for r in range(restarts)] for one in problems
-    ]
+    starts = _starts(problems, restarts, seed)
     shape = len(problems), restarts
     kls, runs = np.empty(shape), [[np.empty(0)] * restarts for _ in problems]
     used = [schedules[r % len(schedules)] for r in range(restarts)]
@@ -87,6 +86,18 @@ def refine_best(
             **made.settings, "further": further.settings(), "restarts": restarts, "kept": seed + int(best[b]),
         }  # fmt: skip
         found.append(Refined(made.but(kls=every, settings=settings), kls[b], tuple(runs[b])))
+    return found
+
+
+def _starts(problems: Sequence[Affinities], restarts: int, seed: int) -> list[list[np.ndarray]]:
+    """Where the restarts of each problem begin; eigenvectors of several problems are found side by side."""
+    found: list[list[np.ndarray]] = [[] for _ in problems]
+
+    def work(part: slice) -> None:
+        for at in range(part.start, part.stop):
+            found[at] = [start(problems[at], "random" if r else "pca", 2, seed + r) for r in range(restarts)]
+
+    side_by_side(work, blocks(len(problems), 6))
     return found
 
 

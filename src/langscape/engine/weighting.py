@@ -18,7 +18,7 @@ class Insertion:
     """The settings of an insertion.
 
     neighbours   how many most similar items pull; "score" takes those above mean + k·deviation of
-                 the new item's similarities (eq. 4.2–4.3); None is the document's: all whose weight is
+                 the new item's similarities (eq. 4.2–4.3); None is Claassen's: all whose weight is
                  above the mean weight
     p            exponent or base of the weighting; None finds it from theta
     theta        what the least similar effective neighbour weighs, the most similar being 1; at 0.05
@@ -70,7 +70,7 @@ def transformed(rescaled: np.ndarray, counts: np.ndarray, settings: Insertion) -
     s = np.clip(rescaled, 1e-12, 1.0)
     if power:
         return s ** p[:, None]
-    # p = 1 is the limit s; p = 0 weighs all alike, as the document has it
+    # p = 1 is the limit s; p = 0 weighs all alike, as Claassen has it
     log = np.log(np.where(p > 0, p, 1.0))[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         # (p^s − 1)/(p − 1), from the right end so that a large p does not overflow

@@ -39,6 +39,7 @@ _ELSEWHERE = {
     "StableGroups": "langscape.metrics.stable_groups",
     "ClassTable": "langscape.metrics.classes",
     "StrongestKeys": "langscape.affinity.strongest_keys",
+    "TunedLens": "langscape.models.tuned_lens",
     "WordColours": "langscape.engine.colour",
 }
 """Nouns of modules that are slow to import: they are imported when such a noun is read."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+from difflib import get_close_matches
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 
 from langscape.errors import FileError
+
+_MOST_NAMES = 1000
+"""Names of a folder that are looked through for the one that was meant."""
 
 _OTHER = (
     (
@@ -28,7 +33,7 @@ def check_regular(path: str | Path, *, missing: str = "") -> os.stat_result:
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        raise FileError(missing or f"{path} does not exist; check the path") from None
+        raise FileError(missing or f"{path} does not exist; {_meant(Path(path))}") from None
     except ValueError:  # a zero byte in the name
         raise FileError(f"{str(path)!r} is not the name of a file; check the path") from None
     except OSError as error:
@@ -61,3 +66,13 @@ def _refuse_other(path: str | Path, mode: int) -> None:
         raise FileError(f"{path} is a folder; name a file in it")
     kind = next((reason for test, reason in _OTHER if test(mode)), "no regular file; give one")
     raise FileError(f"{path} is {kind}")
+
+
+def _meant(path: Path) -> str:
+    """The next step for a path where there is nothing: the name beside it that is most like it, if any is."""
+    try:
+        names = [one.name for one in islice(path.parent.iterdir(), _MOST_NAMES)]
+    except OSError:
+        return "check the path"
+    near = get_close_matches(path.name, names, 1, 0.75)
+    return f"did you mean {path.parent / near[0]}?" if near else "check the path"

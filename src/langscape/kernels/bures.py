@@ -5,7 +5,7 @@ across it, so that nothing is singular where an ellipse is a circle (b = 0). Wit
 
     W₂² = ‖m − m'‖² + a² + ‖b‖² + a'² + ‖b'‖² − 2 √(D² + C²)
 
-which for parallel axes (C = 0) is the Euclidean distance of the five numbers: the 4-D map of the document.
+which for parallel axes (C = 0) is the Euclidean distance of the five numbers, as in Christoffel 2023.
 """
 
 from __future__ import annotations

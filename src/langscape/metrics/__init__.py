@@ -31,6 +31,7 @@ from langscape.metrics.held_out import HeldOut, held_out_area
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
+from langscape.metrics.null import Null
 from langscape.metrics.partners import Partners, strongest_both_ways, strongest_partners
 from langscape.metrics.point_scores import Correlation, PointScores, Stability
 from langscape.metrics.quality import quality
@@ -65,6 +66,7 @@ __all__ = [
     "Correlation",
     "HeldOut",
     "KeptFalseMissing",
+    "Null",
     "Pairing",
     "Partners",
     "PointScores",

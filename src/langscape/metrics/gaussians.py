@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
+from langscape.metrics.null import Null
 
 
 def euclidean2(mean_a: Any, mean_b: Any) -> float:
@@ -103,6 +104,25 @@ def area_variance(shapes: Any, spread: Any) -> float:
     shapes are (n, 2, 2) covariances and spread (n,) the high-dimensional total variances. Where all
     areas or all variances are equal there is no order to keep: 0.
     """
+    return float(_area_variance(shapes, spread, None))
+
+
+def area_variance_by_chance(pairs: Any, draws: int = 199, seed: int = 0) -> Null:
+    """The same with the variances dealt anew among the items; of several pairs of both, their mean.
+
+    >>> shapes = np.linspace(1, 2, 30)[:, None, None] * np.eye(2)
+    >>> 0.2 < area_variance_by_chance([(shapes, np.arange(30))]).high < 0.4
+    True
+    """
+    pairs = list(pairs)
+    rng = np.random.default_rng(seed)
+    n = len(pairs[0][1])
+    orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
+    return Null.of(np.mean([_area_variance(shapes, spread, orders) for shapes, spread in pairs], axis=0))
+
+
+def _area_variance(shapes: Any, spread: Any, orders: np.ndarray | None) -> Any:
+    """The rank correlation, or one for each order in which variances are dealt."""
     from scipy.stats import rankdata
 
     S, t = np.asarray(shapes, np.float64), np.asarray(spread, np.float64)
@@ -111,8 +131,8 @@ def area_variance(shapes: Any, spread: Any) -> float:
     areas = np.maximum(S[:, 0, 0] * S[:, 1, 1] - S[:, 0, 1] * S[:, 1, 0], 0.0)
     a, b = (rankdata(values) - (len(t) + 1) / 2 for values in (areas, t))
     size = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    value = float((a * b).sum()) / size if size > 0 else 0.0
-    return min(1.0, max(-1.0, value))
+    together = (a * (b if orders is None else b[orders])).sum(axis=-1)
+    return np.clip(together / size, -1.0, 1.0) if size > 0 else 0.0 * together
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:

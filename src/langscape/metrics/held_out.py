@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.metrics.gaussians import area_variance
+from langscape.metrics.gaussians import area_variance, area_variance_by_chance
+from langscape.metrics.null import Null
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,13 @@ LEAST_ROWS, LEAST_ITEMS = 4, 5
 class HeldOut:
     """Rank correlation of areas from one half of the rows with the spread of the other, and what it is of.
 
-    value, null  the correlation, and that with the halves of other items
+    value, null  the correlation, and those with the halves of other items
     items        how many items have rows enough to be split
     rows, least  rows of an item, in the middle and at least
     """
 
     value: float
-    null: float
+    null: Null
     items: int
     rows: int
     least: int
@@ -49,11 +50,9 @@ def held_out_area(
         return None
     halves = [_half(given, chosen, part) for part in (0, 1)]
     drawn = [half.spread**2 if areas is None else np.asarray(areas(half), np.float64) for half in halves]
-    rng = np.random.default_rng(seed)
     pairs = ((_round(drawn[0]), halves[1].spread), (_round(drawn[1]), halves[0].spread))
     value = float(np.mean([area_variance(shapes, spread) for shapes, spread in pairs]))
-    dealt = [area_variance(shapes, rng.permutation(spread)) for shapes, spread in pairs for _ in range(10)]
-    null = float(np.mean(dealt))
+    null = area_variance_by_chance(pairs, seed=seed)
     counts = given.counts[chosen]
     return HeldOut(value, null, len(chosen), int(np.median(counts)), int(counts.min()))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
+from langscape.metrics.first_columns import smallest_columns
 from langscape.metrics.heads import visible_keys
 from langscape.metrics.point_scores import PointScores
 from langscape.metrics.scores import neighbours
@@ -43,7 +44,9 @@ def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
 
 def _strongest(P: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(n, k) the strongest partners of each point, and whether they have any weight."""
-    rows = np.argsort(np.where(np.eye(len(P), dtype=bool), 1.0, -P), axis=1, kind="stable")[:, :k]
+    others = -P
+    np.fill_diagonal(others, 1.0)
+    rows = smallest_columns(others, k)
     return rows, np.take_along_axis(P, rows, axis=1) > 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
+from langscape.metrics.first_columns import smallest_columns
 from langscape.metrics.scores import neighbours
 
 STORED = 20
@@ -65,6 +66,6 @@ def strongest_both_ways(affinities: Any, weights: Any, most: int = STORED) -> tu
 
 
 def _strongest(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.argsort(-A, axis=1, kind="stable")[:, :k]
+    rows = smallest_columns(-A, k)
     found = np.take_along_axis(A, rows, axis=1)
     return np.where(found > 0, rows, -1).astype(np.int32), np.ascontiguousarray(found)

@@ -8,7 +8,9 @@ import numpy as np
 
 from langscape.data.plane import flat
 from langscape.metrics.compare import compare
+from langscape.metrics.null import Null
 from langscape.metrics.point_scores import PointScores
+from langscape.metrics.random_layout import random_layouts
 from langscape.metrics.scores import TwoSpaces, applying, neighbours
 from langscape.metrics.space import Metric, Space, chosen_rows, pair
 from langscape.metrics.space import vectors as space_of
@@ -16,8 +18,6 @@ from langscape.metrics.space import vectors as space_of
 # Distances looked at in one call: 2,000 rows of a 10,000-point map, about half a second.
 _PAIRS = 20_000_000
 _LEAST_ROWS = 500
-# The null is a mean over points that are all alike: fewer do.
-_NULL_PAIRS, _NULL_ROWS, _NULL_LEAST = 2_000_000, 400, 50
 
 
 def quality(
@@ -26,9 +26,10 @@ def quality(
     """The scores of a map by name, and the same per point, shape (n,).
 
     They are those that the registry has for maps: local, global, ndcg, trustworthiness, continuity; some with
-    their spread (local_sd), all with what a random layout has (local_null) and, of a map in more than two
-    dimensions, with what its flat picture has (flat_local); with the number of neighbours k (10, or fewer
-    than half the points) and rows, the number of points judged.
+    their spread (local_sd), all with what random layouts have (local_null, and local_null_low to
+    local_null_high, which nine in ten of them lie between) and, of a map in more than two dimensions, with
+    what its flat picture has (flat_local); with the number of neighbours k (10, or fewer than half the
+    points) and rows, the number of points judged.
     Maps of more than `most_rows` points are judged on a sample drawn by `seed`, against all
     points; the values of unjudged points are NaN. Fewer than 3 points have nothing to judge.
     """
@@ -42,10 +43,11 @@ def quality(
     whole: dict[str, float] = {}
     beside: dict[str, float] = {}
     per_point: dict[str, np.ndarray] = {}
-    chance = random_layout(high, low, k, seed)
-    drawn = None
+    chance = random_layouts(high, low, k, seed)
+    drawn, drawn_by_chance = None, []
     if np.ndim(xy) == 2 and np.shape(xy)[1] > 2:
-        drawn = _seen(high, space_of(flat(np.asarray(xy, np.float64))), rows, k)
+        plane = space_of(flat(np.asarray(xy, np.float64)))
+        drawn, drawn_by_chance = _seen(high, plane, rows, k), random_layouts(high, plane, k, seed)
     for score in applying("map", computed=True):
         compute: Any = score.computed["map"]
         measured = PointScores(score.name, compute(seen), rows, n, score.k and k)
@@ -53,35 +55,15 @@ def quality(
         if score.spread:
             beside[f"{score.name}_sd"] = measured.sd
         if score.null:
-            dealt = compute(chance)
-            beside[f"{score.name}_null"] = float(dealt.mean())
+            dealt = [compute(one) for one in chance]
+            beside |= Null.of([one.mean() for one in dealt]).beside(score.name)
             if score.name == "local":
-                beside["dubious"] = float(np.quantile(dealt, 0.95, method="higher"))
+                beside["dubious"] = float(np.quantile(np.concatenate(dealt), 0.95, method="higher"))
         if drawn is not None:
             beside[f"flat_{score.name}"] = float(compute(drawn).mean())
+            beside |= Null.of([compute(one).mean() for one in drawn_by_chance]).beside(f"flat_{score.name}")
         per_point[score.name] = measured.everywhere()
     return {**whole, **beside, "k": float(k), "rows": float(len(rows))}, per_point
-
-
-def random_layout(high: Space, low: Space, k: int, seed: int = 0) -> TwoSpaces:
-    """The same map with its places dealt anew among the points: what a picture without the information is.
-
-    Of a large map so many points are judged that it takes little beside the map itself; a small one is dealt
-    several times.
-    """
-    n = high.n
-    rng = np.random.default_rng(seed)
-    rows = chosen_rows(n, None, max(_NULL_LEAST, min(_NULL_ROWS, _NULL_PAIRS // n)), seed)
-    rounds = max(1, min(20, 3 * _NULL_ROWS // n))
-    dealt = [_seen(high, low.dealt(rng.permutation(n)), rows, k) for _ in range(rounds)]
-    return TwoSpaces(
-        high,
-        low,
-        np.tile(rows, rounds),
-        np.concatenate([one.ranks for one in dealt]),
-        np.concatenate([one.correlations for one in dealt]),
-        np.concatenate([one.places_on_map() for one in dealt]),
-    )
 
 
 def _seen(high: Space, low: Space, rows: np.ndarray, k: int) -> TwoSpaces:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from langscape.data.neighbourhood import STRONGEST
 from langscape.errors import DataError
-from langscape.metrics.point_scores import PointScores
+from langscape.metrics.null import LEAST_DRAWS, Null
+from langscape.metrics.point_scores import PointScores, known_mean
+
+if TYPE_CHECKING:
+    from langscape.metrics.score_inputs import QueryKeyPlaces
 
 ANYWHERE = 10
 """Keys looked at among all sentences."""
+
+_FEW_PAIRS = 400
 
 
 def attention_order(distance: Any, score: Any, query: Any, n: int | None = None) -> PointScores:
@@ -65,8 +71,22 @@ def strongest_anywhere(
         part = slice(start, min(n, start + block))
         near = np.argpartition(squared_distances(Y[part], Z), k - 1, axis=1)[:, :k]
         strong = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
-        value[part] = [len(np.intersect1d(a, b)) / k for a, b in zip(near, strong, strict=True)]
+        value[part] = (near[:, :, None] == strong[:, None, :]).any(axis=2).sum(axis=1) / k
     return PointScores("anywhere", value, np.arange(n), n, k)
+
+
+def query_key_chance(seen: QueryKeyPlaces, seed: int = 0) -> dict[str, Null]:
+    """Every score of a query–key map with its queries dealt anew within their sentences, by name."""
+    from langscape.metrics.scores import applying
+
+    part, rng = seen.part(), np.random.default_rng(seed)
+    few = len(part.query) <= _FEW_PAIRS
+    draws = [part.dealt(rng) for _ in range(5 * (LEAST_DRAWS + 1) - 1 if few else LEAST_DRAWS)]
+    found: dict[str, Null] = {}
+    for score in applying("query-key map", computed=True):
+        compute: Any = score.computed["query-key map"]
+        found[score.name] = Null.of([known_mean(compute(one).per_point) for one in draws])
+    return found
 
 
 def popularity(values: Any, key: Any) -> np.ndarray:

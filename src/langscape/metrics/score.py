@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from langscape.metrics.null import BESIDE, Null
+
 Place = Literal[
     "map",
     "inserted",
@@ -50,6 +52,9 @@ GOOD, PARTLY = 0.4, 0.1
 """How far from its null (0) to its best value (1) a score calls a picture good, or partly to be read."""
 
 
+_ROUNDING = 1e-9
+
+
 def neighbours(n: int) -> int:
     """The k of a map of n points: 10, or fewer than half the points.
 
@@ -74,7 +79,8 @@ class Score:
     chance    what chance would give
     reads     a longer word on how to read it, for the documentation
     format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
-    null      what a picture without the information is; its value stands beside the score's, as name_null
+    null      what a picture without the information is; its value stands beside the score's, as name_null,
+              with the range of nine in ten such pictures, name_null_low and name_null_high
     nothing   the same in a word or two, as a verdict names it: "key popularity alone"
     unjudged  why it has no null, although it has a better and a worse: it is then no score of trust
     spread    True if the standard deviation over points stands beside it, as name_sd
@@ -124,20 +130,21 @@ class Score:
             return f"{100 * value:.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
         return f"{value:z.3f}" + (f" ± {sd:.3f}" if math.isfinite(sd) else "")
 
-    def verdict(self, value: float, null: float) -> str:
-        """What may be said of a picture with this value, where one without the information has `null`.
+    def verdict(self, value: float, null: Null) -> str:
+        """What may be said of a picture with this value, beside pictures without the information.
 
         It is good from two fifths of the way between the null and the best value, and partly to be read from
-        a tenth.
+        a tenth, if it is also better than all but one in twenty of these pictures.
 
-        >>> kept = SCORES["kept"]
-        >>> kept.verdict(0.8, 0.25), kept.verdict(0.3, 0.15), kept.verdict(0.12, 0.1)
+        >>> kept, null = SCORES["kept"], Null(0.15, 0.05, 0.25)
+        >>> kept.verdict(0.8, null), kept.verdict(0.3, null), kept.verdict(0.24, null)
         ('good', 'partly', 'not to be read')
         """
-        way = self.way(value, null)
-        if not math.isfinite(way):
+        way = self.way(value, null.mean)
+        if not (math.isfinite(way) and null.known):
             return ""
-        return "good" if way >= GOOD else "partly" if way >= PARTLY else "not to be read"
+        read = way >= PARTLY and self._side(value, null) > 0
+        return ("good" if way >= GOOD else "partly") if read else "not to be read"
 
     def way(self, value: float, null: float) -> float:
         """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.
@@ -150,22 +157,46 @@ class Score:
             return math.nan
         return (value - null) / (best - null) if best != null else 0.0
 
-    def in_words(self, value: float, null: float) -> str:
-        """The verdict in words, against what a picture without the information has.
+    def _side(self, value: float, null: Null) -> int:
+        """1 if the value is better than what pictures without the information reach, −1 if worse, else 0."""
+        up = 1 if self.better == "higher" else -1
+        return up if value > null.high + _ROUNDING else -up if value < null.low - _ROUNDING else 0
 
-        >>> SCORES["order"].in_words(0.6, 0.55), SCORES["specific_order"].in_words(0.465, 0.007)
-        ('better than key popularity alone', 'far better than key popularity alone')
+    def in_words(self, value: float, null: Null) -> str:
+        """The verdict in words, against what pictures without the information have; empty if not known.
+
+        >>> score = SCORES["specific_order"]
+        >>> score.in_words(0.465, Null(0.007, -0.1, 0.1)), score.in_words(0.465, Null(0.007, -0.5, 0.5))
+        ('far better than key popularity alone', 'not told apart from key popularity alone')
         """
-        way = self.way(value, null)
-        if not math.isfinite(way):
+        way = self.way(value, null.mean)
+        if not (math.isfinite(way) and null.known):
             return ""
-        how = (
-            "far better than" if way >= GOOD
-            else "better than" if way >= PARTLY
-            else "no better than" if way >= -PARTLY
-            else "worse than"
-        )  # fmt: skip
-        return f"{how} {self.nothing}"
+        if abs(way) < PARTLY:
+            return f"no better than {self.nothing}"
+        if self._side(value, null) != math.copysign(1, way):
+            return f"not told apart from {self.nothing}"
+        return f"{'far better' if way >= GOOD else 'better' if way > 0 else 'worse'} than {self.nothing}"
+
+    def against(self, value: float, null: Null) -> str:
+        """Verdict and null in brackets, to stand behind the value; empty if not known.
+
+        >>> SCORES["local"].against(0.6, Null(0.1, 0.05, 0.15)), SCORES["local"].against(0.6, Null(0.1))
+        (' (far better than chance, 10.0 %)', '')
+        """
+        words = self.in_words(value, null)
+        return f" ({words}, {self.text(null.mean)})" if words else ""
+
+    def explained(self, value: float, null: Null) -> str:
+        """The verdict as a sentence, with the range that pictures without the information have."""
+        words = self.in_words(value, null)
+        if not words:
+            return ""
+        few = " So much is reached by chance too." if words.startswith("not told") else ""
+        return (
+            f" For {self.null} it is {self.text(null.mean)} on average, and from {self.text(null.low)} to "
+            f"{self.text(null.high)} in nine of ten cases: this one is {words}.{few}"
+        )
 
     def sentence(self, k: float | None = None) -> str:
         """The meaning, with the number of neighbours filled in: k, or the score's own."""
@@ -209,12 +240,12 @@ def score_of(name: str) -> Score | None:
     ('local', 'local', None)
     """
     name = name.removeprefix("flat_")
-    if name.startswith("inserted_"):
-        name = name.removesuffix("_null")
     if name in SCORES:
         return SCORES[name]
-    if SCORES.get(name.removesuffix("_null")) and name.endswith("_null"):
-        return SCORES[name.removesuffix("_null")]
+    for end in BESIDE:
+        name = name.removesuffix(end)
+    if name in SCORES:
+        return SCORES[name]
     inserted, deviation = SCORES.get(name.removeprefix("inserted_")), SCORES.get(name.removesuffix("_sd"))
     if name.startswith("inserted_") and inserted and "inserted" in inserted.computed:
         return inserted

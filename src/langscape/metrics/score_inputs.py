@@ -92,7 +92,50 @@ class QueryKeyPlaces:
     distance: np.ndarray
     product: np.ndarray
     attention: np.ndarray
-    products: Callable[[slice], np.ndarray]
+    products: Callable[[Any], np.ndarray]
+
+    def sentences(self) -> np.ndarray:
+        """(queries,) the number of each one's sentence; queries that see keys in common are of one."""
+        n = len(self.queries)
+        first, last = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(first, self.query, self.key)
+        np.maximum.at(last, self.query, self.key)
+        order = np.argsort(first, kind="stable")
+        reach = np.maximum.accumulate(last[order])
+        begins = np.concatenate([[False], first[order][1:] > reach[:-1]])
+        found = np.empty(n, np.intp)
+        found[order] = np.cumsum(begins)
+        return found
+
+    def part(self, most: int = 5000) -> QueryKeyPlaces:
+        """Whole sentences, evenly taken, of about so many pairs; of a longer one, some of its queries."""
+        if len(self.query) <= most:
+            return self
+        sentence = self.sentences()
+        sizes = np.bincount(sentence[self.query])
+        count = max(1, int(most / sizes.mean()))
+        chosen = np.isin(sentence, np.linspace(0, len(sizes) - 1, min(count, len(sizes))).astype(int))
+        pairs = int(chosen[self.query].sum())
+        rows = np.flatnonzero(chosen)[:: max(1, pairs // most)]
+        at = np.full(len(self.queries), -1)
+        at[rows] = np.arange(len(rows))
+        kept = at[self.query] >= 0
+        return replace(
+            self,
+            queries=self.queries[rows],
+            query=at[self.query[kept]],
+            **{name: getattr(self, name)[kept] for name in ("key", "distance", "product", "attention")},
+            products=lambda some: self.products(rows[some]),
+        )
+
+    def dealt(self, rng: np.random.Generator) -> QueryKeyPlaces:
+        """The same picture with the places of queries dealt anew among those of their sentence."""
+        sentence = self.sentences()
+        turn = np.lexsort((rng.random(len(sentence)), sentence))
+        queries = np.empty_like(self.queries)
+        queries[np.argsort(sentence, kind="stable")] = self.queries[turn]
+        away = queries[self.query].astype(np.float64) - self.keys[self.key]
+        return replace(self, queries=queries, distance=np.sqrt(np.einsum("ij,ij->i", away, away)))
 
     def without_information(self) -> QueryKeyPlaces:
         """The picture that knows no query: all on one spot, keys by the attention they get on average.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from langscape.errors import DataError
+from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import Stability
 
 _ROUNDS = 100
@@ -29,25 +30,29 @@ def stability_of_each(groups: Sequence[Iterable[Any]]) -> list[Stability]:
     units = [np.stack([_unit(one) for one in _checked(maps)]) for maps in groups]
     found = []
     for one, turns in zip(units, _turns_to_mean(units), strict=True):
-        aligned = np.einsum("mnd,mde->mne", one, turns)
+        aligned = one @ turns
         from_mean = aligned - aligned.mean(axis=0)
         spread = np.sqrt(np.einsum("mnd,mnd->n", from_mean, from_mean) / len(aligned))
         found.append(Stability(spread, aligned))
     return found
 
 
-def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> float:
+def stability_by_chance(maps: Iterable[Any], seed: int = 0) -> Null:
     """The mean spread of the same maps with the points of each dealt anew: what it is when nothing holds.
 
     >>> xy = np.random.default_rng(0).normal(size=(50, 2))
-    >>> 0.6 < stability_by_chance([xy, xy]) < 0.72
+    >>> null = stability_by_chance([xy, xy])
+    >>> 0.5 < null.low < null.mean < null.high < 0.75
     True
     """
-    return float(chance_of_each([maps], seed)[0])
+    maps = [np.asarray(getattr(one, "xy", one)) for one in maps]
+    rng = np.random.default_rng(seed)
+    dealt = [[rng.permutation(one) for one in maps] for _ in range(LEAST_DRAWS)]
+    return Null.of([one.mean for one in stability_of_each(dealt)])
 
 
 def chance_of_each(groups: Sequence[Iterable[Any]], seed: int = 0) -> np.ndarray:
-    """`stability_by_chance` of many groups of maps at once."""
+    """The mean spread, points dealt anew once, of many groups of maps at once."""
     dealt = []
     for maps in groups:
         rng = np.random.default_rng(seed)
@@ -73,13 +78,18 @@ def _turns_to_mean(units: Sequence[np.ndarray]) -> np.ndarray:
     Only products of maps with each other are needed, X_aᵀ X_b: the mean is a sum of turned maps, so that its
     product with a map is the sum of these, turned. Points are summed over once and not in every round.
     """
-    # einsum, not @: a sum over all points whose order does not depend on the number of threads
-    products = np.stack([np.einsum("and,bne->abde", one, one) for one in units])
-    turns = _nearest_turns(products[:, :, 0])
+    from langscape.kernels.linear import one_blas_thread
+
+    groups, (maps, _, dims) = len(units), units[0].shape
+    # one thread: sums over all points are then taken in one order, whatever the machine
+    with one_blas_thread():
+        flat = [one.transpose(1, 0, 2).reshape(len(one[0]), -1) for one in units]
+        products = np.stack([one.T @ one for one in flat])
+    turns = _nearest_turns(products.reshape(groups, maps, dims, maps, dims)[:, :, :, 0])
     open_ones = np.arange(len(units))
     for _ in range(_ROUNDS - 1):
-        onto_mean = np.einsum("gabde,gbef->gadf", products[open_ones], turns[open_ones])
-        better = _nearest_turns(onto_mean)
+        onto_mean = products[open_ones] @ turns[open_ones].reshape(-1, maps * dims, dims)
+        better = _nearest_turns(onto_mean.reshape(-1, maps, dims, dims))
         moved = np.abs(better - turns[open_ones]).max(axis=(1, 2, 3))
         turns[open_ones] = better
         open_ones = open_ones[moved >= _TOLERANCE]

@@ -10,6 +10,7 @@ import numpy as np
 from langscape.data import Checkpoint, Map, Progress
 from langscape.data.neighbourhood import Candidates, candidates_of, counted
 from langscape.errors import DataError
+from langscape.metrics.first_columns import smallest_columns
 from langscape.metrics.scores import K, neighbours
 from langscape.metrics.space import Metric
 from langscape.metrics.space import vectors as space_of
@@ -114,7 +115,7 @@ def _exact(X: np.ndarray, metric: Metric, k: int) -> np.ndarray:
         some = np.arange(start, min(n, start + _BLOCK))
         far = space.squared(some)[:, :n].copy()
         far[np.arange(len(some)), some] = np.inf
-        found[some] = np.argsort(far, axis=1, kind="stable")[:, :k]
+        found[some] = smallest_columns(far, k)
     return found
 
 

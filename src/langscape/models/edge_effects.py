@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from langscape.data import Progress, Step
-from langscape.models.effect_estimates import drawn_objective, with_gradients
-from langscape.models.effects import Measure
+from langscape.models.effect_estimates import with_gradients
+from langscape.models.effect_measures import Measure
 from langscape.models.unedited import Unedited, batches, check_head
 
 
@@ -34,21 +34,27 @@ class CutEdges:
 
 
 def estimated_edges(
-    run: Unedited, layer: int, head: int, measure: Measure, *, draws: int = 8, seed: int = 0
-) -> np.ndarray:
-    """An estimate of every edge's effect, (query, key): one forward, and a backward pass for each draw."""
-    check_head(run, layer, head)
+    run: Unedited, heads: Sequence[tuple[int, int]], measure: Measure, *, draws: int = 8, seed: int = 0
+) -> list[np.ndarray]:
+    """An estimate of every edge's effect, (query, key) for each (layer, head).
+
+    One forward, and a backward pass for each draw, however many heads there are.
+    """
+    for layer, head in heads:
+        check_head(run, layer, head)
     kept, final, logits = with_gradients(run, measure)
     random = torch.Generator().manual_seed(seed)
-    weights, values = run.weights[layer][0, head], run.values[layer][0, head]
-    total = torch.zeros(weights.shape, dtype=torch.float64)
+    layers = sorted({layer for layer, _ in heads})
+    totals = [torch.zeros(run.weights[layer].shape[2:], dtype=torch.float64) for layer, _ in heads]
     for draw in range(draws):
-        objective = drawn_objective(run, final, logits, random)
-        given = kept["head", layer]
-        grad = torch.autograd.grad(objective, given, retain_graph=draw < draws - 1)[0][0, :, head]
-        total += (weights * (grad @ values.T)).double().cpu().pow(2) / draws
-    found = total.numpy()
-    return found / 2 / (run.tokens - 1) if measure.decoder else np.sqrt(found / run.tokens)
+        objective = measure.objective(final, logits, random)
+        given = [kept["head", layer] for layer in layers]
+        grads = torch.autograd.grad(objective, given, retain_graph=draw < draws - 1)
+        for total, (layer, head) in zip(totals, heads, strict=True):
+            grad = grads[layers.index(layer)][0, :, head]
+            products = run.weights[layer][0, head] * (grad @ run.values[layer][0, head].T)
+            total += products.double().cpu().pow(2) / draws
+    return [measure.estimate(total.numpy()) for total in totals]
 
 
 def cut_edges(

@@ -3,7 +3,7 @@
 KL has no slope at the unedited run, so that gradients of the loss do not estimate it. Its curvature does:
 labels are drawn from the model's own next-token distribution, and the squared product of each draw's gradient
 with what the edit would change, averaged over draws and halved, is the effect to second order (a
-Fisher estimate). For encoders, random directions on the unit sphere of hidden states stand for labels.
+Fisher estimate). Where states or a pooled vector are compared, random directions stand for labels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 import torch
 
 from langscape.models.attention_hook import Call, editing
-from langscape.models.effects import Measure, PartName
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import PartName
 from langscape.models.forward import forward, trunk
 from langscape.models.model import Model
 from langscape.models.parts import changing_inputs, changing_outputs
@@ -37,17 +38,16 @@ def estimated_effects(
     random = torch.Generator().manual_seed(seed)
     total = {key: torch.zeros(()) for key in keys}
     for draw in range(draws):
-        objective = drawn_objective(run, final, logits, random)
+        objective = measure.objective(final, logits, random)
         grads = torch.autograd.grad(objective, [kept[key] for key in keys], retain_graph=draw < draws - 1)
         for key, grad in zip(keys, grads, strict=True):
-            # (token, head) or (token,): squares of single tokens, whose errors do not add up in step
-            total[key] = total[key] + (grad * deltas[key])[0].sum(-1).double().pow(2).sum(0) / draws
-    count = run.tokens
+            products = (grad * deltas[key])[0].sum(-1).double()  # (token, head) or (token,)
+            total[key] = total[key] + measure.squared(products) / draws
     found = []
     for one in parts:
         value = total[one.kind, one.layer]
         value = float(value[one.head] if one.kind == "head" else value)
-        found.append(value / 2 / (count - 1) if measure.decoder else (value / count) ** 0.5)
+        found.append(measure.estimate(value))
     return np.array(found)
 
 
@@ -87,20 +87,6 @@ def with_gradients(run: Unedited, measure: Measure) -> tuple[Kept, torch.Tensor,
             return kept, kept["layer", run.layers - 1], output.logits[0].float()
         final = output[0]
         return kept, final, measure.logits_of(final[0]) if measure.decoder else None
-
-
-def drawn_objective(
-    run: Unedited, final: torch.Tensor, logits: torch.Tensor | None, random: torch.Generator
-) -> torch.Tensor:
-    """What is differentiated: the loss on labels that the model itself would write, or a random direction."""
-    with torch.enable_grad():
-        if logits is not None:
-            chances = logits.detach().softmax(-1).cpu()
-            labels = torch.multinomial(chances, 1, generator=random)[:, 0].to(logits.device)
-            return torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-        length = run.final.norm(dim=-1, keepdim=True)
-        direction = torch.randn(final.shape, generator=random).to(final.device, final.dtype)
-        return (final / length * direction).sum()
 
 
 def _change(run: Unedited, key: tuple[str, int]) -> torch.Tensor:

@@ -1,28 +1,22 @@
 """What heads, MLPs and layers do to what a model gives: exactly, by taking each away.
 
-A part is replaced by its own mean over the tokens but the first. The effect on a decoder is the mean KL
-divergence of the next token from the unedited run, in nats; on an encoder how far its last hidden states
-move, as a share of their length. Runs begin at the layer that is edited, and heads of one layer run side by
-side.
+A part is replaced by its own mean over the tokens but the first; `effect_measures` says what is compared.
+Runs begin at the layer that is edited, and heads of one layer run side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, SettingsError
-from langscape.models.forward import forward
+from langscape.models.effect_measures import Effect, Measure
 from langscape.models.model import Model
 from langscape.models.unedited import Unedited, batches, mean_but_first
-
-_WORDS = 1024
-"""Words whose logits are summed at once."""
-
 
 Instead = Literal["mean", "zero"]
 """What stands instead of a part that is taken away."""
@@ -39,13 +33,6 @@ class PartName(NamedTuple):
         if self.kind == "head":
             return f"{self.layer}.{self.head}"
         return f"MLP {self.layer}" if self.kind == "mlp" else f"layer {self.layer}"
-
-
-class Effect(NamedTuple):
-    """Of each run: the effect, and by how much the loss on the text rises (NaN for encoders)."""
-
-    effect: np.ndarray
-    loss_change: np.ndarray
 
 
 def parts_of(model: Model, kinds: Iterable[str] = ("head",)) -> list[PartName]:
@@ -66,90 +53,6 @@ def parts_of(model: Model, kinds: Iterable[str] = ("head",)) -> list[PartName]:
         else:
             raise SettingsError(f"part {kind!r} is not known; choose from head, mlp, layer")
     return found
-
-
-class Measure:
-    """How far an edited run is from the unedited one.
-
-    `floor` is what rounding alone makes of runs side by side: effects below it are none that were found.
-    """
-
-    def __init__(self, run: Unedited) -> None:
-        self.run = run
-        network: Any = run.model.network
-        self.decoder = run.model.kind == "decoder" and run.model.layout.vocabulary > 0
-        self.bent = False
-        if self.decoder:
-            self.words = network.get_output_embeddings().weight.detach()
-            bias = getattr(network.get_output_embeddings(), "bias", None)
-            self.bias = None if bias is None else bias.detach()
-            with run.model.running():
-                self.logits = forward(network, run.inputs, logits=True).logits[0].float()
-            plain = self.logits_of(run.final[0])
-            self.bent = not torch.allclose(plain, self.logits, atol=1e-3, rtol=1e-3)
-            self._logp = (self.logits if self.bent else plain).log_softmax(-1)
-            self._logsumexp = self.logsumexp_of(run.final[0])
-            self._expected = self._logp.exp() @ self.words.float()
-        self.floor = self._floor()
-
-    def __call__(self, outputs: torch.Tensor) -> Effect:
-        """Of final states, or where `bent` of logits, (run, token, …)."""
-        sums = [None] * len(outputs)
-        if self.decoder and not self.bent:
-            sums = self.logsumexp_of(outputs.flatten(0, 1)).reshape(outputs.shape[:2])
-        found = [self._one(output, each) for output, each in zip(outputs, sums, strict=True)]
-        return Effect(np.array([one[0] for one in found]), np.array([one[1] for one in found]))
-
-    def per_token(self, output: torch.Tensor) -> torch.Tensor:
-        """The effect of one run at every token."""
-        return self._both(output)[0]
-
-    def _both(
-        self, output: torch.Tensor, sums: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The effect at every token, and by how much the loss on each next token rises."""
-        if not self.decoder:
-            clean = self.run.final[0].float()
-            return (output.float() - clean).norm(dim=-1) / clean.norm(dim=-1), None
-        following = self.run.ids[1:]
-        if self.bent:
-            logp, edited = self._logp, output.float().log_softmax(-1)
-            rises = (logp - edited)[:-1].gather(1, following[:, None])[:, 0]
-            return (logp.exp() * (logp - edited)).sum(-1), rises
-        # KL = logsumexp' − logsumexp − (p W)·Δh: no second distribution over all words is made
-        moved = (output - self.run.final[0]).float()
-        wider = (self.logsumexp_of(output) if sums is None else sums) - self._logsumexp
-        rises = wider[:-1] - (self.words[following].float() * moved[:-1]).sum(-1)
-        return wider - (self._expected * moved).sum(-1), rises
-
-    def _one(self, output: torch.Tensor, sums: torch.Tensor | None) -> tuple[float, float]:
-        each, rises = self._both(output, sums)
-        if rises is None:
-            return float(each.mean()), float("nan")
-        return float(each[1:].clamp_min(0).mean()), float(rises.mean())
-
-    def logsumexp_of(self, states: torch.Tensor) -> torch.Tensor:
-        """The logarithm of the sum over all words of exp(logit), of states (row, dim).
-
-        Some words at a time: their logits stay in the processor's cache, which halves the time.
-        """
-        found = []
-        for first in range(0, len(self.words), _WORDS):
-            some = slice(first, first + _WORDS)
-            logits = (states @ self.words[some].T).float()
-            found.append((logits if self.bias is None else logits + self.bias[some]).logsumexp(-1))
-        return torch.stack(found).logsumexp(0)
-
-    def logits_of(self, states: torch.Tensor) -> torch.Tensor:
-        """The logits of final states, before a model bends them."""
-        logits = (states @ self.words.T).float()
-        return logits if self.bias is None else logits + self.bias
-
-    def _floor(self) -> float:
-        runs = min(self.run.side_by_side, self.run.heads[0].shape[2])
-        outputs = self.run.final_states(runs=runs, logits=self.bent)
-        off = max(float(self.per_token(one).abs().mean()) for one in outputs)
-        return max(10 * off, 1e-6)
 
 
 def exact_effects(

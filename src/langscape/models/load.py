@@ -166,6 +166,8 @@ def _load(
     saved = (getattr(config, "architectures", None) or [""])[0]
     if kind == "encoder" and saved.endswith("ForMaskedLM"):
         wanted = "AutoModelForMaskedLM"
+    if kind == "encoder" and saved.endswith("ForSequenceClassification"):
+        wanted = "AutoModelForSequenceClassification"
     _check_declared(getattr(transformers, wanted), name, config, weights, loading.precision)
     settings: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True, "use_safetensors": True}
     settings |= {"attn_implementation": "eager", "output_loading_info": True, "config": config}

@@ -85,14 +85,18 @@ def lens(stream: Stream, top: int = 5) -> Words:
     """
     nodes = _tensor(stream.capture["stream"])
     if stream.head:
-        return _best(stream, said(stream, nodes), top, "probability")
-    return _best(stream, nodes, top, "cosine")
+        return best_words(stream, said(stream, normed(stream, nodes)), top, "probability")
+    return best_words(stream, nodes, top, "cosine")
 
 
-def said(stream: Stream, nodes: torch.Tensor) -> torch.Tensor:
-    """What the words meet if the model ended at vectors (…, dim): the final norm and the head's own layer."""
+def normed(stream: Stream, nodes: torch.Tensor) -> torch.Tensor:
+    """What the last state would be if the model ended at vectors (…, dim): the final norm, own scale."""
     norm = stream.norms[-1]
-    last = nodes if norm is None else norm.anew(nodes)
+    return nodes if norm is None else norm.anew(nodes)
+
+
+def said(stream: Stream, last: torch.Tensor) -> torch.Tensor:
+    """What the words meet where these are the last states (…, dim): the head's own layer, if it has one."""
     return last if stream.transform is None else stream.transform.anew(last)
 
 
@@ -111,10 +115,10 @@ def promoted(stream: Stream, part: str = "heads", top: int = 3, which: np.ndarra
     first = 1 if part == "heads" else 2
     carried = torch.stack([_carried(stream, vectors[i], 2 * i + first) for i in range(stream.layers)])
     if which is None:
-        return _best(stream, carried, top, "score")
+        return best_words(stream, carried, top, "score")
     if which.shape != carried.shape[:-1]:
         raise SettingsError(f"which has shape {which.shape}, but {part} are {tuple(carried.shape[:-1])}")
-    found = _best(stream, carried[torch.from_numpy(which)], top, "score")
+    found = best_words(stream, carried[torch.from_numpy(which)], top, "score")
     ids = np.full((*which.shape, found.ids.shape[-1]), -1, np.int32)
     values = np.full(ids.shape, np.nan, np.float32)
     ids[which], values[which] = found.ids, found.values
@@ -233,15 +237,13 @@ def neuron_shares(stream: Stream, layer: int, token: int, ids: np.ndarray) -> np
 
 def all_scores(stream: Stream, final: torch.Tensor) -> torch.Tensor:
     """The scores (token, vocabulary) of last states (token, dim) that another run ended with."""
-    last = final if stream.transform is None else stream.transform.anew(final)
-    scores = last @ stream.words.T
+    scores = said(stream, final) @ stream.words.T
     return scores if stream.bias is None else scores + stream.bias
 
 
 def scores_of(stream: Stream, final: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """The scores of words, rows (token, choice), of last states (token, dim) that another run ended with."""
-    last = final if stream.transform is None else stream.transform.anew(final)
-    scores = torch.einsum("td,tkd->tk", last, stream.words[rows])
+    scores = torch.einsum("td,tkd->tk", said(stream, final), stream.words[rows])
     return scores if stream.bias is None else scores + stream.bias[rows]
 
 
@@ -303,7 +305,7 @@ def _carried(stream: Stream, vectors: torch.Tensor, node: int) -> torch.Tensor:
     return vectors if stream.transform is None else stream.transform.linear(vectors)
 
 
-def _best(stream: Stream, vectors: torch.Tensor, top: int, kind: str) -> Words:
+def best_words(stream: Stream, vectors: torch.Tensor, top: int, kind: str) -> Words:
     """The top words of vectors (…, dim), a few hundred against the whole vocabulary at a time."""
     words = stream.words
     if kind == "cosine":

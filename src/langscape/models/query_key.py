@@ -30,7 +30,8 @@ def collect_query_key(
 ) -> Capture:
     """One capture with q and k of every sentence, each read on its own; their tokens stand one after another.
 
-    q has axes (layer, head, query, dim), k (layer, head, key, dim). The tokens' `sentence` and `positions`
+    q has axes (layer, head, query, dim), k (layer, head, key, dim), and value_norm (layer, head, key) has the
+    lengths of the value vectors. The tokens' `sentence` and `positions`
     say where each stood, `metadata["sentences"]` what was read. With `tokens`, reading stops after the
     sentence that reaches so many. `side` chooses the attention of an encoder–decoder; "decoder" and
     "cross" want `targets`. A sentence too long for the model is cut into windows, each a sentence of its
@@ -54,8 +55,9 @@ def collect_query_key(
         )
     if isinstance(sentences, str):
         raise SettingsError("sentences is one text; cut it with sources.sentences(text), or give a list")
-    plan = make_plan(model.layout, ("q", "k"), layers, heads)
-    names = named("q", role), named("k", role)
+    want = ("q", "k", "v")
+    plan = make_plan(model.layout, want, layers, heads)
+    names = named("q", role), named("k", role), named("value_norm", role)
     read = [one for one in sentences if not isinstance(one, str) or one.strip()]
     if not read:
         raise DataError("there are no sentences to read; give at least one that is not empty")
@@ -66,9 +68,9 @@ def collect_query_key(
     needed = 0
     total = tokens or len(read)
     for part in capture_each(
-        model, read, ("q", "k"), layers, heads, targets=targets, long="window", batch=batch, memory=memory
+        model, read, want, layers, heads, targets=targets, long="window", batch=batch, memory=memory
     ):
-        parts.append(part.only(*names))
+        parts.append(_with_norms(part, role).only(*names))
         needed += part[names[0]].shape[2]
         # the parts and the arrays they are joined into
         refuse_above(memory, 4 * width * needed, f"collecting queries and keys of {needed:,} tokens")
@@ -78,7 +80,23 @@ def collect_query_key(
     return _joined(parts, names, role, model)
 
 
-def _joined(parts: list[Capture], names: tuple[str, str], role: str, model: Model) -> Capture:
+def _with_norms(part: Capture, role: str) -> Capture:
+    """The capture with the lengths of its values, which are all that is kept of them."""
+    values, name = named("v", role), named("value_norm", role)
+    norms = np.linalg.norm(part[values].astype(np.float64), axis=3).astype(np.float32)
+    kept = {
+        noun: {**numbers, name: numbers[values]}
+        for noun in ("layers", "heads")
+        if values in (numbers := part.metadata.get(noun, {}))
+    }
+    return part.but(
+        arrays={**part.arrays, name: norms},
+        axes={**part.axes, name: ("layer", "head", "key")},
+        metadata={**part.metadata, **kept},
+    )
+
+
+def _joined(parts: list[Capture], names: tuple[str, ...], role: str, model: Model) -> Capture:
     first = parts[0]
     arrays = {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
     for array in arrays.values():

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from langscape.errors import LangscapeError
-from langscape.models.effects import Measure, PartName, runs_without_groups
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import PartName, runs_without_groups
 from langscape.models.model import Model
 from langscape.models.patching import word_id
 from langscape.models.unedited import Unedited, read_unedited

@@ -17,7 +17,8 @@ import torch
 
 from langscape.data import Progress, Step
 from langscape.errors import SettingsError, not_there
-from langscape.models.effects import Instead, Measure, PartName, parts_of, runs_without
+from langscape.models.effect_measures import Measure
+from langscape.models.effects import Instead, PartName, parts_of, runs_without
 from langscape.models.logits import all_scores, direct_effects, scores_of
 from langscape.models.model import Model
 from langscape.models.residual import Stream, stream

@@ -52,7 +52,7 @@ class Found:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The words that stand nowhere."""
+        """The words that do not occur."""
         return tuple(word for word, mine in zip(self.words, self.contexts, strict=True) if not mine)
 
     @property
@@ -65,8 +65,8 @@ class Found:
         """What a reader should know, in sentences; empty if every word has all its contexts."""
         sentences = []
         if self.missing:
-            words = counted(len(self.missing), "word stands", "words stand")
-            sentences.append(f"{words} nowhere in the corpus: {some(self.missing)}")
+            words = counted(len(self.missing), "word does", "words do")
+            sentences.append(f"{words} not occur in the corpus: {some(self.missing)}")
         if self.few:
             words = counted(len(self.few), "word has", "words have")
             sentences.append(f"{words} fewer than {self.asked} contexts: {some(self.few)}")
@@ -149,7 +149,7 @@ def _files(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS and p.is_file())
         if not files:
-            raise FileError(f"the folder {path} holds no text files ({', '.join(_ENDINGS)})")
+            raise FileError(f"the folder {path} holds no text files ({', '.join(_ENDINGS)}); name another")
         return tuple(files)
     if not path.exists():
         raise no_corpus(path)

@@ -11,9 +11,9 @@ from typing import Literal
 from langscape.errors import FileError
 from langscape.io.regular_file import open_regular
 
-Kind = Literal["text", "word2vec binary", "npz", "safetensors", "parquet"]
+Kind = Literal["text", "csv", "word2vec binary", "npz", "safetensors", "parquet"]
 
-KNOWN = "word2vec binary or text, GloVe, fastText .vec, .npz, .parquet or safetensors"
+KNOWN = "word2vec binary or text, GloVe, fastText .vec, CSV, .npz, .parquet or safetensors"
 _HEADER = re.compile(rb"\s*([+-]?\d+)[ \t]+([+-]?\d+)[ \t]*\r?\n")
 _REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"\x93NUMPY", "is an .npy array, which has no words; save words and matrix together with numpy.savez"),
@@ -36,7 +36,10 @@ def kind_of(path: Path) -> Kind:
         if not head:
             raise FileError(f"{path} is empty; give a file of word vectors ({KNOWN})")
         if head[:2] == b"\x1f\x8b":
-            return _text_or_binary(path, _unpacked(path))
+            kind = _text_or_binary(path, _unpacked(path))
+            if kind == "csv":
+                raise FileError(f"{path} is a compressed CSV table; unpack it first")
+            return kind
         file.seek(0)
         opening = file.read(1 << 16)
     if head[:4] == b"PAR1":
@@ -67,19 +70,33 @@ def _text_or_binary(path: Path, opening: bytes) -> Kind:
     if header is None:
         if b"\x00" in opening:
             raise FileError(f"{path} is not a file of word vectors that langscape knows: {KNOWN}")
-        return "text"
+        return "csv" if _is_csv(opening) else "text"
     first = opening[header[2] :].split(b"\n", 1)[0]
     if _is_row(first, header[1]) or not _has_control_bytes(opening[header[2] :]):
         return "text"
     return "word2vec binary"
 
 
-def _is_row(line: bytes, dim: int) -> bool:
-    fields = line.split()[-dim:] if dim > 0 else []
+def _is_csv(opening: bytes) -> bool:
+    """Whether the second line, or the only one, has cells between commas; words of GloVe hold commas too."""
+    lines = [line for line in opening.split(b"\n", 3)[:2] if line.strip()]
+    line = lines[-1] if lines else b""
+    ends_in_numbers = all(map(is_number, line.split()[-2:]))
+    return any(map(is_number, line.strip().split(b",")[1:])) and not ends_in_numbers
+
+
+def is_number(cell: str | bytes) -> bool:
+    """Whether these letters are a number."""
     try:
-        return bool([float(field) for field in fields])
+        float(cell)
     except ValueError:
         return False
+    return True
+
+
+def _is_row(line: bytes, dim: int) -> bool:
+    fields = line.split()[-dim:] if dim > 0 else []
+    return bool(fields) and all(map(is_number, fields))
 
 
 def _has_control_bytes(opening: bytes) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.faces import written
 from langscape.io.csvtext import unguarded
 from langscape.io.parquet import open_parquet
 from langscape.io.regular_file import open_regular
@@ -223,4 +224,5 @@ def _chosen(path: Path, names: Sequence[str], texts: Sequence[str], column: str 
     if _COLUMN in texts or len(texts) == 1:
         return _COLUMN if _COLUMN in texts else texts[0]
     listed = ", ".join(names[:20]) or "none"
-    raise SettingsError(f"name the column of {path.name} that holds the texts; it has {listed}")
+    how = f" ({told})" if names and (told := written("column", names[0])) else ""
+    raise SettingsError(f"name the column of {path.name} that holds the texts{how}; it has {listed}")

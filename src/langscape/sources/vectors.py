@@ -98,7 +98,7 @@ def read_vectors(
 ) -> Vectors:
     """The word vectors in a file: all of them, the first `limit` rows, or the chosen `words` of these.
 
-    Word2vec binary and text, GloVe, fastText `.vec` (each also gzipped), `.npz`, `.parquet` and
+    Word2vec binary and text, GloVe, fastText `.vec` (each also gzipped), CSV, `.npz`, `.parquet` and
     safetensors are told apart by their content. Chosen words keep your order and spelling and are
     found as `match_words` finds them; the rest of the file is never held in memory.
     What was counted on the way, and words that were not found, stand in `.notes` and `.missing`.
@@ -130,10 +130,11 @@ def read_into(path: Path, gather: Gather) -> None:
 
 
 def _reader(kind: str) -> Callable[[Path, Gather], None]:
-    from langscape.sources import binary, npz, parquet, tensors, text
+    from langscape.sources import binary, comma_separated, npz, parquet, tensors, text
 
     return {
         "text": text.read,
+        "csv": comma_separated.read,
         "word2vec binary": binary.read,
         "npz": npz.read,
         "safetensors": tensors.read,

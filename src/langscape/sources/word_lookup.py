@@ -30,7 +30,8 @@ class Matches:
         sentences = []
         if self.missing:
             count = f"{len(self.missing)} of {len(self.missing) + len(self.kept)} listed words"
-            sentences.append(f"{count} were not found: {some(self.missing)}")
+            was = "was" if len(self.missing) == 1 else "were"
+            sentences.append(f"{count} {was} not found: {some(self.missing)}")
         if self.respelled:
             pairs = [f"{listed} → {found}" for listed, found in self.respelled.items()]
             words = counted(len(pairs), "word was", "words were")

@@ -68,7 +68,7 @@ class SettingInfo(Answer):
     required: bool
     help: str
     source: str
-    """The document it comes from, by its number; may be empty."""
+    """The work it comes from, by its number; may be empty."""
 
 
 class InputInfo(Answer):

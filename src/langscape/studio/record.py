@@ -107,13 +107,16 @@ class Clock:
         self._from = 0
 
     def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
-        """Seconds so far, and seconds left of what is being done now, once it can be said."""
+        """Seconds so far, and seconds left of what is being done now, once it can be said.
+
+        When all of it is done something else follows, which nobody has timed yet.
+        """
         now = time.monotonic()
         done, total = step["done"], step["total"]
         if step["doing"] != self._doing or done < self._from:
             self._doing, self._since, self._from = step["doing"], now, done
         passed, advanced = now - self._since, done - self._from
-        left = passed * (total - done) / advanced if advanced > 0 and total >= done else None
+        left = passed * (total - done) / advanced if advanced > 0 and total > done else None
         return round(now - self._begun, 2), None if left is None else round(left, 1)
 
 

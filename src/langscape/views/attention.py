@@ -23,6 +23,8 @@ def attention(
         "subtitle": " · ".join(part for part in (model_of(capture), heads.name.replace("_", " ")) if part),
         "layer": layer,
         "head": head,
+        # joined tokens are none of the model's own: what is asked of one cannot be numbered
+        "own_tokens": heads.name == "attention" and heads.queries.ids is not None,
         "queries": list(heads.queries.readable),
         "keys": list(heads.keys.readable),
         "raw_tokens": raw_names(heads.queries.readable, heads.queries)

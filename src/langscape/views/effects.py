@@ -9,9 +9,12 @@ import numpy as np
 from langscape.data import Items, View
 
 NUMBERS = ("matters", "matters_low", "matters_high", "effect", "loss_change", "estimate", "share", "interest")
+OF_GROUPS = ("alone", "others", "others_most")
+"""What groups have besides; of all others it is not known."""
+
 _BY = {
     "share": "share of the stream, nothing taken away",
-    "estimate": "estimate, nothing taken away",
+    "estimate": "estimates",
     "screen": "estimated, and the first taken away",
     "exact": "each taken away",
 }
@@ -27,8 +30,9 @@ def effects(
     texts: int,
     tokens: int,
     notes: Sequence[str] = (),
+    scatter: bool = False,
 ) -> View:
-    """Parts as a picture; `scores` and `order` are those of `Effects`."""
+    """Parts as a picture; `scores` and `order` are those of `Effects`. `scatter` leaves the table out."""
     columns = scores.columns
     rank = agreement(columns["interest"], columns["matters"])
     over = "1 text" if texts == 1 else f"{texts:,} texts"
@@ -38,8 +42,10 @@ def effects(
         "subtitle": subtitle,
         "measure": measure,
         "how": how,
+        "scatter": scatter,
         "labels": list(scores.labels),
         "parts": [str(one) for one in columns["part"]],
+        "members": [str(one) for one in columns.get("members", [""] * len(scores))],
         "tags": [str(one) for one in columns["tags"]],
         "source": [str(one) for one in columns["source"]],
         "found": [str(one) for one in columns["found"]],
@@ -48,6 +54,8 @@ def effects(
         "notes": list(notes),
     }
     arrays: dict[str, np.ndarray] = {name: np.asarray(columns[name], np.float32) for name in NUMBERS}
+    blank = np.full(len(scores), np.nan)
+    arrays |= {name: np.asarray(columns.get(name, blank), np.float32) for name in OF_GROUPS}
     arrays["layer"] = np.asarray(columns["layer"], np.int32)
     arrays["head"] = np.asarray(columns["head"], np.int32)
     arrays["order"] = np.asarray(order, np.int32)

@@ -28,22 +28,35 @@ def write_figure(view: View, path: str | Path, *, dpi: int = 200) -> Path:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise SettingsError(f"{path.name!r} ends in {suffix or 'nothing'}; a figure is {', '.join(SUFFIXES)}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with atomic_write(path) as temporary:
-            # Drawn in memory: on a full disk the writer of PDF files fails with an error of zlib's.
-            temporary.write_bytes(figure_bytes(view, suffix, dpi=dpi))
-    glyphs = [warning for warning in caught if "missing from font" in str(warning.message)]
+    drawn, caught, boxes = _drawn(view, suffix, dpi)
+    if boxes:
+        from langscape.views.paper import found_new_fonts
+
+        if found_new_fonts():
+            drawn, caught, boxes = _drawn(view, suffix, dpi)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(drawn)
     for warning in caught:
-        if warning not in glyphs:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if glyphs:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if boxes:
         warnings.warn(
             f"{path.name}: some labels have letters that no installed font can draw, and show boxes instead; "
             "install fonts for their script, or write .html",
             stacklevel=2,
         )
     return path
+
+
+def _drawn(view: View, suffix: str, dpi: int) -> tuple[bytes, list[warnings.WarningMessage], bool]:
+    """The file's bytes, what was warned of meanwhile, and whether letters are missing from all fonts.
+
+    It is drawn in memory: on a full disk the writer of PDF files fails with an error of zlib's.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drawn = figure_bytes(view, suffix, dpi=dpi)
+    glyphs = [one for one in caught if "missing from font" in str(one.message)]
+    return drawn, [one for one in caught if one not in glyphs], bool(glyphs)
 
 
 def figure_bytes(view: View, suffix: str, *, dpi: int = 200) -> bytes:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from langscape.data import View
+from langscape.metrics.heads import ORDER
 from langscape.metrics.scores import SCORES
 from langscape.views.colours import NEUTRAL, RAMP, VERDICTS
 from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads
@@ -23,9 +24,6 @@ from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, num
 _WIDTH, _GAP, _SIDE, _FOOT = 12.0, 0.12, 0.35, 0.32
 _LEGEND = 0.24
 _FRAME = "#e3e6ea"
-
-RANKING = "interest"
-"""The score that heads are ordered by; a page opens in the same order."""
 
 EVEN = "evenly spread"
 """The verdict on heads that have nothing to map: their discs are drawn pale, with these words."""
@@ -48,7 +46,8 @@ def draw(view: View) -> Figure:
     """The view as a matplotlib figure, 12 inches wide; one square per head."""
     properties, xy = view.properties, view.arrays["xy"]
     keys = [tuple(key) for key in properties["heads"]]
-    ranking, verdicts = _numbers(view, RANKING), _verdicts(view)
+    by, ranking = _order(view)
+    verdicts = _verdicts(view)
     grid = _ranked(ranking) if ranking is not None else _table(keys)
     caption = Caption(properties, _WIDTH)
     legend = _LEGEND if verdicts else 0.0
@@ -80,13 +79,13 @@ def draw(view: View) -> Figure:
             x, y = corner[0] + 0.5, corner[1] + tall / 2
             axes.text(x, y, EVEN, size=_letters(grid), color=SOFT, ha="center", va="center", **PLAIN)
         name = f"{layer}.{head}" if ranking is not None else ""
-        score = "" if shown is None else _said(RANKING if ranking is not None else "kl", shown[row])
+        score = "" if shown is None else _said(by or "kl", shown[row])
         _write_foot(axes, grid, corner, name, score, verdict)
     if ranking is None:
         number_heads(axes, sorted({layer for layer, _ in keys}), sorted({head for _, head in keys}))
     if verdicts:
         _write_legend(figure, [name for name in VERDICTS if name in verdicts])
-    caption.write(figure, " · ".join(_sentences(view, ranking is not None, shown is not None)))
+    caption.write(figure, " · ".join(_sentences(view, by, shown is not None)))
     return figure
 
 
@@ -135,17 +134,25 @@ def _write_legend(figure: Figure, verdicts: Sequence[str]) -> None:
         x += 0.4 + 0.07 * len(verdict)
 
 
-def _sentences(view: View, ranked: bool, scored: bool) -> list[str]:
+def _sentences(view: View, by: str, scored: bool) -> list[str]:
     count, tokens = view.arrays["xy"].shape[:2]
     sentences = [
         str(view.properties.get("subtitle", "")),
         f"{count} heads, {tokens} tokens, light first and dark last",
     ]
-    if ranked:
-        sentences.append(f"in the order of {RANKING}, which stands under each map")
+    if by:
+        sentences.append(f"ordered by {SCORES[by].word}, which stands under each map")
     elif scored:
         sentences.append("small figures: KL of the map")
     return [part for part in sentences if part]
+
+
+def _order(view: View) -> tuple[str, np.ndarray | None]:
+    """The score that heads are ordered by, as on the page, and its values; no name where there is none."""
+    for name in ORDER:
+        if (values := _numbers(view, name)) is not None:
+            return name, values
+    return "", None
 
 
 def _numbers(view: View, name: str) -> np.ndarray | None:

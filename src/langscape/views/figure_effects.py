@@ -28,10 +28,18 @@ def draw(view: View) -> Figure:
     names = 1.9
     left = MARGIN + names
     if heads:
-        across = 5.4
+        across = _WIDTH - 2 * MARGIN - _LEFT if properties["scatter"] else 5.4
         _scatter(figure.add_axes(inches(figure, MARGIN + _LEFT, bottom, across, _UP)), view)
         left += _LEFT + across + 0.2
-    _list(figure.add_axes(inches(figure, left, bottom, _WIDTH - MARGIN - left, _UP)), view)
+    if not (heads and properties["scatter"]):
+        kinds = np.array(properties["parts"])[view.arrays["order"]]
+        groups, parts = (view.arrays["order"][kinds == "group"], view.arrays["order"][kinds != "group"])
+        up, wide = _UP, _WIDTH - MARGIN - left
+        if len(groups):  # they do more than single parts, on a scale of their own
+            high = min(0.2 * len(groups) + 0.2, _UP / 2)
+            _list(figure.add_axes(inches(figure, left, bottom + _UP - high, wide, high)), view, groups)
+            up -= high + 0.45
+        _list(figure.add_axes(inches(figure, left, bottom, wide, up)), view, parts)
     lines = [properties["subtitle"]]
     if properties["agreement"] is not None:
         lines.append(
@@ -65,7 +73,18 @@ def _scatter(axes: Axes, view: View) -> None:
     idle = [i for i in np.argsort(-np.where(shown & (y < middle), x, -np.inf)) if shown[i] and y[i] < middle][
         :4
     ]
+    across, up = np.ptp(x[shown]) or 1.0, np.log(high / low) or 1.0
+    written: list[int] = []
     for at in [*named, *idle]:
+        near = [
+            other
+            for other in written
+            if abs(x[at] - x[other]) < 0.06 * across
+            and abs(np.log(max(y[at], floor) / max(y[other], floor))) < 0.025 * up
+        ]
+        if near:
+            continue  # its name would lie on another
+        written.append(at)
         axes.annotate(
             properties["labels"][at], (x[at], max(y[at], floor)), xytext=(4, 3), textcoords="offset points",
             size=7.5, color=INK, **PLAIN,
@@ -87,9 +106,10 @@ def _scatter(axes: Axes, view: View) -> None:
     _dress(axes)
 
 
-def _list(axes: Axes, view: View) -> None:
+def _list(axes: Axes, view: View, every: np.ndarray) -> None:
+    """The first of these parts, or of these groups with the most that random ones do."""
     arrays, properties = view.arrays, view.properties
-    order = arrays["order"][:_FIRST]
+    order = every[:_FIRST]
     rows = np.arange(len(order))
     values = arrays["matters"][order]
     colours = [_COLOURS[properties["source"][at]] for at in order]
@@ -100,15 +120,23 @@ def _list(axes: Axes, view: View) -> None:
         rows[known], arrays["matters_low"][order][known], arrays["matters_high"][order][known], color=SOFT,
         linewidth=1.2, zorder=2,
     )  # fmt: skip
-    names = [f"{short(properties['tags'][at], 22)}  {properties['labels'][at]}".strip() for at in order]
+    most = arrays["others_most"][order]
+    axes.scatter(most, rows, s=70, marker="|", color=INK, zorder=4, linewidth=1.4)
+    names = [
+        short(properties["labels"][at], 30)
+        if properties["parts"][at] == "group"
+        else f"{short(properties['tags'][at], 22)}  {properties['labels'][at]}".strip()
+        for at in order
+    ]
     axes.set_yticks(rows, names)
     for text in axes.get_yticklabels():
         text.set(size=7.5, color=INK, **PLAIN)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    more = len(arrays["order"]) - len(order)
-    told = f"the first {len(order)} of {len(arrays['order'])}" if more > 0 else "all parts"
+    told = f"the first {len(order)} of {len(every)}" if len(every) > len(order) else "all parts"
+    if properties["parts"][order[0]] == "group":
+        told = "groups; black: the most of random ones"
     axes.set_xlabel(told, size=8.5, color=SOFT, **PLAIN)
     _dress(axes)
     axes.tick_params(axis="y", length=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,28 @@ def draw(view: View) -> Figure:
     tables = properties["tables"][:MOST]
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
     tall = -(-len(tables) // wide)
-    caption = Caption(properties, _WIDTH)
+    lines = textwrap.wrap(properties["subtitle"], int(13.5 * _WIDTH))
+    if len(properties["tables"]) > MOST:
+        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
+    caption = Caption(properties, _WIDTH, more=max(1, len(lines)))
     rows, columns = (max(len(table[side]) for table in tables) for side in ("rows", "columns"))
     # where columns are few, names of rows take the room that they leave
     spare = (_WIDTH - 2 * MARGIN) / wide - 0.47 - 0.62 * columns
     longest = int(np.clip(spare / 0.068, 14, 48))
     gutter = 0.32 + 0.068 * max(min(len(name), longest) for table in tables for name in table["rows"])
     across = (_WIDTH - 2 * MARGIN) / wide - gutter - 0.15
-    upright = max(len(name) for table in tables for name in table["columns"]) > 3
-    foot = 0.25 + (0.07 * max(min(len(n), 14) for t in tables for n in t["columns"]) if upright else 0.2)
+    names = [name for table in tables for name in table["columns"]]
+    # a few names stand level, a word to a line; many, or long ones, stand upright
+    level = columns <= 4 and max(len(word) for name in names for word in name.split() or [""]) <= 8
+    upright = not level and max(len(name) for name in names) > 3
+    foot = 0.25 + (
+        0.07 * max(min(len(name), 14) for name in names)
+        if upright
+        else 0.08 + 0.12 * max(len(textwrap.wrap(name, 9)) for name in names)
+    )
+    # a note stands under its own table: what does not fit goes to the next line
+    letters = max(24, int(across / 0.062))
+    foot += 0.14 * max(len(_below(properties, table, letters)) - 1 for table in tables)
     cell = min(across / columns, 0.62)
     up = rows * min(cell, 0.5 if rows <= 16 else 0.24)  # a layer each: thirty must fit on a page
     head = 0.42
@@ -46,12 +60,18 @@ def draw(view: View) -> Figure:
         left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
         own = up * len(table["rows"]) / rows
         bottom = MARGIN + foot + (tall - 1 - at // wide) * (up + foot + head) + up - own
-        _table(figure, view, table, (left, bottom, cell * len(table["columns"]), own), upright, longest)
-    lines = [properties["subtitle"]]
-    if len(properties["tables"]) > MOST:
-        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
-    caption.write(figure, " · ".join(part for part in lines if part))
+        _table(
+            figure, view, table, (left, bottom, cell * len(table["columns"]), own), upright, longest, letters
+        )
+    caption.write(figure, *lines)
     return figure
+
+
+def _below(properties: Any, table: Any, letters: int) -> list[str]:
+    """What stands under a table, line by line."""
+    return textwrap.wrap(
+        " · ".join(part for part in (properties["column_name"], table["note"]) if part), letters
+    )
 
 
 def _coloured(view: View, table: Any) -> tuple[np.ndarray, Any, Normalize]:
@@ -60,6 +80,8 @@ def _coloured(view: View, table: Any) -> tuple[np.ndarray, Any, Normalize]:
     span = Normalize(*view.properties["spans"][table["scale"]])
     if table["scale"] == "ratio":
         return ratios(values, table["centre"]), _BOTH, span
+    if table["scale"] == "signed":
+        return values, _BOTH, span
     return values, _HEAT, span
 
 
@@ -70,15 +92,15 @@ def _table(
     place: tuple[float, float, float, float],
     upright: bool,
     longest: int,
+    letters: int,
 ) -> None:
     axes = figure.add_axes(inches(figure, *place))
     values = view.arrays[table["array"]]
     drawn, colours, span = _coloured(view, table)
     colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
-    axes.set_xticks(
-        range(len(table["columns"])), [short(n, 14) for n in table["columns"]], rotation=90 if upright else 0
-    )
+    named = [short(name, 14) if upright else "\n".join(textwrap.wrap(name, 9)) for name in table["columns"]]
+    axes.set_xticks(range(len(named)), named, rotation=90 if upright else 0)
     axes.set_yticks(range(len(table["rows"])), [short(n, longest) for n in table["rows"]])
     axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)
     for spine in axes.spines.values():
@@ -89,7 +111,7 @@ def _table(
         value = values[row, column]
         shade = (
             abs(float(span(drawn[row, column])) - 0.5) * 2
-            if table["scale"] == "ratio"
+            if table["scale"] in ("ratio", "signed")
             else float(span(value))
         )
         ink = "white" if np.isfinite(value) and shade > 0.62 else INK
@@ -99,5 +121,5 @@ def _table(
     properties = view.properties
     axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)
     names = {"size": 8, "color": SOFT, **PLAIN}
-    axes.set_xlabel(" · ".join(part for part in (properties["column_name"], table["note"]) if part), **names)
+    axes.set_xlabel("\n".join(_below(properties, table, letters)), loc="left", **names)
     axes.set_ylabel(properties["row_name"], **names)

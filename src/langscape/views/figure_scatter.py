@@ -1,4 +1,4 @@
-"""The scatter view drawn with matplotlib: no label over another, legend outside, figures of trust above."""
+"""The scatter view drawn with matplotlib: no label over another, legend outside, scores above."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ def _sentences(view: View, drawn: int) -> str:
         )
     if "fates" in view.properties:
         label = view.properties["labels"][view.properties["focus"]]
-        parts.append(f"neighbours of “{label}”: {counts_text(view.properties['fates'])}")
+        carrying = view.properties.get("fates_among", 0)
+        among = f" (among the {carrying:,} that carry the map)" if carrying else ""
+        parts.append(f"neighbours of “{label}”: {counts_text(view.properties['fates'])}{among}")
     if dims == 3:
         parts.append("three dimensions seen from one side")
     if dims > 3:

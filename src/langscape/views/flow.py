@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from langscape.data import Flow, View
 from langscape.errors import SettingsError
+from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 
 STEPS, PAGE = 1_000, 60_000_000
@@ -46,11 +46,9 @@ def quality(found: Flow, meaning: str) -> list[dict[str, str]]:
     sums, colours = SCORES["sums"], SCORES["colours"]
     largest = found.scores.get("largest")
     shown = f"to {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
-    value, null = found.scores["colours"], found.scores.get("colours_null", math.nan)
-    followed, meant = colours.text(value), colours.sentence()
-    if verdict := colours.in_words(value, null):
-        followed += f" ({verdict}, {colours.text(null)})"
-        meant += f" With {colours.null} it is {colours.text(null)}: these are {verdict}."
+    value, null = found.scores["colours"], Null.read(found.scores, "colours")
+    followed = colours.text(value) + colours.against(value, null)
+    meant = colours.sentence() + colours.explained(value, null)
     return [
         {"name": sums.name, "label": sums.label, "shown": shown, "meaning": meaning},
         {"name": colours.name, "label": colours.label, "shown": followed, "meaning": meant},

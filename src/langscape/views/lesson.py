@@ -25,7 +25,7 @@ class Step:
     unit      what stands behind a number
     within    how far a number may be off and still count as predicted
     look      what to do in the picture before the answer is shown
-    shown     whether the picture is there while the reader predicts
+    shown     whether the picture is there while the reader predicts; its scores and notes never are
     """
 
     text: str

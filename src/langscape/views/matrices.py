@@ -21,15 +21,16 @@ class Matrix:
     """One table: values (rows, columns) with the names of both; `centre` is the value drawn without colour.
 
     scale "ratio" draws values above the centre in one colour and below in another, by their logarithm;
-    "plain" from the least to the largest. `second` are values that the page tells beside. A click on a row or
-    a cell runs its action (`action`), where there is a studio; on a cell it tells the cell's note.
+    "signed" those above 0 in one colour and below in another; "plain" from the least to the largest.
+    `second` are values that the page tells beside. A click on a row or a cell runs its action (`action`),
+    where there is a studio; on a cell it tells the cell's note.
     """
 
     title: str
     rows: Sequence[str]
     columns: Sequence[str]
     values: np.ndarray
-    scale: Literal["plain", "ratio"] = "plain"
+    scale: Literal["plain", "ratio", "signed"] = "plain"
     centre: float = 1.0
     digits: int = 2
     note: str = ""
@@ -101,7 +102,7 @@ def span_of(tables: Sequence[Matrix], scale: str) -> tuple[float, float]:
     """What the first and the last colour stand for in all tables of a scale.
 
     Of ratios it is the logarithm to base 2, as far below the centre as above and at most 4 (16 times); of
-    plain values from 0, or the least below it, to the largest.
+    plain values from 0, or the least below it, to the largest; of signed ones as far below 0 as above.
 
     >>> tables = [Matrix("a", ["x"], ["y"], np.array([[2.0]]), "ratio"),
     ...           Matrix("b", ["x"], ["y"], np.array([[0.125]]), "ratio")]
@@ -112,7 +113,7 @@ def span_of(tables: Sequence[Matrix], scale: str) -> tuple[float, float]:
              for one in tables if one.scale == scale]  # fmt: skip
     values = np.concatenate([one.ravel() for one in drawn])
     known = values[np.isfinite(values)]
-    if scale == "ratio":
+    if scale in ("ratio", "signed"):
         most = float(np.abs(known).max()) if len(known) else 0.0
         return -(most or 1.0), most or 1.0
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)

@@ -9,6 +9,7 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,10 @@ def page_html(views: View | Sequence[View], lesson: Mapping[str, Any] | None = N
 def packed(view: View) -> dict[str, Any]:
     """The view as JSON: its properties, and its arrays gzipped in base64."""
     check_kind(view)
-    arrays = {name: _packed_array(name, array) for name, array in view.arrays.items()}
+    # squeezing is most of the work of a page, and runs beside itself
+    with ThreadPoolExecutor() as pool:
+        made = pool.map(_packed_array, view.arrays.keys(), view.arrays.values())
+        arrays = dict(zip(view.arrays, made, strict=True))
     return {"kind": view.kind, "properties": plain(view.properties), "arrays": arrays}
 
 

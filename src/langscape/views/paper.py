@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import findSystemFonts, fontManager
 
 from langscape.data import EDITED
 
@@ -16,21 +19,37 @@ INK, SOFT = "#1b1d21", "#5b626c"
 MARGIN = 0.32
 """Inches kept free on every side."""
 
+_MORE = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans",
+    "Noto Sans Arabic",
+    "Noto Emoji",
+    "Symbola",
+    "Arial Unicode MS",
+)
 # The first draws what it can, the others the rest; matplotlib complains of every one that is not installed.
-FONTS = ["DejaVu Sans"] + [
-    name
-    for name in (
-        "Noto Sans CJK JP",
-        "Noto Sans CJK SC",
-        "Noto Sans",
-        "Noto Sans Arabic",
-        "Noto Emoji",
-        "Arial Unicode MS",
-    )
-    if name in fontManager.get_font_names()
-]
+FONTS = ["DejaVu Sans", *(name for name in _MORE if name in fontManager.get_font_names())]
+# a font without bold letters draws a title's few in its own weight, and nobody need hear of it
+logging.getLogger("matplotlib.font_manager").addFilter(
+    lambda record: "Failed to find font weight" not in record.getMessage()
+)
 # Labels are text, never formulas: "$" is a letter like any other.
 PLAIN: dict[str, Any] = {"parse_math": False, "family": FONTS}
+
+
+def found_new_fonts() -> bool:
+    """Whether fonts of ours were installed since matplotlib last looked; later figures use them."""
+    files = {name.removesuffix(" JP").replace(" ", "") for name in _MORE}
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in sorted(set(findSystemFonts()) - known):
+        # a file is named as its family is, without spaces: reading hundreds of others takes seconds
+        if re.split(r"[-_.]", Path(path).name)[0] in files:
+            fontManager.addfont(path)
+    added = [name for name in _MORE if name not in FONTS and name in fontManager.get_font_names()]
+    FONTS.extend(added)
+    return bool(added)
+
 
 _TITLE, _LINE = 0.36, 0.175
 
@@ -54,7 +73,7 @@ class Caption:
         self.height = MARGIN + _TITLE + _LINE * (len(self._lines) + more) + 0.12
 
     def write(self, figure: Figure, *sentences: str) -> None:
-        """Put title, figures of trust, notes and these sentences on the figure."""
+        """Put title, scores, notes and these sentences on the figure."""
         width, height = figure.get_size_inches()
         left, top = MARGIN / width, 1 - MARGIN / height
         figure.text(left, top, self._title, size=14, weight="bold", color=INK, va="top", **PLAIN)

@@ -133,6 +133,11 @@ def _per_panel(
     """Columns that differ from head to head: norms, and the scores per point."""
     arrays["norm"] = strongest.norms[[strongest.heads.index(key) for key, _ in panels]]
     described = [{"name": "norm", "type": "number", "array": "norm", "per_panel": True}]
+    if strongest.value_norms is not None:
+        lengths = strongest.value_norms[[strongest.heads.index(key) for key, _ in panels]]
+        none = np.full((len(panels), strongest.queries), np.nan, np.float32)  # queries have no values
+        arrays["value_norm"] = np.concatenate([none, lengths], axis=1)
+        described.append({"name": "value norm", "type": "number", "array": "value_norm", "per_panel": True})
     for score in applying("query-key map"):
         if all(score.name in each.per_point for _, each in panels):
             array = f"score_{score.name}"
@@ -152,6 +157,9 @@ def _lines(strongest: StrongestKeys) -> dict[str, np.ndarray]:
         arrays[f"partners_{name}"] = strongest.partners[at]
         arrays[f"weights_{name}"] = _stepped(strongest.weights[at])
         arrays[f"aggregate_{name}"] = strongest.aggregates[at]
+        if strongest.valued_partners is not None and strongest.valued_weights is not None:
+            arrays[f"valued_partners_{name}"] = strongest.valued_partners[at]
+            arrays[f"valued_weights_{name}"] = _stepped(strongest.valued_weights[at])
     return arrays
 
 

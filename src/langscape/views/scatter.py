@@ -1,9 +1,10 @@
-"""The scatter view: every item a point, coloured by a column, with labels, rings and figures of trust."""
+"""The scatter view: every item a point, coloured by a column, with labels, rings and scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
 from langscape.views.token_names import cut_words_of, item_names, raw_names
 from langscape.views.trust import notes_of, trust
+from langscape.views.vector_sketch import sketch_of
 
 if TYPE_CHECKING:
     from langscape.metrics.partners import Partners
@@ -86,6 +88,9 @@ def scatter(
     if partners is not None:
         arrays |= _partners(map, partners)
     arrays |= true_arrays(map)
+    sketch = sketch_of(map) if "true_distances" in arrays else None
+    if sketch is not None:
+        arrays |= {"sketch": sketch.bytes, "sketch_scales": sketch.scales, "sketch_rest": sketch.rest}
     names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
@@ -105,6 +110,8 @@ def scatter(
         **{name: plain(map.settings[name]) for name in _DRAWN if map.settings.get(name)},
         "k": counted(map) if "true_rows" in arrays else int(map.quality.get("k", 0)),
     }
+    if sketch is not None:
+        properties["sketch_error"] = sketch.error
     if tokens is not None:
         properties["words"] = cut_words_of(map.items, tokens)
     if point is not None:
@@ -123,10 +130,12 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
         return wanted
     if "group" in names:
         return "group"
+    # a token is no group of its own, however few there are: those of a text are coloured by where they stand
+    alone = {"dubious", *(("text", "special") if "position" in names else ())}
     few = (
         c["name"]
         for c in described
-        if 2 <= len(c.get("categories", ())) <= DISTINCT and c["name"] != "dubious"
+        if 2 <= len(c.get("categories", ())) <= DISTINCT and c["name"] not in alone
     )
     return next(few, "position" if "position" in names else None)
 
@@ -155,7 +164,14 @@ def pointed(map: Map, point: str) -> dict[str, Any]:
     return {
         "focus": row,
         "fates": {"kept": found.kept, "missing": found.missing, "false": found.false},
+        "fates_among": _carrying(map),
     }
+
+
+def _carrying(map: Map) -> int:
+    """How many items the neighbours are counted among, where others were inserted; 0 where it is all."""
+    among = candidates_of(map)
+    return 0 if among is None or among.sought.any() else int((among.own == 0).sum())
 
 
 def true_arrays(map: Map) -> dict[str, np.ndarray]:
@@ -185,7 +201,9 @@ def row_of(map: Map, point: str) -> int:
                 continue
             if position is None or str(map.items.columns.get("position", {row: ""})[row]) == position:
                 return row
-    raise SettingsError(f"point {point!r} is not on the map; name one of its {len(map):,} labels")
+    near = get_close_matches(point.rpartition("@")[0] or point, map.labels, 1)
+    meant = f"did you mean {near[0]}?" if near else f"name one of its {len(map):,} labels"
+    raise SettingsError(f"point {point!r} is not on the map; {meant}")
 
 
 def _partners(map: Map, partners: Partners) -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,10 @@ def _query_key(view: View) -> Columns:
 
 
 def _matrices(view: View) -> Columns:
-    """A row for every cell of every table."""
+    """A row for every cell of every table; what is told beside the values stands under its own name."""
+    told = [one["second_name"] for one in view.properties["tables"] if one["second"]]
+    names = {re.sub(r"[^\w ]", "", name).replace(" ", "_") for name in told}
+    has_second, beside = bool(names), names.pop() if len(names) == 1 else "second"
     parts: list[Columns] = []
     for one in view.properties["tables"]:
         values = view.arrays[one["array"]]
@@ -196,7 +200,7 @@ def _matrices(view: View) -> Columns:
                 "row": _texts(one["rows"])[rows],
                 "column": _texts(one["columns"])[columns],
                 "value": values.ravel(),
-                "second": second.ravel(),
+                **({beside or "second": second.ravel()} if has_second else {}),
             }
         )
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from langscape.data import Map
+from langscape.metrics.null import BESIDE, Null
 from langscape.metrics.scores import HOW, SCORES, K, Score, applying, score_of
 
 Trust = dict[str, str]
@@ -28,7 +29,7 @@ def trust(map: Map, *, drawn_flat: bool = False) -> list[Trust]:
     shown = [_kl(map)] if math.isfinite(map.kl) else []
     for name, value in map.quality.items():
         told_apart = name in (*HOW, "kl", "inserted") or name.startswith(("inserted_", FLAT))
-        beside = name not in SCORES and name.endswith(("_sd", "_null"))
+        beside = name not in SCORES and name.endswith(("_sd", *BESIDE))
         if not (told_apart or beside) and math.isfinite(value):
             shown.append(_measured(map, name, float(value), drawn_flat and map.xy.shape[1] > 2))
     return shown + ([_inserted(map)] if map.quality.get("inserted") else [])
@@ -91,6 +92,8 @@ def _inserted(map: Map) -> Trust:
     for one, text in _of_inserted(map):
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
+        name = f"inserted_{one.name}"
+        meaning += one.explained(float(map.quality[name]), Null.read(map.quality, name))
         shown += _against_null(map, one)
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
@@ -105,9 +108,8 @@ def _of_inserted(map: Map) -> list[tuple[Score, str]]:
 
 def _against_null(map: Map, score: Score) -> str:
     """The verdict on a score of the inserted points, with its null; empty where that is not known."""
-    null = float(map.quality.get(f"inserted_{score.name}_null", math.nan))
-    verdict = score.in_words(float(map.quality[f"inserted_{score.name}"]), null)
-    return f" ({verdict}, {score.text(null)})" if verdict else ""
+    name = f"inserted_{score.name}"
+    return score.against(float(map.quality[name]), Null.read(map.quality, name))
 
 
 def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Trust:
@@ -127,19 +129,18 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
-        meaning += f" Judged before insertion, on {rows:,.0f} of then {whole:,.0f} items."
+        meaning += f" Judged before insertion, on {rows:,.0f} of the {whole:,.0f} items there were."
     elif sampled and rows < n:
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
     if f"{name}_rows" in quality:
         middle, least = quality[f"{name}_rows"], quality[f"{name}_least"]
         shown += f" of {middle:,.0f} rows each" + (f", at least {least:,.0f}" if least < middle else "")
         meaning += f" Items have {middle:,.0f} rows in the middle and at least {least:,.0f}."
-    null = float(quality.get(f"{name}_null", math.nan))
-    if math.isfinite(null):
-        verdict = score.in_words(value, null)
-        shown += f" ({verdict}, {score.text(null)})"
-        brief += f" ({score.verdict(value, null)})"
-        meaning += f" {_upper(score.null)} has {score.text(null)}: this one is {verdict}."
+    null = Null.read(quality, f"{FLAT}{name}" if math.isfinite(of_plane) else name)
+    if verdict := score.verdict(value, null):
+        shown += score.against(value, null)
+        brief += f" ({verdict})"
+        meaning += score.explained(value, null)
     return {
         "name": name,
         "label": score.label,
@@ -147,10 +148,6 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
         "shown": shown,
         "meaning": meaning,
     }
-
-
-def _upper(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _lower(sentence: str) -> str:

@@ -13,7 +13,7 @@ export function fileName(title: string, suffix: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-+|-+$/g, '')
-    .slice(0, 60)
+    .slice(0, 100)
   return `${stem || 'langscape'}.${suffix}`
 }
 

@@ -22,7 +22,7 @@ export function tokenCount(special: ArrayLike<number>): string {
   return `${formatCount(own)} ${own === 1 ? 'token' : 'tokens'}${marked ? ` (and ${formatCount(marked)} special)` : ''}`
 }
 
-/** A share as a percentage to a tenth, as all figures of trust are said. */
+/** A share as a percentage to a tenth, as all scores are said. */
 export function formatShare(value: number): string {
   return Number.isNaN(value) ? '–' : `${(100 * value).toFixed(1)} %`
 }

@@ -1,65 +1,64 @@
-/** What each control does, in a sentence or two, and which document the idea comes from. */
+/** What each control does, in a sentence or two, and which work the idea comes from. */
 export interface Help {
   text: string
-  from?: Document
+  from?: Work
 }
 
-/** The documents by their subjects. */
-export type Document =
-  'attention-head t-SNE' | 'queries and keys in one space' | 't-SNE for word embeddings' | 'LSTM weight flow' | 't-SNE of distributions'
+/** The works that langscape builds on, by author and year. */
+export type Work = 'Müller 2023' | 'the Visualizing Attention page of 2023' | 'Claassen 2020' | 'Sawatzky & Kozyr' | 'Christoffel 2023'
 
-/** The documents by the numbers under which the server names them. */
-export const SUBJECTS: Record<string, Document> = {
-  '000': 'attention-head t-SNE',
-  '001': 'queries and keys in one space',
-  '002': 't-SNE for word embeddings',
-  '003': 'LSTM weight flow',
-  '004': 't-SNE of distributions',
+/** The works by the numbers under which the server names them. */
+export const WORKS: Record<string, Work> = {
+  '000': 'Müller 2023',
+  '001': 'the Visualizing Attention page of 2023',
+  '002': 'Claassen 2020',
+  '003': 'Sawatzky & Kozyr',
+  '004': 'Christoffel 2023',
 }
 
 export const HELP = {
   quantiles: {
     text: 'Stretches both axes so that equally many points lie between neighbouring ticks. Crowded maps become readable; distances are lost.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   colour: {
     text: 'Colours points by any column of the items, or by a score per point such as its error. A click on a legend entry hides its points.',
   },
   trust: {
     text: 'Scores of how much of the data is still true of the picture; a sentence beside each says what it means. Colour points by a score to see where the map errs.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   ghosts: {
     text: 'Shows where the other restarts put each token, after turning and mirroring them onto this map. Ghosts close by: the place is to be believed. Ghosts everywhere: it could have landed anywhere.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   restarts: {
     text: 'A map is computed several times from different starts and the one of lowest KL is kept. More restarts take longer and may find a better one.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   special: {
     text: 'Tokens such as [CLS], [SEP] or </s> that the model adds. Many heads park their attention there, which hides the rest.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   matrix: {
     text: 'Queries down, keys across. A row is where one token looks, and sums to 1. Colour grows with the square root of the weight, so that weak weights are seen.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   strip: {
     text: 'For every token the largest and the mean weight that any query gives it: which tokens the head uses at all.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   lines: {
     text: 'The text itself, with lines from the token you point at to the eight it attends to most, or from those that attend to it. A click keeps them.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   sort: {
     text: 'Puts heads in order of a score. Focused attention, the usual one, is high where weight is neither on sinks nor spread evenly.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   group: {
     text: 'Gathers heads by layer, by what they do, or by likeness: heads of one group attend alike.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   kept: {
     text: 'Kept is the share of each token’s strongest partners that are also among its nearest on the map. Low: what lies close says little of who attends to whom.',
@@ -72,11 +71,11 @@ export const HELP = {
   },
   thread: {
     text: 'A thin line through the tokens in reading order: a head that reads the text in order is a thread without crossings.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   partners: {
     text: 'The strongest weights of this token, as the model has them. Solid lines lead to partners that lie near, dashed ones to those the map could not keep close; crossed out are tokens that lie near and are none of its strongest partners. On the map of a head, coloured lines lead to whom it attends, dark ones to who attends to it. With the switch, all points take the colour of their weight with the one under the pointer.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
   sentence: {
     text: 'From every query of the sentence that is looked at, lines to its two strongest keys, the thicker the stronger. Which sentence it is follows from the query or key that is chosen.',
@@ -84,11 +83,18 @@ export const HELP = {
   names: {
     text: 'The words beside the points, as many as there is room for. Without them, only what is pointed at or chosen has its name.',
   },
+  values: {
+    text: 'Weighs attention by the length of what is taken: the weight of a key times the norm of its value vector, as shares of all that the query takes. Special tokens often get much attention and have short values. It changes the lines and the words beside the map, not the places.',
+  },
+  layout: {
+    text: 'How vectors become a map, on a plane or in space. What was computed before comes at once; the rest is computed now. PCA is of vectors, so it is a map by distance.',
+    from: 'the Visualizing Attention page of 2023',
+  },
   norm: {
     text: 'Dots grow with the length of their vectors, query or key: long ones can give, or get, stronger attention.',
   },
   truth: {
-    text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; grey is farther than the map knows.',
+    text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; where the map does not carry its vectors, those beyond its nearest are grey.',
   },
   shade: {
     text: 'Where the layout could not keep what is true. Torn regions have low continuity: neighbours in the data lie elsewhere. Glued ones have low trustworthiness: what lies near is far in the data.',
@@ -97,63 +103,63 @@ export const HELP = {
   light: { text: 'Lights every token whose text holds these letters, in all thumbnails at once.' },
   thumbnail: {
     text: 'A head’s map made small: tokens that attend alike lie together. Click it to open the head.',
-    from: 'attention-head t-SNE',
+    from: 'Müller 2023',
   },
-  headmap: { text: 'One point per head; heads that attend alike on this text lie together.', from: 'attention-head t-SNE' },
+  headmap: { text: 'One point per head; heads that attend alike on this text lie together.', from: 'Müller 2023' },
   model: { text: 'The model that reads the text: one of the packaged ones, a Hub id, or a folder on this machine.' },
   text: { text: 'What the model reads. Paste, upload, or take a sample; a few sentences are enough.' },
   layer: { text: 'Layers and heads are the model’s own numbers and begin at 0. On a head, arrow keys go to its neighbours.' },
   insert: {
     text: 'Places new words on the finished map: each goes between the words it is most similar to, and nothing else moves. A word unlike all of them is placed too, with a warning.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   vector: {
     text: 'Places a vector that you paste: as many numbers as the vectors of this map have, and a name before them if you like. Nothing else moves.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   perplexity: {
     text: 'Roughly how many neighbours count for a word. Small values show small groups, large ones the coarse order.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   local: {
     text: 'Gives each word its own perplexity, counted from how many words are clearly similar to it.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   landmarks: {
     text: 'Maps this many words with care and inserts all others between them: the way to large vocabularies.',
-    from: 't-SNE for word embeddings',
+    from: 'Claassen 2020',
   },
   vectors: {
-    text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, .npz, .parquet or .safetensors; or the sample words.',
+    text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, CSV, .npz, .parquet or .safetensors; or the sample words.',
   },
   words: { text: 'Only these words are mapped, one per line. Leave it empty for all.' },
   c: {
     text: 'Stretches keys against queries before they are mapped together. At the best c, being close on the map means a high dot product, so closeness stands for attention.',
-    from: 'queries and keys in one space',
+    from: 'the Visualizing Attention page of 2023',
   },
   by: {
     text: 'How c is chosen: by the correlation of distance and dot product, weighted or not, or by your own hand.',
-    from: 'queries and keys in one space',
+    from: 'the Visualizing Attention page of 2023',
   },
   queries: {
     text: 'Queries and keys of one head as points on one map; two colours tell them apart.',
-    from: 'queries and keys in one space',
+    from: 'the Visualizing Attention page of 2023',
   },
   shape: {
     text: 'Every word is a distribution over the contexts it stands in. Ellipses show how wide it is; points only where its middle lies.',
-    from: 't-SNE of distributions',
+    from: 'Christoffel 2023',
   },
-  distance: { text: 'How two distributions are compared before they are mapped.', from: 't-SNE of distributions' },
-  contexts: { text: 'The places in the text that made this word’s distribution.', from: 't-SNE of distributions' },
+  distance: { text: 'How two distributions are compared before they are mapped.', from: 'Christoffel 2023' },
+  contexts: { text: 'The places in the text that made this word’s distribution.', from: 'Christoffel 2023' },
   prompt: {
     text: 'What the model reads, step by step. The picture shows what flows where at each step and which word comes next.',
-    from: 'LSTM weight flow',
+    from: 'Sawatzky & Kozyr',
   },
   meaning: {
     text: 'Words are mapped so that alike ones have alike colours; a vector takes the colour of the words it is nearest to. Grey means nothing in particular.',
-    from: 'LSTM weight flow',
+    from: 'Sawatzky & Kozyr',
   },
-  stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'LSTM weight flow' },
+  stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'Sawatzky & Kozyr' },
   compare: {
     text: 'Two maps of the same items, the second turned, mirrored and scaled onto the first (Procrustes). What still differs moved, and is listed.',
   },

@@ -19,7 +19,7 @@ export interface Step {
   explain: string
   /** The picture, by number. */
   view: number
-  /** Whether the picture is there while the reader predicts. */
+  /** Whether the picture is there while the reader predicts, without its scores and notes. */
   shown: boolean
 }
 

@@ -1,7 +1,10 @@
 import { escape } from './svg'
 
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
-const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .mark[popovertarget], [popover], button.button'
+const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button'
+
+/** Pixels for a title above what has none on screen. */
+const HEAD = 38
 
 /** Elements that are painted by other means than the page's, and how each is written as SVG. */
 const painted = new WeakMap<Element, () => string>()
@@ -34,15 +37,20 @@ const DRAWN = [
  */
 export function snapshot(root: HTMLElement, title: string): string {
   const box = root.getBoundingClientRect()
-  const [width, height] = [Math.ceil(box.width), Math.ceil(box.height)]
-  const picture = new Picture(box.left, box.top)
+  // A view that stands beside another one may leave its title to that; its picture stands alone.
+  const isTitled = [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
+  const top = isTitled ? 0 : HEAD
+  const [width, height] = [Math.ceil(box.width), Math.ceil(box.height) + top]
+  const picture = new Picture(box.left, box.top - top)
   const body = picture.element(root)
   const style = getComputedStyle(document.body)
+  const heading = isTitled ? '' : `<text x="16" y="28" font-size="16" font-weight="650" fill="${style.color}">${escape(title)}</text>`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(style.fontFamily)}">`,
     `<title>${escape(title)}</title>`,
     `<rect width="${width}" height="${height}" fill="${opaque(style.backgroundColor) ? style.backgroundColor : 'white'}"/>`,
     `<defs>${picture.clips.join('')}</defs>`,
+    heading,
     body,
     '</svg>',
   ].join('\n')
@@ -65,7 +73,7 @@ class Picture {
     if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0') return ''
     const box = element.getBoundingClientRect()
     if (element instanceof SVGSVGElement) return this.#drawing(element, box)
-    const parts = [style.display === 'contents' ? '' : this.#ground(style, box)]
+    const parts = [style.display === 'contents' ? '' : this.#ground(style, box) + this.#outline(style, box)]
     const draw = painted.get(element)
     if (draw) parts.push(`<svg ${this.#place(box)}>${draw()}</svg>`)
     if (element instanceof HTMLInputElement) return element.value ? parts[0] + this.#field(element, style, box) : ''
@@ -117,6 +125,19 @@ class Picture {
     bar(left, new DOMRect(box.left, box.top, left.width, box.height))
     bar(right, new DOMRect(box.right - right.width, box.top, right.width, box.height))
     return out.join('')
+  }
+
+  /** What is chosen often wears an outline, which takes no room. */
+  #outline(style: CSSStyleDeclaration, box: DOMRect): string {
+    const isOutlined = style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) > 0
+    // the same drawn as a shadow without blur or offset, outside or inside
+    const shadow = /^(rgba?\([^)]*\)) 0px 0px 0px ([\d.]+)px( inset)?$/.exec(style.boxShadow)
+    const [colour, wide] = isOutlined ? [style.outlineColor, parseFloat(style.outlineWidth)] : [shadow?.[1] ?? '', Number(shadow?.[2] ?? 0)]
+    if (!wide || !opaque(colour)) return ''
+    const off = isOutlined ? parseFloat(style.outlineOffset) + wide / 2 : (shadow?.[3] ? -wide : wide) / 2
+    const around = new DOMRect(box.left - off, box.top - off, box.width + 2 * off, box.height + 2 * off)
+    const round = (parseFloat(style.borderTopLeftRadius) || 0) + off
+    return `<rect ${this.#place(around)} rx="${number(Math.max(round, 0))}" fill="none" stroke="${colour}" stroke-width="${wide}"/>`
   }
 
   /** What a field holds; a switch that is on wears a tick. */

@@ -29,6 +29,9 @@ import { modelName } from './settingsInWords'
 /** The code of problem that came with the address. */
 const ASTRAY = 'address'
 
+/** So many heads are few: each is taken away within seconds. */
+const SMALL = 100
+
 /** Milliseconds between two looks at a model that is on its way. */
 const LOOK = 700
 
@@ -223,6 +226,7 @@ export class AppState {
 
   /** Turn to another thing that the room computes. */
   turn(analysis: string): void {
+    if (this.problem?.code !== UNREACHABLE) this.problem = null
     const job = this.#jobFor(analysis)
     this.address.set({ job, analysis: job ? null : analysis }, true)
   }
@@ -295,7 +299,27 @@ export class AppState {
     const described = here && this.about?.analyses[here.analysis]
     const carried = described ? this.#carriedBy(here.analysis, described) : null
     if (!carried) return { settings: {}, inputs: {} }
-    return { settings: carried.settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
+    const settings = { ...carried.settings, ...here?.begins?.(this.#headed(carried.settings)) }
+    return { settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
+  }
+
+  #headed(settings: Carried['settings']): Carried['settings'] {
+    return { ...settings, ...this.#head }
+  }
+
+  /** Whether what is carried is all that an analysis asks for. */
+  suffices({ analysis, needs }: RoomAnalysis): boolean {
+    if (needs === 'form') return false
+    const carried = this.carried(analysis)
+    return carried !== null && (needs !== 'head' || 'head' in carried.settings)
+  }
+
+  /** Whether what is carried is computed unasked, since it takes seconds. */
+  isQuick({ analysis, quick }: RoomAnalysis): boolean {
+    if (quick !== 'small') return quick ?? false
+    const name = this.carried(analysis)?.settings['model']
+    const model = this.about?.models.find((one) => one.name === name)
+    return model?.layers != null && model.heads != null && model.layers * model.heads <= SMALL
   }
 
   /** Computes what is carried; with `once`, only if the page has not begun it before. */
@@ -343,8 +367,10 @@ export class AppState {
   async ask(from: string, { analysis, settings, show }: Action): Promise<void> {
     const job = this.jobs.get(from)
     if (!job) return
-    const { model } = job.settings
-    const text = job.inputs['text']?.id
+    const { model, prompt } = job.settings
+    // what was typed as a prompt is read as a text by others
+    const typed = typeof prompt === 'string' ? await this.addInput('text', prompt.slice(0, 60), prompt) : null
+    const text = job.inputs['text']?.id ?? typed?.id
     const made = await this.run(analysis, { ...(model !== undefined && { model }), ...settings }, text ? { text } : {})
     if (made && show) this.address.set(show)
   }
@@ -485,9 +511,11 @@ export class AppState {
   async saveTogether(format: PictureKind): Promise<void> {
     await this.attempt(async () => {
       const pictures = await Promise.all(this.shown.map(async ({ draw }) => (await draw()('svg')).text()))
-      const title = this.jobs.get(this.shown[0].job)?.title ?? this.room?.title ?? ''
+      const { job, parameters } = this.shown[0]
+      const title = this.jobs.get(job)?.title ?? this.room?.title ?? ''
       const drawn = together(title, pictures, ink(theme.current))
-      download(fileName(title, format), format === 'svg' ? new Blob([drawn], { type: 'image/svg+xml' }) : await png(drawn))
+      const name = [this.room?.title ?? '', ...this.#subject(job, parameters, false)].join(' ')
+      download(fileName(name, format), format === 'svg' ? new Blob([drawn], { type: 'image/svg+xml' }) : await png(drawn))
     })
   }
 
@@ -500,14 +528,28 @@ export class AppState {
     return new Blob([withState(await content.text(), state)], { type: 'text/html' })
   }
 
-  /** What a file is called by: the picture, the model, the text, and the head where it is of one. */
-  #titleOf({ job, label, parameters }: Shown): string {
-    const { settings = {}, inputs = {} } = this.jobs.get(job) ?? {}
-    const { model, layer, head } = { ...settings, ...parameters }
-    const place = [layer, head].filter((one) => one !== undefined && one !== null).join('.')
-    const read = Object.values(inputs).map((input) => input.name)
-    const named = typeof model === 'string' && this.about ? modelName(this.about, model) : ''
-    return [label, named, ...read, place].filter(Boolean).join(' ')
+  /** What a file is called by: the picture, the model, the text or prompt, and the head where it is of one. */
+  #titleOf({ job, view, label, parameters }: Shown): string {
+    return [label, ...this.#subject(job, parameters, view === 'right')].join(' ')
+  }
+
+  /** What a result is of; of a comparison, its first or its second side. */
+  #subject(id: string, parameters: Parameters, isSecond: boolean): string[] {
+    const { analysis = '', settings = {}, inputs = {} } = this.jobs.get(id) ?? {}
+    const unused = analysisIn(analysis)?.hides?.(settings) ?? []
+    const all: Record<string, unknown> = { ...settings, ...parameters }
+    const value = (name: string) => (unused.includes(name) ? null : ((isSecond ? all[`other_${name}`] : null) ?? all[name] ?? null))
+    const model = value('model')
+    // the last layer is counted from the end
+    const place = ['layer', 'head'].map(value).filter((one) => one !== null && Number(one) >= 0)
+    const given = (isSecond && inputs['other_text'] ? [inputs['other_text']] : Object.values(inputs)).map(({ name }) => name)
+    const prompt = value('prompt')
+    return [
+      typeof model === 'string' && this.about ? modelName(this.about, model) : '',
+      ...given,
+      typeof prompt === 'string' && !given.length ? prompt : '',
+      place.join('.'),
+    ].filter(Boolean)
   }
 }
 

@@ -10,8 +10,14 @@ export interface RoomAnalysis {
   main: string[]
   /** What it gives, as a sentence goes on after "Compute": "queries and keys". */
   gives?: string
-  /** Whether it is computed on entering the room, since it takes seconds: one head, one text. */
-  quick?: boolean
+  /** What one sees and how to read it, for the room while it is empty. */
+  about?: string
+  /** What the carried text and model do not say: one head, or what only the form can ask. */
+  needs?: 'head' | 'form'
+  /** What a form begins with besides what is carried. */
+  begins?: (settings: Record<string, string | number>) => Record<string, unknown>
+  /** Whether it is computed on entering the room, since it takes seconds: one head, one text; or that of a small model. */
+  quick?: boolean | 'small'
   /** Whether its layers are numbered from the embedding, one more than those of heads. */
   after?: boolean
   /** What it asks for of the head that is carried, where that is more than the head itself. */
@@ -37,6 +43,12 @@ function compared(settings: Record<string, string | number>, pinned: string | nu
   return isOther
     ? { ...rest, what: 'head', layer, head, other_layer: otherLayer, other_head: otherHead }
     : { ...rest, what: 'hidden', layer, other_layer: layer + 1 }
+}
+
+/** The head that is carried, taken away; of a model that is no decoder, a head that it has. */
+function editsOf({ model, layer, head }: Record<string, string | number>): Record<string, unknown> {
+  if (layer !== undefined && head !== undefined) return { edits: [`head ${layer}.${head} mean`] }
+  return model === undefined || model === 'decoder' ? {} : { edits: ['head 0.0 mean'] }
 }
 
 /** The rooms in their order. The first analysis of a room is the one it opens on. */
@@ -222,7 +234,10 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Take parts away',
         gives: 'what each head does',
-        main: ['model', 'how', 'parts', 'verify'],
+        about:
+          'Every head is taken away in turn: the higher a dot, the more the model’s answer changes. Heads far right that lie low look at much and do little.',
+        quick: 'small',
+        main: ['model', 'how', 'parts', 'groups', 'measure'],
       },
       {
         analysis: 'why',
@@ -231,6 +246,9 @@ export const ROOMS: RoomName[] = [
         verb: 'Trace this weight',
         gives: 'what made this weight',
         quick: true,
+        about:
+          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds.',
+        needs: 'head',
         main: ['model', 'layer', 'head', 'query', 'key'],
       },
       {
@@ -239,6 +257,9 @@ export const ROOMS: RoomName[] = [
         change: 'Another head',
         verb: 'Cut the edges of this head',
         gives: 'what the edges of this head do',
+        about:
+          'Each line from a token to another that a head draws is cut alone: a bright cell is a weight that is large, a framed one is a weight that matters.',
+        needs: 'head',
         main: ['model', 'layer', 'head', 'verify'],
       },
       {
@@ -247,6 +268,8 @@ export const ROOMS: RoomName[] = [
         change: 'Another model',
         verb: 'Test the roles',
         gives: 'whether roles hold',
+        about:
+          'Heads are named by where they look. Here each name is tested: taken away, do they cost what the name promises, alone or together?',
         main: ['model', 'heads', 'others'],
       },
       {
@@ -255,6 +278,8 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Leave each chunk out',
         gives: 'what each chunk does',
+        about: 'Each sentence or paragraph is left out in turn: what changes, beside how much heads attended to it. Both often differ.',
+        quick: 'small',
         main: ['model', 'by'],
       },
       {
@@ -263,6 +288,9 @@ export const ROOMS: RoomName[] = [
         change: 'Your prompts',
         verb: 'Patch every cell',
         gives: 'what each cell restores',
+        about:
+          'Two prompts of equal length with different next words: each cell of one run is put into the other, and a strong cell carries the answer.',
+        needs: 'form',
         main: ['model', 'words', 'of', 'direction'],
       },
       {
@@ -271,6 +299,9 @@ export const ROOMS: RoomName[] = [
         change: 'Other edits',
         verb: 'Run with edits',
         gives: 'the edited run',
+        about: 'Heads, MLPs or single lines are replaced while a text is read, beside the run as it was: token by token, what changes.',
+        needs: 'form',
+        begins: editsOf,
         main: ['model', 'edits'],
       },
     ],

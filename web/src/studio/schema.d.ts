@@ -1036,6 +1036,19 @@ export interface components {
              */
             parts?: "heads" | "mlps" | "layers" | "all";
             /**
+             * Groups
+             * @description Parts that are taken away together, each beside random groups of as many heads of the same layers: all heads of a role (induction), parts one after the other (16.0 18.6 or mlp 5), all heads of a layer (layer 3), or all but some (all but 16.0 18.6).
+             * @default null
+             */
+            groups?: string[] | null;
+            /**
+             * Measure
+             * @description What is compared with the unedited run. Words: the next token of a decoder. States: how far the last hidden states move. Pooled: how far the text’s vector moves, pooled as the model itself does. Classes: what a classifier of texts says. Auto: words of a decoder, states of an encoder.
+             * @default auto
+             * @enum {string}
+             */
+            measure?: "auto" | "words" | "states" | "pooled" | "classes";
+            /**
              * Verify
              * @description How many parts are taken away after screening.
              * @default 30
@@ -1047,6 +1060,12 @@ export interface components {
              * @default 4
              */
             draws?: number;
+            /**
+             * Random groups
+             * @description So many random groups are taken away beside each group, to compare with.
+             * @default 20
+             */
+            others?: number;
             /**
              * First tokens
              * @description Of each text, no more than so many tokens are read.
@@ -1252,6 +1271,18 @@ export interface components {
              */
             shared?: number;
             /**
+             * Senses
+             * @description Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits none. Told best from an early layer (layer 1), and only some words with two senses are found.
+             * @default 1
+             */
+            senses?: number;
+            /**
+             * Split
+             * @description Split these words into lumps of contexts, whatever the test says of them.
+             * @default null
+             */
+            split?: string[] | null;
+            /**
              * Seed
              * @description Where chance begins: the same seed gives the same map, bit for bit.
              * @default 0
@@ -1304,6 +1335,12 @@ export interface components {
              * @default null
              */
             baseline?: string | null;
+            /**
+             * Lens Text
+             * @description What the tuned lens is fitted to: a text file, a folder, or a packaged corpus. Left out, sentences of State of the Union addresses that come with the package.
+             * @default null
+             */
+            lens_text?: string | null;
         };
         /**
          * FlowRequest
@@ -1352,6 +1389,13 @@ export interface components {
              * @default null
              */
             words?: string[] | null;
+            /**
+             * Lens
+             * @description How the nodes of a transformer are read: as if the model ended there, or also by a lens that was fitted to the model. It is fitted once, in a minute or two, and kept.
+             * @default logit
+             * @enum {string}
+             */
+            lens?: "logit" | "tuned";
             /**
              * Words
              * @description Words named at every place.
@@ -2741,7 +2785,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -2863,7 +2907,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3039,7 +3083,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3402,7 +3446,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 600
+             * @default 300
              */
             steps?: number;
             /**
@@ -3735,7 +3779,7 @@ export interface components {
             help: string;
             /**
              * Source
-             * @description The document it comes from, by its number; may be empty.
+             * @description The work it comes from, by its number; may be empty.
              */
             source: string;
         };
@@ -3997,7 +4041,7 @@ export interface components {
         WordsInputs: {
             /**
              * Vectors
-             * @description Word vectors: word2vec, GloVe, fastText, .npz, .parquet or safetensors.
+             * @description Word vectors: word2vec, GloVe, fastText, CSV, .npz, .parquet or safetensors.
              * @default sample-words
              */
             vectors?: string | null;
@@ -4085,7 +4129,7 @@ export interface components {
             steps?: number;
             /**
              * Late exaggeration
-             * @description Over the last 250 steps; 1 is none, 12 destroys a map.
+             * @description Exaggeration over the last 250 steps; 1 is none, 12 destroys a map.
              * @default 1
              */
             late?: number;
@@ -4667,7 +4711,7 @@ export interface operations {
     view: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4762,7 +4806,7 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4863,7 +4907,7 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;

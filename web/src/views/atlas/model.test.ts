@@ -168,8 +168,13 @@ describe('the beginning', () => {
   const roles = { sink: { score: 'interest', rule: 'Parks.' } }
   const ranked = readAtlas({ ...view, properties: { ...view.properties, columns, roles } })
 
-  it('is the head that has a role and stands first in the ranking', () => {
-    expect(storyHead(ranked)?.name).toBe('0.0')
+  it('is the head whose role tells where it looks, before one that parks its weight', () => {
+    const [sink, telling] = [
+      ranked.heads.find(({ tags }) => tags.includes('sink')),
+      ranked.heads.find(({ tags }) => tags.includes('previous-token')),
+    ]
+    expect(storyHead(ranked)).toBe(telling)
+    expect(storyHead({ ...ranked, heads: ranked.heads.filter((one) => one !== telling) })).toBe(sink)
     expect(storyHead(atlas)).toBeNull()
   })
 

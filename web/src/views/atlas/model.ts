@@ -274,16 +274,22 @@ export function rank(values: Float32Array, row: number): number | null {
   return 1 + values.reduce((count, value) => count + (value > values[row] ? 1 : 0), 0)
 }
 
-/** The head to begin with: it has a role if any has, the best verdict among those, and then stands first in the ranking. */
+/** Roles that say where a head does not look: true, and no story. */
+const DULL = /^broad$|sink$/
+
+/**
+ * The head to begin with: it has a role that tells where it looks, or at least a role, if any has; the best verdict among
+ * those, and then it stands first in the ranking.
+ */
 export function storyHead(atlas: Atlas): HeadName | null {
   const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
   if (ranking?.type !== 'number') return null
   const value = ({ row }: HeadName) => (ranking.values[row] >= 0 ? ranking.values[row] : -1)
   const able = atlas.heads.filter(({ verdict }) => verdict !== EVEN && verdict !== NO_MAP)
-  const named = able.filter(({ tags }) => tags.length)
+  const dullness = ({ tags }: HeadName) => (!tags.length ? 2 : tags.every((tag) => DULL.test(tag)) ? 1 : 0)
   return (
-    (named.length ? named : able).sort(
-      (a, b) => verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
+    able.sort(
+      (a, b) => dullness(a) - dullness(b) || verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
     )[0] ?? null
   )
 }
@@ -357,7 +363,7 @@ export function headTruth(weights: Float32Array, wide: number, tokens: number[])
       values[row * stored + i] = weight
     })
   })
-  return { k: stored, stored, rows, values, byWeight: true, among: null }
+  return { k: stored, stored, rows, values, byWeight: true, among: null, sketch: null }
 }
 
 /** The chosen rows of a column, for maps that leave some items out. */

@@ -6,9 +6,9 @@ import { legend as marks, rampEnds } from '../scatter/style'
 import { EVEN, placesOf, type Atlas, type HeadName } from './model'
 import { around, type Dressed } from './thumbnail'
 
-const SIZE = 92
+const SIZE = 104
 const GAP = 14
-const FOOT = 30
+const LINE = 13
 const LEFT = 24
 const HEAD = 76
 const LEGEND = 22
@@ -20,7 +20,7 @@ export function gridSvg(
   wide: number,
   dressed: Dressed,
   colour: Column,
-  said: (head: HeadName) => string,
+  said: (head: HeadName) => string[],
   theme: Theme,
   inks: Inks,
   font: string,
@@ -30,7 +30,8 @@ export function gridSvg(
   const verdicts = atlas.verdicts.filter(([verdict]) => heads.some((head) => head.verdict === verdict))
   const ends = rampEnds(colour)
   const top = HEAD + LEGEND
-  const height = top + Math.ceil(heads.length / across) * (SIZE + FOOT + GAP) + 12
+  const foot = 4 + LINE * (1 + Math.max(0, ...heads.map((head) => said(head).length)))
+  const height = top + Math.ceil(heads.length / across) * (SIZE + foot + GAP) + 12
   const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
     `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
   const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${atlas.tokens.length} tokens, numbered from 0`
@@ -63,14 +64,14 @@ export function gridSvg(
     ...colours,
     ...heads.map((head, i) => {
       const x = LEFT + (i % across) * (SIZE + GAP)
-      const y = top + Math.floor(i / across) * (SIZE + FOOT + GAP)
+      const y = top + Math.floor(i / across) * (SIZE + foot + GAP)
       const even = head.verdict === EVEN
       const named = [
         text(0, SIZE + 13, head.name, 11, inks.ink, ' font-weight="600"'),
         head.verdict
           ? mark(SIZE - 4, SIZE + 9.5, head.verdict) + text(SIZE - 11, SIZE + 13, head.verdict, 10, inks.soft, ' text-anchor="end"')
           : '',
-        text(0, SIZE + 26, said(head), 10, inks.soft),
+        ...said(head).map((words, at) => text(0, SIZE + 13 + LINE * (at + 1), words, 10, at ? inks.soft : inks.ink)),
         even ? text(SIZE / 2, SIZE / 2 + 4, EVEN, 11, inks.soft, ' text-anchor="middle"') : '',
       ].join('')
       return `<g transform="translate(${x} ${y})"><rect width="${SIZE}" height="${SIZE}" fill="none" stroke="${inks.line}" stroke-width=".5"/><g${even ? ' opacity=".14"' : ''}>${dots(placesOf(atlas, head.row), dressed)}</g>${named}</g>`

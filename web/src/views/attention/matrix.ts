@@ -136,36 +136,58 @@ export class Matrix {
     return [this.#x(column + 0.5), this.#y(row + 0.5)]
   }
 
-  /** What is on screen as an SVG that stands alone, with a title and a line above; cells of one colour share a path. */
+  /** What is on screen as an SVG that stands alone, with a title and a line above. */
   svg(title: string, line: string): string {
-    this.draw()
-    const { plot, size } = this
+    const body = this.body()
+    const { size } = this
     const head = 64
+    const text = (y: number, words: string, look: string) => `<text x="16" y="${y}" ${look}>${escape(words)}</text>`
+    return [
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height + head}" viewBox="0 0 ${size.width} ${size.height + head}" font-family="${escape(FONT)}">`,
+      `<title>${escape(title)}</title><rect width="${size.width}" height="${size.height + head}" fill="${this.#ink.ground}"/>`,
+      text(28, title, `font-size="17" font-weight="600" fill="${this.#ink.ink}"`),
+      text(48, line, `font-size="12" fill="${this.#ink.soft}"`),
+      `<g transform="translate(0 ${head})">${body}</g></svg>`,
+    ].join('\n')
+  }
+
+  /** Cells, labels and what is chosen, from the upper left corner of the host; cells of one colour share a path. */
+  body(): string {
+    this.draw()
+    const { plot } = this
     const text = (x: number, y: number, words: string, look: string) =>
       `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${look}>${escape(words)}</text>`
-    const small = `font-size="${SIZE}" fill="${this.#ink.soft}"`
     const { labels, cells, group } = this.#sheet
+    const { row: pinnedRow, column: pinnedColumn } = this.#pinned
+    const look = (isLit: boolean) =>
+      `font-size="${SIZE}" fill="${isLit ? this.#ink.accent : this.#ink.soft}"${isLit ? ' font-weight="600"' : ''}`
     const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter(
       (y) => y > plot.y && y < plot.y + plot.height,
     )
-    const rows = [...this.#labelled('y')].map(([row, at]) =>
-      text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${small} text-anchor="end"`),
+    /** Labels that would touch the name of what is chosen give way to it. */
+    const labelled = (axis: 'x' | 'y', pinned: number | undefined): [number, number][] => {
+      const shown = axis === 'x' ? cells.columns : cells.rows
+      const index = pinned === undefined ? -1 : indexOf(shown, pinned)
+      const at = index < 0 ? null : axis === 'x' ? this.#x(index + 0.5) : this.#y(index + 0.5)
+      const [from, to] = axis === 'x' ? [plot.x, plot.x + plot.width] : [plot.y, plot.y + plot.height]
+      const all = [...this.#labelled(axis)]
+      if (at === null || at < from || at > to) return all
+      return [...all.filter(([, place]) => Math.abs(place - at) >= PITCH), [index, at]]
+    }
+    const rows = labelled('y', pinnedRow).map(([row, at]) =>
+      text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${look(cells.rows[row] === pinnedRow)} text-anchor="end"`),
     )
-    const columns = [...this.#labelled('x')].map(([column, at]) =>
+    const columns = labelled('x', pinnedColumn).map(([column, at]) =>
       text(
         0,
         4,
         cut(labels.columns[cells.columns[column]]),
-        `${small} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`,
+        `${look(cells.columns[column] === pinnedColumn)} transform="translate(${at.toFixed(1)} ${plot.y - PAD}) rotate(-90)"`,
       ),
     )
     const scale = `translate(${this.#x(0).toFixed(3)} ${this.#y(0).toFixed(3)}) scale(${(this.#x(1) - this.#x(0)).toFixed(5)} ${(this.#y(1) - this.#y(0)).toFixed(5)})`
     return [
-      `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height + head}" viewBox="0 0 ${size.width} ${size.height + head}" font-family="${escape(FONT)}">`,
-      `<title>${escape(title)}</title><rect width="${size.width}" height="${size.height + head}" fill="${this.#ink.ground}"/>`,
-      text(16, 28, title, `font-size="17" font-weight="600" fill="${this.#ink.ink}"`),
-      text(16, 48, line, `font-size="12" fill="${this.#ink.soft}"`),
-      `<g transform="translate(0 ${head})"><clipPath id="cells"><rect x="${plot.x}" y="${plot.y}" width="${plot.width}" height="${plot.height}"/></clipPath>`,
+      `<clipPath id="cells"><rect x="${plot.x}" y="${plot.y}" width="${plot.width}" height="${plot.height}"/></clipPath>`,
       `<g clip-path="url(#cells)"><g transform="${scale}" shape-rendering="crispEdges">${cellPaths(this.#sheet, this.#window, this.#theme)}</g></g>`,
       `<rect x="${plot.x - 0.5}" y="${plot.y - 0.5}" width="${plot.width + 1}" height="${plot.height + 1}" fill="none" stroke="${this.#ink.line}"/>`,
       ...rules.map(
@@ -173,8 +195,37 @@ export class Matrix {
       ),
       ...rows,
       ...columns,
-      '</g></svg>',
+      ...this.#framed(),
     ].join('\n')
+  }
+
+  /** The chosen row and column in frames, and the bars beside all that are chosen. */
+  #framed(): string[] {
+    const { plot } = this
+    const span = (index: number, axis: 'x' | 'y'): [number, number] | null => {
+      if (index < 0) return null
+      const [least, most] = axis === 'x' ? [plot.x, plot.x + plot.width] : [plot.y, plot.y + plot.height]
+      const [from, to] = axis === 'x' ? [this.#x(index), this.#x(index + 1)] : [this.#y(index), this.#y(index + 1)]
+      return to <= least || from >= most ? null : [Math.max(from, least), Math.max(Math.min(to, most), Math.max(from, least) + 1)]
+    }
+    const box = (x: number, y: number, width: number, height: number, look: string) =>
+      `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" ${look}/>`
+    const [full, frame] = [`fill="${this.#ink.accent}"`, `class="chosen" fill="none" stroke="${this.#ink.accent}"`]
+    const { rows, columns } = this.#sheet.cells
+    const out: string[] = []
+    for (const number of this.#chosen.rows) {
+      const at = span(indexOf(rows, number), 'y')
+      if (at) out.push(box(plot.x - 5, at[0], 4, at[1] - at[0], full))
+    }
+    for (const number of this.#chosen.columns) {
+      const at = span(indexOf(columns, number), 'x')
+      if (at) out.push(box(at[0], plot.y - 5, at[1] - at[0], 4, full))
+    }
+    const row = this.#pinned.row === undefined ? null : span(indexOf(rows, this.#pinned.row), 'y')
+    if (row) out.push(box(plot.x - 0.5, row[0] - 0.5, plot.width + 1, row[1] - row[0] + 1, frame))
+    const column = this.#pinned.column === undefined ? null : span(indexOf(columns, this.#pinned.column), 'x')
+    if (column) out.push(box(column[0] - 0.5, plot.y - 0.5, column[1] - column[0] + 1, plot.height + 1, frame))
+    return out
   }
 
   draw(): void {

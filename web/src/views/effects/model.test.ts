@@ -17,24 +17,29 @@ function view(): View {
       texts: 1,
       agreement: null,
       notes: [],
-      labels: ['0.0', '0.1', 'MLP 0'],
-      parts: ['head', 'head', 'mlp'],
-      tags: ['', 'induction', ''],
-      source: ['exact', 'estimate', 'exact'],
-      found: ['', '', ''],
+      labels: ['0.0', '0.1', 'MLP 0', 'both'],
+      parts: ['head', 'head', 'mlp', 'group'],
+      tags: ['', 'induction', '', '2 parts; more than 5 of 5 random groups'],
+      source: ['exact', 'estimate', 'exact', 'exact'],
+      found: ['', '', '', ''],
+      members: ['', '', '', '0.0 0.1'],
+      scatter: false,
     },
     arrays: {
-      layer: i(0, 0, 0),
-      head: i(0, 1, -1),
-      matters: f(0.01, 0.1, 1),
-      matters_low: f(NaN, NaN, NaN),
-      matters_high: f(NaN, NaN, NaN),
-      effect: f(0.01, NaN, 1),
-      loss_change: f(0.5, NaN, 2),
-      estimate: f(0.01, 0.1, 1),
-      share: f(0.3, 0.2, 0.1),
-      interest: f(0.9, 0.2, NaN),
-      order: i(2, 0, 1),
+      layer: i(0, 0, 0, -1),
+      head: i(0, 1, -1, -1),
+      matters: f(0.01, 0.1, 1, 3),
+      matters_low: f(NaN, NaN, NaN, NaN),
+      matters_high: f(NaN, NaN, NaN, NaN),
+      effect: f(0.01, NaN, 1, 3),
+      loss_change: f(0.5, NaN, 2, 4),
+      estimate: f(0.01, 0.1, 1, NaN),
+      share: f(0.3, 0.2, 0.1, NaN),
+      interest: f(0.9, 0.2, NaN, NaN),
+      alone: f(NaN, NaN, NaN, 0.11),
+      others: f(NaN, NaN, NaN, 0.2),
+      others_most: f(NaN, NaN, NaN, 0.4),
+      order: i(3, 2, 0, 1),
     },
   }
 }
@@ -45,6 +50,14 @@ it('keeps the order that came with the parts, and sorts by others with what is n
   expect(sorted(model, 'share').map(({ name }) => name)).toEqual(['0.0', '0.1', 'MLP 0'])
   expect(sorted(model, 'lossChange').map(({ name }) => name)).toEqual(['MLP 0', '0.0', '0.1'])
   expect(sorted(model, 'interest').map(({ name }) => name)).toEqual(['0.0', '0.1', 'MLP 0'])
+})
+
+it('keeps groups apart from single parts, with the most that random groups do', () => {
+  const model = readEffects(view())
+  expect(model.groups).toHaveLength(1)
+  expect(model.groups[0]).toMatchObject({ name: 'both', members: '0.0 0.1' })
+  expect(model.groups[0].othersMost).toBeCloseTo(0.4)
+  expect(model.groups[0].alone).toBeCloseTo(0.11)
 })
 
 it('plots heads alone, the stronger the higher', () => {

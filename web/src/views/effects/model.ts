@@ -18,6 +18,10 @@ export interface Part {
   share: number
   interest: number
   tags: string
+  /** Of a group: its parts, what these do alone in sum, and the most that random groups like it do. */
+  members: string
+  alone: number
+  othersMost: number
 }
 
 export interface EffectsModel {
@@ -27,8 +31,12 @@ export interface EffectsModel {
   texts: number
   agreement: number | null
   notes: string[]
+  /** Whether the scatter is shown alone. */
+  scatter: boolean
   /** In the order of what they do, the strongest first. */
   parts: Part[]
+  /** Groups that were taken away together, in the same order. */
+  groups: Part[]
 }
 
 export const COLUMNS = ['matters', 'lossChange', 'share', 'interest', 'layer'] as const
@@ -47,6 +55,8 @@ export function readEffects(view: View): EffectsModel {
     tags: string[]
     source: string[]
     found: string[]
+    members: string[]
+    scatter: boolean
   }
   const at = (name: string, row: number) => view.arrays[name].data[row]
   const order = Array.from(view.arrays['order'].data)
@@ -66,9 +76,23 @@ export function readEffects(view: View): EffectsModel {
     share: at('share', row),
     interest: at('interest', row),
     tags: properties.tags[row],
+    members: properties.members[row],
+    alone: at('alone', row),
+    othersMost: at('others_most', row),
   }))
-  const { title, subtitle, how, texts, agreement, notes } = properties
-  return { title, subtitle, how, texts, agreement, notes, parts }
+  const { title, subtitle, how, texts, agreement, notes, scatter } = properties
+  const isGroup = ({ kind }: Part) => kind === 'group'
+  return {
+    title,
+    subtitle,
+    how,
+    texts,
+    agreement,
+    notes,
+    scatter,
+    parts: parts.filter((part) => !isGroup(part)),
+    groups: parts.filter(isGroup),
+  }
 }
 
 /** The parts by a column, the largest first (layers from 0 on); "matters" is the order that came with them. */

@@ -63,13 +63,15 @@ describe('an ellipse view', () => {
     ])
     expect(ellipses.passages(1)).toEqual([])
   })
-  it('has a key of areas by the smallest, the middle and the largest variance that is shown', () => {
+  it('has a key of areas by the smallest, the middle and the largest variance, as they are drawn', () => {
     const outlines = outlinesOf(Float32Array.from([1, 2, 3, 4].flatMap((radius) => matrix(radius, radius, 0))))
     const labels = ['a', 'b', 'c', 'd']
-    expect(areaKey({ outlines }, labels, [1, 4, 9, 16], null).map(({ label }) => label)).toEqual(['a', 'c', 'd'])
-    const key = areaKey({ outlines }, labels, [1, 4, 9, 16], Uint8Array.from([0, 0, 0, 1]))
+    expect(areaKey({ outlines }, labels, 0.5, null).map(({ label }) => label)).toEqual(['a', 'c', 'd'])
+    const key = areaKey({ outlines }, labels, 0.5, Uint8Array.from([0, 0, 0, 1]))
     expect(key.map(({ label }) => label)).toEqual(['a', 'b', 'c'])
     expect(key[0].radius).toBeCloseTo(1 / 3, 5)
+    // areas of circles of radius 1, 2 and 3, by κ²
+    expect(key.map(({ variance }) => Math.round(variance))).toEqual([2, 8, 18])
     expect(areaKey({ outlines }, labels, null, null)).toEqual([])
   })
 })

@@ -19,7 +19,7 @@ export interface Ellipses {
   passages: (row: number) => Passage[]
 }
 
-/** What the size of an ellipse stands for, by the smallest, the middle and the largest that are drawn. */
+/** What the size of an ellipse stands for, as it is drawn, by the smallest, the middle and the largest that are drawn. */
 export interface AreaKey {
   label: string
   variance: number
@@ -27,20 +27,20 @@ export interface AreaKey {
   radius: number
 }
 
-/** The key of areas; empty where an area is no variance. */
+/** The key of areas, which are κ² × variance; empty where an area is no variance and there is no κ². */
 export function areaKey(
   { outlines: { long, short } }: Pick<Ellipses, 'outlines'>,
   labels: string[],
-  variance: ArrayLike<number> | null,
+  kappa2: number | null,
   absent: Uint8Array | null,
 ): AreaKey[] {
-  const rows = variance ? Array.from(long.keys()).filter((row) => long[row] > 0 && variance[row] > 0 && !absent?.[row]) : []
+  const rows = kappa2 ? Array.from(long.keys()).filter((row) => long[row] > 0 && short[row] > 0 && !absent?.[row]) : []
   if (rows.length < 3) return []
   const area = (row: number) => long[row] * short[row]
-  const sorted = rows.sort((a, b) => variance![a] - variance![b] || a - b)
+  const sorted = rows.sort((a, b) => area(a) - area(b) || a - b)
   const chosen = [sorted[0], sorted[sorted.length >> 1], sorted.at(-1)!]
   const largest = Math.max(...chosen.map(area))
-  return chosen.map((row) => ({ label: labels[row], variance: variance![row], radius: Math.sqrt(area(row) / largest) }))
+  return chosen.map((row) => ({ label: labels[row], variance: area(row) / kappa2!, radius: Math.sqrt(area(row) / largest) }))
 }
 
 interface Properties {

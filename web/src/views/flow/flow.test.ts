@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { NamedArray, View } from '../../lib/view'
 import { aligned, percent, tiny } from './figures'
 import { fromHalves } from './half'
+import { inShort } from './inshort'
 import { boundsOf, colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
 import { pathTo } from './path'
 import { blockSum, ranked, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
@@ -242,6 +243,9 @@ function stream(post: boolean): View {
       attention: { shape: [1, 2, 1, 1, 2], data: halves([1, 1]) },
       part_total_heads: array([1, 1, 1, 2], [1, -2]),
       part_total_mlp: array([1, 1, 1], [3]),
+      part_chance_heads: array([1, 1, 1, 2], [NaN, NaN]),
+      part_chance_mlp: array([1, 1, 1], [0.25]),
+      choices: whole([1, 1], [0]),
       route_heads: whole([2, 4], [0, 1, 0, 0, 0, 0, 0, 0]),
       route_importance: array([2], [0.3, 0.1]),
       route_mlps: array([1, 1], [0.5]),
@@ -309,6 +313,29 @@ describe('the stream', () => {
 
 it('makes words readable', () => {
   expect([' the', ' ', '', '\n', 'a\nb'].map(shownWord)).toEqual(['the', '␣', '∅', '⏎', 'a⏎b'])
+})
+
+describe('why a word is said', () => {
+  it('names the head and the MLP that it would miss most, what holds it back, and since when a lens reads it', () => {
+    const read = readStream(stream(false))
+    const lines = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens')
+    expect(lines.map(({ text }) => text)).toEqual([
+      'head 0.0 raises it: without it the logit is 1.0 lower.',
+      'MLP 0 adds what it has learned to go with what stands there: without it the logit is 3.0 lower and the chance 25.0 %.',
+      'head 0.1 holds it back: without it the logit is 2.0 higher.',
+      'From layer 0 on, the logit lens reads “x” as the first word.',
+    ])
+    expect(lines[2].part).toEqual({ layer: 0, head: 1 })
+  })
+
+  it('says what parts add themselves where nothing was taken away, and nothing where neither is known', () => {
+    const view = stream(false)
+    view.arrays['part_total_heads'].data.fill(NaN)
+    view.arrays['part_total_mlp'].data.fill(NaN)
+    const read = readStream(view)
+    expect(inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens')[0].text).toBe('head 0.0 raises it: it adds +2.0 to the logit.')
+    expect(inShort({ ...read, sums: false }, 0, 0, scoreOf(read, 0, 0), 'lens')).toEqual([])
+  })
 })
 
 describe('figures', () => {

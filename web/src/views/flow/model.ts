@@ -159,6 +159,15 @@ export function colourOf(flow: Lstm, id: string, step: number): string | null {
   return array ? css(rowOf(array, ...at)) : null
 }
 
+/** How far a node's vector is from each of the words that colours are fitted against; null where that is not known. */
+export function referenceDistances(flow: Lstm, id: string, step: number): Float32Array | null {
+  const node = flow.nodes.get(id)
+  if (!node?.array || !flow.arrays['references']) return null
+  const [name, at] = place(node, step)
+  const array = flow.arrays[`far_${name}`]
+  return array ? rowOf(array, ...at) : null
+}
+
 export function css(bytes: ArrayLike<number>): string {
   return `rgb(${bytes[0]} ${bytes[1]} ${bytes[2]})`
 }

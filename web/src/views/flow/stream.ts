@@ -84,13 +84,37 @@ export function headVector(stream: Stream, heads: Float32Array, head: number, to
   return heads.subarray(start, start + stream.dims)
 }
 
-export function lensAt(stream: Stream, node: number, token: number): Named[] {
+/** The logit lens, or the one that was fitted to the model. */
+export type Lens = 'lens' | 'tuned'
+
+export const lensName = (lens: Lens) => (lens === 'tuned' ? 'tuned lens' : 'logit lens')
+
+export function lensAt(stream: Stream, node: number, token: number, lens: Lens = 'lens'): Named[] {
   const at = stream.place(token)
-  return named(stream, rowOf(stream.arrays['lens'], node, at), rowOf(stream.arrays['lens_values'], node, at))
+  return named(stream, rowOf(stream.arrays[lens], node, at), rowOf(stream.arrays[`${lens}_values`], node, at))
+}
+
+export interface LensScores {
+  /** At the embedding and after every layer: KL of the model's own prediction from the lens's, and how often the first word is the same. */
+  lenses: { name: string; kl: number[]; first: number[] }[]
+  /** The KL where no node is read: the prediction of the mean last state. */
+  nothing: number
+}
+
+/** How far to trust the lenses, over held-out tokens; null where none was fitted. */
+export function lensScores(stream: Stream): LensScores | null {
+  const [kl, first] = [stream.arrays['lens_kl'], stream.arrays['lens_first']]
+  if (!kl || !first) return null
+  const lenses = (['lens', 'tuned'] as const).map((lens, row) => ({
+    name: lensName(lens),
+    kl: Array.from(rowOf(kl, row)),
+    first: Array.from(rowOf(first, row)),
+  }))
+  return { lenses, nothing: stream.arrays['lens_null'].data[0] }
 }
 
 /** The colour of a vector; the last of `at` is its token. */
-export function colourAt(stream: Stream, name: 'stream' | 'heads' | 'mlp', ...at: number[]): string | null {
+export function colourAt(stream: Stream, name: 'stream' | 'tuned' | 'heads' | 'mlp', ...at: number[]): string | null {
   const array = stream.arrays[`colour_${name}`]
   return array ? css(rowOf(array, ...placed(stream, at))) : null
 }

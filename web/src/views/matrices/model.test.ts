@@ -18,6 +18,10 @@ const table = (values: number[], scale: Table['scale']): Table => ({
   cellNotes: null,
 })
 
+it('signed values have no colour at 0, and one colour on either side', () => {
+  expect(shares(table([-1, 0, 2, NaN], 'signed'), [-2, 2])).toEqual([-0.5, 0, 1, null])
+})
+
 it('ratios are drawn by their logarithm, alike above and below', () => {
   expect(shares(table([0.25, 1, 4, NaN], 'ratio'), [-2, 2])).toEqual([-1, 0, 1, null])
 })

@@ -8,7 +8,7 @@ export interface Table {
   rows: string[]
   columns: string[]
   values: Float32Array
-  scale: 'plain' | 'ratio'
+  scale: 'plain' | 'ratio' | 'signed'
   centre: number
   digits: number
   note: string
@@ -76,8 +76,9 @@ export function readTables(view: View): Tables {
 /** From far below the centre to far above it; the ground stands between. */
 const BELOW: Record<Theme, string> = { light: '#c44f00', dark: '#f69116' }
 
-/** The share of the way to the last colour, −1 to 1 for ratios and 0 to 1 for plain values; null without a value. */
+/** The share of the way to the last colour, −1 to 1 for ratios and signed values, 0 to 1 for plain ones; null without a value. */
 export function shares(table: Table, [low, high]: [number, number]): (number | null)[] {
+  if (table.scale === 'signed') return Array.from(table.values, (value) => (Number.isFinite(value) ? value / high : null))
   if (table.scale === 'plain') {
     return Array.from(table.values, (value) => (Number.isFinite(value) ? (value - low) / (high - low) : null))
   }

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
+import type { View } from '../../lib/view'
 import {
   arranged,
   clearQuery,
+  fatedLinks,
+  hasValues,
   links,
+  linesOf,
   partner,
   sentenceLines,
   sentenceRows,
@@ -42,6 +46,25 @@ describe('lines', () => {
     expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
     expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
   })
+})
+
+it('lines can be weighed by the lengths of values, where these are known', async () => {
+  const array = (data: number[], shape: number[]) => async () => ({ data: Int32Array.from(data), shape })
+  const later = {
+    partners_1_2: array([4, 5], [1, 2]),
+    weights_1_2: array([255, 0], [1, 2]),
+    valued_partners_1_2: array([5, 4], [1, 2]),
+    valued_weights_1_2: array([204, 102], [1, 2]),
+    aggregate_1_2: array([1], [1, 1]),
+  }
+  const view = { later, properties: { steps: 255 } } as unknown as View
+  const panel = { layer: 1, head: 2 } as Panel
+  expect(hasValues(view)).toBe(true)
+  expect((await linesOf(view, panel)).partners).toEqual(Int32Array.from([4, 5]))
+  const read = await linesOf(view, panel, true)
+  expect(read.partners).toEqual(Int32Array.from([5, 4]))
+  expect(read.weights[0]).toBeCloseTo(0.64)
+  expect(hasValues({ later: { partners_1_2: later.partners_1_2 } } as unknown as View)).toBe(false)
 })
 
 it('lines of a sentence are the two strongest keys of each of its queries, whichever side is chosen', () => {
@@ -115,4 +138,23 @@ it('panels are sorted by a figure, those without last', () => {
   ] as unknown as Panel[]
   expect(arranged(panels, 'order').map(({ row }) => row)).toEqual([2, 0, 1])
   expect(arranged(panels, 'place')).toBe(panels)
+})
+
+describe('fates of links', () => {
+  it('has no row twice where a token sees fewer keys than are counted', () => {
+    const lines = {
+      each: 5,
+      partners: Int32Array.of(7, 8, 9, -1, -1),
+      weights: Float32Array.of(0.6, 0.3, 0.1, 0, 0),
+      aggregate: { values: new Float32Array(), size: 0 },
+    }
+    // two are counted: the third lies near and is not among them
+    const fates = { kept: [{ row: 7 }], missing: [{ row: 8 }], false: [{ row: 9 }] }
+    const { near, strangers } = fatedLinks(lines, 0, fates)
+    expect([...near, ...strangers].map(({ row, fate }) => [row, fate])).toEqual([
+      [7, 'kept'],
+      [8, 'missing'],
+      [9, 'false'],
+    ])
+  })
 })

@@ -152,10 +152,16 @@ export interface Lines {
   aggregate: { values: Float32Array; size: number }
 }
 
-export async function linesOf(view: View, panel: Panel): Promise<Lines> {
+/** Whether lines can also be weighed by the lengths of values. */
+export function hasValues(view: View): boolean {
+  return Object.keys(view.later).some((name) => name.startsWith('valued_partners_'))
+}
+
+export async function linesOf(view: View, panel: Panel, valued = false): Promise<Lines> {
+  const before = valued ? 'valued_' : ''
   const name = `${panel.layer}_${panel.head}`
   const [partners, weights, aggregate] = await Promise.all(
-    ['partners', 'weights', 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
+    [`${before}partners`, `${before}weights`, 'aggregate'].map((what) => view.later[`${what}_${name}`]()),
   )
   const steps = (view.properties as unknown as Properties).steps
   return {
@@ -182,9 +188,27 @@ export function links({ each, partners, weights }: Lines, row: number): Link[] {
     .map((at) => ({ row: partners[at], weight: weights[at] }))
 }
 
+/**
+ * What lines are drawn from a row: to its strongest partners, which lie near or do not, and to those that lie near without
+ * being among them. No row is both: where a token sees few keys, only half of them are counted.
+ */
+export function fatedLinks(lines: Lines, row: number, fates: Record<Fate, { row: number }[]> | null): { near: Link[]; strangers: Link[] } {
+  const all = links(lines, row)
+  if (!fates) return { near: all.map((link) => ({ ...link, fate: 'kept' })), strangers: [] }
+  const missing = new Set(fates.missing.map((one) => one.row))
+  const kept = new Set(fates.kept.map((one) => one.row))
+  return {
+    near: all
+      .filter((link) => kept.has(link.row) || missing.has(link.row))
+      .map((link) => ({ ...link, fate: kept.has(link.row) ? 'kept' : 'missing' })),
+    strangers: fates.false.map((one) => ({ row: one.row, weight: 0, fate: 'false' })),
+  }
+}
+
 /** The same as the true neighbours of a map: a query's are keys of its sentence, and a key's queries. */
 export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
-  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among: readAmong(view) }
+  const among = readAmong(view)
+  return { k: Math.min(COUNTED, each), stored: each, rows: partners, values: weights, byWeight: true, among, sketch: null }
 }
 
 /** The query whose strongest key is clearest: another word, with the largest weight. */

@@ -23,5 +23,7 @@ export interface PointLayer {
   place(plane: Float32Array): void
   dress(style: Style, rings: Uint8Array | null): void
   draw(frame: Frame): void
+  /** Has ready what a style in which most points are alike would show, so that the first of them waits for nothing. */
+  prepare?(style: Style, frame: Frame): void
   destroy(): void
 }

@@ -2,7 +2,7 @@ import { formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
 import type { Word } from '../../lib/words'
 import type { Partners } from './partners'
-import type { Among, Truth } from './truth'
+import type { Among, Sketch, Truth } from './truth'
 
 /** What a scatter view holds, checked once at the border. Rows are items; `at` is row-major, n × dims. */
 export interface Scatter {
@@ -122,6 +122,7 @@ interface Properties {
   quality?: Figure[]
   /** How many neighbours the scores count. */
   k?: number
+  sketch_error?: number
   focus?: number
   elsewhere?: string
   kls?: (number | null)[]
@@ -189,6 +190,19 @@ function readTruth(view: View, k: number): Truth | null {
     values: (arrays['true_weights'] ?? arrays['true_distances']).data as Float32Array,
     byWeight: 'true_weights' in arrays,
     among: readAmong(view),
+    sketch: readSketch(view),
+  }
+}
+
+/** The vectors in a byte a number; null where the map does not carry them. */
+function readSketch({ arrays, properties }: View): Sketch | null {
+  if (!arrays['sketch']) return null
+  return {
+    bytes: arrays['sketch'].data as Uint8Array,
+    dims: arrays['sketch'].shape[1],
+    scales: arrays['sketch_scales'].data as Float32Array,
+    rest: arrays['sketch_rest'].data as Float32Array,
+    error: (properties as unknown as Properties).sketch_error ?? NaN,
   }
 }
 

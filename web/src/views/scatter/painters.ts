@@ -259,8 +259,7 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
     text.lineWidth = width
     text.stroke()
   }
-  // A few are circled; many stand out by being the only ones in colour.
-  if (selected.length <= 30) for (const row of selected) if (isVisible(row)) circle(row, radius + 2.5, ink, 1)
+  if (selected.length <= CIRCLED) for (const row of selected) if (isVisible(row)) circle(row, radius + 2.5, ink, 1)
   for (const [row, colour] of [
     [focus, accent],
     [hovered, ink],
@@ -274,6 +273,9 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
     text.stroke()
   }
 }
+
+/** So many are circled; more stand out by being the only ones in colour. */
+export const CIRCLED = 30
 
 /** Labels with a rim of the ground, so that they are read above points. */
 export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style }: Scene, shown: PlacedLabel[]): void {

@@ -3,7 +3,20 @@ import { escape } from '../../lib/svg'
 import type { Column, Scatter } from './model'
 import { shapePath } from './shapes'
 import { toScreen } from './camera'
-import { DASH, FONT, JOIN, LABEL_SIZE, MOVE, NAME_SIZE, periodEllipse, QUIET_LABEL, stepIsSure, THREAD, type Paper } from './painters'
+import {
+  CIRCLED,
+  DASH,
+  FONT,
+  JOIN,
+  LABEL_SIZE,
+  MOVE,
+  NAME_SIZE,
+  periodEllipse,
+  QUIET_LABEL,
+  stepIsSure,
+  THREAD,
+  type Paper,
+} from './painters'
 import { NOTED } from './outlines'
 import { crossOf, strandLook } from './partners'
 import type { Stage } from './stage'
@@ -21,9 +34,16 @@ export interface Caption {
   quantiles: number | null
   theme: Theme
   paper: Paper
+  /** What areas stand for: circles with their names, the radius being in pixels of the key. */
+  areas?: AreaMark[]
 }
 
-/** What is on screen as one SVG that stands alone: title, figures of trust, points, labels, legend. */
+export interface AreaMark {
+  label: string
+  radius: number
+}
+
+/** What is on screen as one SVG that stands alone: title, scores, points, labels, legend. */
 export function svg(stage: Stage, style: Style, caption: Caption): string {
   const { scatter, paper } = caption
   const { width, height } = stage.size
@@ -54,6 +74,7 @@ export function drawn(stage: Stage, style: Style, scatter: Scatter, paper: Paper
     ...ellipses(stage, style),
     ...points(stage, style, scatter, paper),
     ...lines(stage, style, paper),
+    ...rings(stage, paper),
     ...labels(stage, style, paper),
     ...periods(stage, scatter, paper),
     ...names(stage, paper),
@@ -160,10 +181,26 @@ function lines(stage: Stage, style: Style, paper: Paper): string[] {
   ]
 }
 
+/** Circles around what is chosen, as on the stage: few are circled, many stand out by their colour. */
+function rings(stage: Stage, paper: Paper): string[] {
+  const { focus, selected } = stage.marks
+  const circle = (row: number, radius: number, colour: string, width: number, name: string) => {
+    const [x, y] = stage.screen(row).map((value) => value.toFixed(2))
+    return `<circle class="${name}" data-row="${row}" cx="${x}" cy="${y}" r="${radius}" fill="none" stroke="${colour}" stroke-width="${width}"/>`
+  }
+  return [
+    ...(selected.length <= CIRCLED ? selected.map((row) => circle(row, stage.radius + 2.5, paper.ink, 1, 'selected')) : []),
+    ...(focus === null
+      ? []
+      : [circle(focus, stage.radius + 4, paper.ground, 4, 'rim'), circle(focus, stage.radius + 4, paper.accent, 2, 'focus')]),
+  ]
+}
+
 function labels(stage: Stage, style: Style, paper: Paper): string[] {
+  const { focus } = stage.marks
   return stage.shown.map(
     ({ row, text, x, y }) =>
-      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${paper.ink}"${isQuiet(style, row) ? ` fill-opacity="${QUIET_LABEL}"` : ''} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${row === focus ? paper.accent : paper.ink}"${isQuiet(style, row) ? ` fill-opacity="${QUIET_LABEL}"` : ''} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
   )
 }
 
@@ -196,7 +233,7 @@ function wrap(text: string, most: number): string[] {
   return lines
 }
 
-function legendLines({ scatter, column, entries, theme, paper }: Caption, width: number): { parts: string[]; height: number } {
+function legendLines({ scatter, column, entries, theme, paper, areas = [] }: Caption, width: number): { parts: string[]; height: number } {
   const parts: string[] = []
   let x = MARGIN
   let y = 12
@@ -237,6 +274,21 @@ function legendLines({ scatter, column, entries, theme, paper }: Caption, width:
     x += 16
     say(label)
     x += wide - 16
+  }
+  if (areas.length) {
+    const largest = Math.max(...areas.map(({ radius }) => radius))
+    ;[x, y] = [MARGIN, y + (parts.length ? LINE : 0)]
+    say('area: total variance over the contexts', 600)
+    y += 12 + largest
+    for (const { label, radius } of areas) {
+      parts.push(
+        `<circle class="area" cx="${x + radius}" cy="${y}" r="${radius.toFixed(1)}" fill="none" stroke="${paper.ink}" stroke-opacity=".6"/>`,
+      )
+      x += 2 * radius + 6
+      say(label)
+      x += 20 + label.length * 6.6
+    }
+    y += largest
   }
   return { parts, height: parts.length ? y + 12 : 0 }
 }

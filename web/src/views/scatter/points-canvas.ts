@@ -1,7 +1,7 @@
 import { rgb, type Rgb } from '../../lib/colour'
 import type { Frame, PointLayer } from './layer'
 import { REACH, shapeDistance } from './shapes'
-import type { Style } from './style'
+import type { Quiet, Style } from './style'
 
 /** Sub-pixel steps of a stamp's place, so that slow panning does not jump. */
 const STEPS = 4
@@ -25,6 +25,8 @@ export class CanvasPoints implements PointLayer {
   #style: Style | null = null
   #rings: Uint8Array | null = null
   #stamps = new Map<number, Stamp>()
+  /** The image of all points in their quiet colour, and what it was painted for. */
+  #quiet: { of: readonly unknown[]; data: Uint8ClampedArray } | null = null
 
   place(plane: Float32Array): void {
     this.#plane = plane
@@ -44,19 +46,47 @@ export class CanvasPoints implements PointLayer {
     }
     // Stamps of other zooms are of no use any more; a frame needs a few dozen.
     if (this.#stamps.size > 2000) this.#stamps.clear()
-    const ground = rgb(frame.ground)
-    new Uint32Array(this.#image.data.buffer).fill(pixel(ground))
-    this.#paint(this.#image, this.#style, frame, ground)
+    const { quiet } = this.#style
+    if (quiet && frame.most >= quiet.rows.length) {
+      this.#paintQuiet(this.#image, this.#style, quiet, frame)
+      this.#paint(this.#image, this.#style, quiet.lit, frame)
+    } else {
+      new Uint32Array(this.#image.data.buffer).fill(pixel(rgb(frame.ground)))
+      this.#paint(this.#image, this.#style, this.#style.order, frame)
+    }
     this.#context.putImageData(this.#image, 0, 0)
+  }
+
+  prepare(style: Style, frame: Frame): void {
+    const { width, height } = this.canvas
+    if (!this.#context || !style.quiet || !width || !height) return
+    this.#paintQuiet(this.#context.createImageData(width, height), style, style.quiet, frame)
+  }
+
+  /** All points in their quiet colour: of very many, most of the work of a click, and the same until the map moves. */
+  #paintQuiet(image: ImageData, style: Style, quiet: Quiet, frame: Frame): void {
+    const { camera, density, radius, edge, ground, ink } = frame
+    const look = [camera.x, camera.y, camera.scale, density, radius, edge, ground, ink, image.width, image.height, ...quiet.colour]
+    const of = [...look, quiet.rows, style.shapes, style.sizes, this.#plane, this.#rings]
+    if (this.#quiet?.of.length === of.length && of.every((one, i) => one === this.#quiet!.of[i])) {
+      image.data.set(this.#quiet.data)
+      return
+    }
+    new Uint32Array(image.data.buffer).fill(pixel(rgb(ground)))
+    this.#paint(image, style, quiet.rows, frame, quiet.colour)
+    this.#quiet = { of, data: image.data.slice() }
   }
 
   destroy(): void {
     this.#image = null
+    this.#quiet = null
     this.#stamps.clear()
   }
 
-  #paint(image: ImageData, style: Style, frame: Frame, ground: Rgb): void {
+  /** Paints some rows over the image, in their own colours or all in one. */
+  #paint(image: ImageData, style: Style, order: ArrayLike<number>, frame: Frame, one: Quiet['colour'] | null = null): void {
     const { density, camera } = frame
+    const ground = rgb(frame.ground)
     const { width, height } = image
     const { colours, sizes, shapes } = style
     const plane = this.#plane
@@ -69,7 +99,6 @@ export class CanvasPoints implements PointLayer {
     const common = frame.radius * density
     // Stamps by shape and sub-pixel step for the usual size, so that most points need no look-up by key.
     const usual: (Stamp | undefined)[] = []
-    const { order } = style
     const every = frame.most < order.length ? Math.ceil(inView(plane, order, scale, offsetX, offsetY, width, height) / frame.most) : 1
     for (let i = 0, seen = 0; i < order.length; i++) {
       const row = order[i]
@@ -79,7 +108,7 @@ export class CanvasPoints implements PointLayer {
       if (every > 1 && seen++ % every) continue
       const shape = shapes[row]
       const at = 4 * row
-      const alpha = colours[at + 3]
+      const alpha = one ? one[3] : colours[at + 3]
       const left = Math.floor(x)
       const top = Math.floor(y)
       const step = Math.floor((x - left) * STEPS) * STEPS + Math.floor((y - top) * STEPS)
@@ -89,7 +118,8 @@ export class CanvasPoints implements PointLayer {
         sizes[row] === 1
           ? (usual[shape * STEPS * STEPS + step] ??= this.#stamp(shape, radius, 0, step, width))
           : this.#stamp(shape, radius, 0, step, width)
-      press(image, stamp, left, top, colours[at], colours[at + 1], colours[at + 2], alpha)
+      if (one) press(image, stamp, left, top, one[0], one[1], one[2], alpha)
+      else press(image, stamp, left, top, colours[at], colours[at + 1], colours[at + 2], alpha)
       if (rings?.[row]) {
         const ring = this.#stamp(0, radius + edge + 1.6 * density, 0.65 * density, step, width)
         press(image, ring, left, top, ink[0], ink[1], ink[2], Math.max(alpha, 90))

@@ -5,7 +5,7 @@ import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, typ
 import { Grid } from './grid'
 import { placeLabels, placeNames, shorten, type PlacedLabel, type PlacedName, type Rectangle } from './labels'
 import { insideOutline } from './lasso'
-import type { PointLayer } from './layer'
+import type { Frame, PointLayer } from './layer'
 import type { Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
 import {
@@ -117,6 +117,8 @@ export class Stage {
   /** Milliseconds that the last drawing of all points took. */
   #whole = 0
   #resting: ReturnType<typeof setTimeout> | undefined
+  #preparing: ReturnType<typeof setTimeout> | undefined
+  #expected: Style | null = null
   /** Points are drawn anew only when they changed, not for every hover. */
   #stale = true
 
@@ -161,6 +163,11 @@ export class Stage {
     if (all === this.#named) return
     this.#named = all
     this.ask(false)
+  }
+
+  /** What is pointed at, chosen and lit. */
+  get marks(): Marks {
+    return this.#marks
   }
 
   mark(marks: Marks): void {
@@ -427,12 +434,27 @@ export class Stage {
     if (this.#stale) {
       this.#drawOutlines()
       const most = this.#hurried ? WHILE_MOVING : Infinity
+      const frame = { camera: { ...camera }, size, density: this.#density(), radius, edge, ground, ink, most }
       const begun = performance.now()
-      this.#layer.draw({ camera, size, density: this.#density(), radius, edge, ground, ink, most })
+      this.#layer.draw(frame)
       if (!this.#hurried) this.#whole = performance.now() - begun
+      this.#prepare(frame)
     }
     this.#stale = false
     this.#drawOverlay()
+  }
+
+  /** A style that is likely to come: what it shows is made ready when the page has time, at every place of the map. */
+  expect(style: Style | null): void {
+    this.#expected = style
+    if (style) this.ask()
+  }
+
+  #prepare(frame: Frame): void {
+    clearTimeout(this.#preparing)
+    const style = this.#expected
+    if (!style || this.#hurried) return
+    this.#preparing = setTimeout(() => this.#expected === style && this.#layer.prepare?.(style, frame), REST)
   }
 
   /** While the reader moves, a sample of a large map is drawn; all of it once the hand rests. */
@@ -451,6 +473,7 @@ export class Stage {
 
   destroy(): void {
     clearTimeout(this.#resting)
+    clearTimeout(this.#preparing)
     cancelAnimationFrame(this.#asked)
     cancelAnimationFrame(this.#moving)
     this.#resize.disconnect()

@@ -13,6 +13,15 @@ export interface Style {
   visible: Uint8Array
   /** 1 where a point stands out, the labels of the others being quiet; null when none does. */
   emphasis?: Uint8Array | null
+  /** Where all but a few points look alike, what they look like; the few that stand out lie on top of them. */
+  quiet?: Quiet | null
+}
+
+/** Points that all have one colour, RGBA, and the rows that stand out and are drawn over them. */
+export interface Quiet {
+  rows: Uint32Array
+  colour: readonly [number, number, number, number]
+  lit: ArrayLike<number>
 }
 
 export interface LegendEntry {
@@ -69,7 +78,7 @@ export function style(scatter: Scatter, wish: Wish): Style {
 /** The same with all points quiet but those that stand out, which lie on top. Of very many points it is done with every click. */
 export function quieted(plain: Style, emphasis: Uint8Array, theme: Theme, near: Float32Array | null): Style {
   const colours = new Uint8Array(plain.colours.length)
-  const quiet = new Uint32Array(Uint8Array.of(...rgb(NEUTRAL[theme]), QUIET_ALPHA).buffer)[0]
+  const quiet = new Uint32Array(Uint8Array.from(quietColour(theme)).buffer)[0]
   const order = new Uint32Array(plain.order.length)
   const lit: number[] = []
   let at = 0
@@ -84,7 +93,12 @@ export function quieted(plain: Style, emphasis: Uint8Array, theme: Theme, near: 
     colours.set(plain.colours.subarray(4 * row, 4 * row + 3), 4 * row)
     colours[4 * row + 3] = 255 * depthOf(near, row)
   }
-  return { ...plain, colours, order, emphasis }
+  return { ...plain, colours, order, emphasis, quiet: near ? null : { rows: plain.order, colour: quietColour(theme), lit } }
+}
+
+function quietColour(theme: Theme): Quiet['colour'] {
+  const [red, green, blue] = rgb(NEUTRAL[theme])
+  return [red, green, blue, QUIET_ALPHA]
 }
 
 /** What lies behind is drawn fainter. */

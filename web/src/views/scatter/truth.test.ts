@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { View } from '../../lib/view'
 import { readScatter } from './model'
 import { crossOf, strandLook } from './partners'
-import { style } from './style'
-import { byTrueDistance, damageAround, damageOf, fatesOf } from './truth'
+import { quieted, style } from './style'
+import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, truthNote } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
 const view: View = {
@@ -45,6 +45,9 @@ describe('neighbours of an item', () => {
     const found = fatesOf({ ...scatter, truth }, 2)!
     expect(found.missing.map(({ row, place }) => [row, place])).toEqual([[0, 2]])
     expect(found.false.map(({ row }) => row)).toEqual([1])
+    expect(amongNote(truth)).toBe('')
+    const carried = { ...truth, among: { own: Int32Array.of(0, 0, 0, 1, 1), sought: new Int32Array(5), place: null } }
+    expect(amongNote(carried)).toMatch(/^Counted among the 3 items that carry the map/)
     const causal = { ...truth, among: { ...among, place: Int32Array.of(0, 5, 3, 1, 0) } }
     expect(fatesOf({ ...scatter, truth: causal }, 2)!.kept.map(({ row }) => row)).toEqual([0])
   })
@@ -70,6 +73,31 @@ describe('colours by true distance', () => {
     expect(new Set([1, 4, 2].map((row) => colour(row).join())).size).toBe(3)
     expect(colour(1)).toEqual(colour(0))
     expect(Array.from(byTrueDistance(plain, scatter, 0, 'light').order)).toEqual([3, 2, 4, 1, 0])
+    expect(truthNote(scatter.truth!)).toMatch(/^The 3 nearest .* grey\.$/)
+  })
+
+  it('are those of all points where the map carries its vectors, the nearest on top', () => {
+    // a to e at 0, 2, 8, 6, 3 on the first axis of steps of a half, and 0 on the second
+    const sketch = {
+      bytes: Uint8Array.of(0, 9, 4, 9, 16, 9, 12, 9, 6, 9),
+      dims: 2,
+      scales: Float32Array.of(0.5, 1),
+      rest: new Float32Array(5),
+      error: 0.0042,
+    }
+    expect(Array.from(sketchedDistances(sketch, 1))).toEqual([2, 0, 6, 4, 1])
+    expect(sketchedDistances({ ...sketch, rest: Float32Array.of(3, 2, 0, 0, 0) }, 1)[0]).toBe(3)
+    const truth = { ...scatter.truth!, sketch }
+    const quiet = quieted(plain, Uint8Array.of(0, 1, 0, 0, 0), 'light', null)
+    expect(quiet.quiet).not.toBeNull()
+    const styled = byTrueDistance(quiet, { ...scatter, truth }, 1, 'light')
+    expect(styled.quiet).toBeNull()
+    expect(Array.from(styled.order)).toEqual([2, 3, 0, 4, 1])
+    const shades = [0, 1, 2, 3, 4].map((row) => styled.colours.slice(4 * row, 4 * row + 4).join())
+    expect(new Set(shades).size).toBe(4)
+    expect(shades[4]).toBe(shades[1])
+    expect(Array.from(styled.emphasis!)).toEqual([1, 1, 1, 0, 1])
+    expect(truthNote(truth)).toContain('right to 0.5 %')
   })
 })
 

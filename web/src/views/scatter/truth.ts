@@ -1,4 +1,5 @@
 import { NEUTRAL, rampColour, rgb, type Theme } from '../../lib/colour'
+import { formatCount } from '../../lib/format'
 import type { Scatter } from './model'
 import { neighbours } from './neighbours'
 import type { Style } from './style'
@@ -62,6 +63,33 @@ export interface Truth {
   byWeight: boolean
   /** Among whom neighbours are looked for; null for all. */
   among: Among | null
+  /** What tells the distance of any two items; null where only the nearest are known. */
+  sketch: Sketch | null
+}
+
+/** The vectors of all items in a byte a number: row-major, n × dims, what a step is on each axis, and the squared
+ * length of each item along no axis. `error` is how far distances are off in the middle, as a share. */
+export interface Sketch {
+  bytes: Uint8Array
+  dims: number
+  scales: Float32Array
+  rest: Float32Array
+  error: number
+}
+
+/** The distance in the data of every item to one of them, as its sketch tells it. */
+export function sketchedDistances({ bytes, dims, scales, rest }: Sketch, row: number): Float32Array {
+  const own = Float32Array.from({ length: dims }, (_, d) => bytes[row * dims + d])
+  const out = new Float32Array(rest.length)
+  for (let i = 0, at = 0; i < out.length; i++) {
+    let sum = 0
+    for (let d = 0; d < dims; d++, at++) {
+      const away = (bytes[at] - own[d]) * scales[d]
+      sum += away * away
+    }
+    out[i] = i === row ? 0 : Math.sqrt(sum + rest[i] + rest[row])
+  }
+  return out
 }
 
 /** The group that each row is in, and that of its neighbours. In a causal text, where tokens stand: queries, of
@@ -139,10 +167,69 @@ function placesOnMap({ at, dims, count }: Scatter, row: number, others: number[]
   return places
 }
 
+/** Colours that distances are told apart by. */
+const LEVELS = 64
+
+/** The same points, all coloured by how far they are in the data from one of them, the nearest on top. */
+function bySketch(style: Style, { stored, rows }: Truth, sketch: Sketch, row: number, theme: Theme): Style {
+  const far = sketchedDistances(sketch, row)
+  let first = Infinity
+  let last = 0
+  for (let i = 0; i < far.length; i++)
+    if (i !== row) {
+      if (far[i] < first) first = far[i]
+      if (far[i] > last) last = far[i]
+    }
+  const steps = Array.from({ length: LEVELS }, (_, level) => [...rampColour(level / (LEVELS - 1), theme), 255])
+  const ramp = new Uint32Array(Uint8Array.from(steps.flat()).buffer)
+  const scale = last > first ? (LEVELS - 1) / (last - first) : 0
+  const level = new Uint8Array(far.length)
+  for (let i = 0; i < far.length; i++) level[i] = i === row ? LEVELS - 1 : LEVELS - 1 - Math.round((far[i] - first) * scale)
+  const colours = new Uint8Array(style.colours.length)
+  const painted = new Uint32Array(colours.buffer)
+  for (let i = 0; i < far.length; i++) painted[i] = ramp[level[i]]
+  const isNear = new Uint8Array(far.length)
+  for (let i = row * stored; i < (row + 1) * stored; i++) if (rows[i] >= 0) isNear[rows[i]] = 1
+  isNear[row] = 1
+  return { ...style, colours, order: orderedBy(style.order, level, row), emphasis: isNear, quiet: null }
+}
+
+/** Rows by their level, the highest last, and one of them behind all: a counting sort. */
+function orderedBy(rows: Uint32Array, level: Uint8Array, top: number): Uint32Array {
+  const starts = new Uint32Array(LEVELS + 1)
+  for (const row of rows) if (row !== top) starts[level[row] + 1]++
+  for (let i = 0; i < LEVELS; i++) starts[i + 1] += starts[i]
+  const out = new Uint32Array(rows.length)
+  let shown = false
+  for (const row of rows)
+    if (row === top) shown = true
+    else out[starts[level[row]]++] = row
+  if (shown) out[out.length - 1] = top
+  return out
+}
+
+/** Among whom neighbours are counted, where that is not all and goes without saying; empty elsewhere. */
+export function amongNote({ among }: Truth): string {
+  if (!among || among.sought.some((group) => group !== 0)) return ''
+  const carrying = among.own.reduce((count, group) => count + (group === 0 ? 1 : 0), 0)
+  return `Counted among the ${formatCount(carrying)} items that carry the map; inserted ones are nobody’s neighbour here.`
+}
+
+/** What the colours by true distance are of, in a sentence. */
+export function truthNote({ sketch, stored, byWeight }: Truth): string {
+  if (sketch) {
+    const off = Math.max(0.1, Math.ceil(1000 * sketch.error) / 10)
+    return `All points take the colour of their distance in the data to the one under the pointer; half of the distances are right to ${off} %.`
+  }
+  const what = byWeight ? 'strongest in the weights are coloured by weight' : 'nearest in the data are coloured by distance'
+  return `The ${stored} ${what}; the map does not carry more, so the others are grey.`
+}
+
 /** The same points coloured by how near they are in the data to one of them, or how strongly tied to it; those
  * beyond what is known are grey. */
 export function byTrueDistance(style: Style, { truth, count }: Scatter, row: number, theme: Theme): Style {
   if (!truth) return style
+  if (truth.sketch) return bySketch(style, truth, truth.sketch, row, theme)
   const { stored, rows, values, byWeight } = truth
   const colours = new Uint8Array(style.colours.length)
   // Four bytes at once: of very many points this is most of the work.
@@ -165,5 +252,5 @@ export function byTrueDistance(style: Style, { truth, count }: Scatter, row: num
   let at = 0
   for (const one of style.order) if (!isLit[one]) order[at++] = one
   for (const one of [...lit.slice(1), row]) if (style.visible[one]) order[at++] = one
-  return { ...style, colours, order, emphasis: isLit }
+  return { ...style, colours, order, emphasis: isLit, quiet: null }
 }
