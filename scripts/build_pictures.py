@@ -139,7 +139,7 @@ def photograph(page: Page, place: str, size: tuple[int, int], theme: str) -> Ima
     page.goto(place)
     page.wait_for_selector("main h1")
     page.wait_for_timeout(1500)
-    page.wait_for_function("() => !document.querySelector('.frame[aria-busy=true]')")
+    page.wait_for_function("() => !document.querySelector('.frame[aria-busy=true]')", timeout=180_000)
     page.wait_for_timeout(1500)
     return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
 

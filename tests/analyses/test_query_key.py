@@ -10,18 +10,16 @@ import pytest
 
 from langscape.affinity import HeadVectors, choose_scale, head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key import (
-    check_colour,
     joined,
-    judged,
     map_head,
-    one_head,
     query_key_choice,
     query_key_classes,
     query_key_collect,
     query_key_map,
-    read_head,
     sample_text,
 )
+from langscape.analyses._query_key_head import judged, one_head, read_head
+from langscape.analyses._query_key_settings import check_colour
 from langscape.analyses._query_key_tables import class_tables, pairing
 from langscape.analyses.query_key import QueryKey, query_key
 from langscape.analyses.query_key_beside import query_key_beside
@@ -99,7 +97,8 @@ def test_a_part_of_a_stored_noun_is_all_that_is_read(capture, tmp_path):
 
     found = read_noun(path, part)
     columns = [f"Tokens.{one}" for one in ("special", "sentence", "ids", "generated")]
-    assert asked == [*columns, "Capture.arrays.q", "Capture.arrays.k"]
+    arrays = [f"Capture.arrays.{one}" for one in ("q", "k", "value_norm")]
+    assert asked == [*columns, *arrays]
     np.testing.assert_array_equal(found["q"], capture["q"][:1])
 
 

@@ -292,6 +292,12 @@ def test_the_path_is_drawn_from_the_prompt_to_the_next_word_and_opens_its_parts(
     assert drawn.locator("[data-edge]").count() < before
     drawn.locator("[data-mlp]").first.click(force=True)
     expect(stream_page.locator(".detail h3")).to_contain_text("MLP")
+    short = stream_page.get_by_label("In short")
+    expect(short).to_contain_text("without it the logit is")
+    short.get_by_role("button").first.click()
+    expect(stream_page.locator(".detail h3")).to_contain_text(
+        short.get_by_role("button").first.text_content().strip()
+    )
 
 
 def test_the_difference_of_two_words_is_the_difference_of_their_parts(stream_page):

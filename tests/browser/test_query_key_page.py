@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.affinity.test_query_key import collected
 
 from langscape.affinity import head_vectors, heads_of, strongest_keys
-from langscape.analyses._query_key import judged
+from langscape.analyses._query_key_head import judged
 from langscape.analyses._query_key_tables import class_tables
 from langscape.data import Items, Map
 from langscape.views import class_tables as class_view

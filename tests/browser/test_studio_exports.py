@@ -4,6 +4,7 @@ import io
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
@@ -110,11 +111,11 @@ def test_selection_zoom_colours_and_lines_of_a_map_are_in_the_figure(open_studio
     assert sum(one.get("fill-opacity") is not None for one in named.values()) > 10
     # every line to a neighbour that is told of is drawn, and no other
     told = page.get_by_text(re.compile(r"\d+ kept, \d+ false, \d+ missing")).first.inner_text()
-    drawn = [
+    lines = [
         sum((one.get("class") or "").split(" ")[0] == fate for one in root.iter(f"{SVG}path"))
         for fate in ("kept", "false", "missing")
     ]
-    assert drawn == [int(number) for number in re.findall(r"\d+", told)]
+    assert lines == [int(number) for number in re.findall(r"\d+", told)]
     # zoomed: points lie where the stage has them, and those outside are left out
     points = [one for one in root.iter(f"{SVG}circle") if one.get("fill-opacity") is not None]
     assert len(points) < len(words_map)
@@ -122,10 +123,13 @@ def test_selection_zoom_colours_and_lines_of_a_map_are_in_the_figure(open_studio
     figure = Image.open(io.BytesIO(saved(page, "Export Map of words as PNG"))).convert("RGB")
     (group,) = [one for one in root.iter(f"{SVG}g") if one.get("clip-path") == "url(#stage)"]
     top = int(re.search(r"translate\(0 (\d+)\)", group.get("transform"))[1])
-    x, y = float(focus.get("cx")), float(focus.get("cy"))
-    at = screen.getpixel((round(x), round(y)))
-    assert figure.getpixel((round(2 * x), round(2 * (y + top)))) == pytest.approx(at, abs=12)
-    assert max(at) - min(at) > 20  # it is in colour
+    wide, high = screen.size
+    drawn = figure.crop((0, 2 * top, 2 * wide, 2 * (top + high))).resize(screen.size)
+    # the same places are in colour: what is chosen and its neighbours, where the zoom put them
+    coloured = [np.ptp(np.asarray(one, dtype=int), axis=2) > 40 for one in (screen, drawn)]
+    both, either = (coloured[0] & coloured[1]).sum(), (coloured[0] | coloured[1]).sum()
+    assert 100 < coloured[0].sum() < wide * high / 20
+    assert both > 0.6 * either
 
 
 def test_the_chosen_token_its_row_and_its_lines_are_in_the_figure_of_attention(open_studio, studio):

@@ -9,7 +9,7 @@ from tests.commands import run
 
 from langscape import affinity, embed, insert, read_map
 from langscape.analyses._head_trust import HeadProblem, scored
-from langscape.analyses._query_key import judged
+from langscape.analyses._query_key_head import judged
 from langscape.data import Affinities, Items, Map
 from langscape.data.neighbourhood import neighbourhood
 from langscape.engine import Schedule

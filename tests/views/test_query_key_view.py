@@ -7,7 +7,7 @@ import pytest
 from tests.affinity.test_query_key import collected
 
 from langscape.affinity import choose_scale, head_vectors, heads_of, strongest_keys
-from langscape.analyses._query_key import judged
+from langscape.analyses._query_key_head import judged
 from langscape.analyses._query_key_tables import class_tables, cluster_view
 from langscape.data import Items, Map
 from langscape.errors import DataError, SettingsError

@@ -77,9 +77,10 @@ def lens_notes(fitted: TunedLens | None) -> list[str]:
     """What the tuned lens was fitted to, and how much nearer to the model it comes."""
     if fitted is None:
         return []
-    plain, tuned = fitted.kl[:, :-1].mean(1)
+    plain, tuned = fitted.kl[:, 1:-1].mean(1)  # the embedding and the last layer would say little
     count, judged = fitted.tokens
     return [
         f"the tuned lens was fitted to {count:,} tokens of {fitted.text}; over {judged:,} others the model’s "
-        f"own prediction is {tuned:.2f} nats from it, over layers, and {plain:.2f} from the logit lens"
+        f"own prediction is {tuned:.2f} nats from it, as a mean of layers, {plain:.2f} from the logit lens, "
+        f"and {fitted.null:.2f} from reading nothing"
     ]

@@ -56,7 +56,7 @@ class HeadTable(Shown, ABC):
     @property
     def order(self) -> str:
         """The score that the heads are ordered by if nobody asks for another."""
-        from langscape.metrics.heads import ORDER
+        from langscape.metrics.scores import ORDER
 
         return next((name for name in ORDER if name in self.scores.columns), ORDER[-1])
 

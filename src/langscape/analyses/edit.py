@@ -96,7 +96,11 @@ class EditedRun(Shown):
         both = [look_scores(one.attention().one(layer, head)[None, None], one.tokens)
                 for one in (self.unedited, self.capture)]  # fmt: skip
         names = dict.fromkeys(name for _, tags in both for name in str(tags[0, 0]).split(", ") if name)
-        return [(name, *(float(scores[ROLES[name].score][0, 0]) for scores, _ in both)) for name in names]
+
+        def score(run: int, name: str) -> float:
+            return float(both[run][0][ROLES[name].score][0, 0])
+
+        return [(name, score(0, name), score(1, name)) for name in names]
 
     def columns(self) -> dict[str, np.ndarray]:
         """A row per token."""

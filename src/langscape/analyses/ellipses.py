@@ -77,7 +77,7 @@ SenseCount = Annotated[
     Setting(
         "Senses",
         "Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits "
-        "none. Told best from an early layer (layer 1), and only some words with two senses are found.",
+        "none. Told best at an early layer (1); half of the words with two senses are found.",
         ge=1,
         le=6,
     ),

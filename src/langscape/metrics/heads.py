@@ -9,9 +9,6 @@ import numpy as np
 
 from langscape.errors import DataError
 
-ORDER = ("matters", "share", "interest")
-"""What an atlas is ordered by, the first of these that is known: what heads do, or else where they look."""
-
 BAND = 3
 """Tokens at most this far away are local."""
 

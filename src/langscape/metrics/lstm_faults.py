@@ -24,6 +24,9 @@ ASLEEP = 0.005
 EXACT = 1e-4
 """The range of a gate that does not move at all."""
 
+AT_END = 0.99
+"""Of 1, the size from which on a candidate, or a gate seen from its middle, stands at its end."""
+
 HALF = 0.5
 """The share of a layer's units from which on a gate is called stuck."""
 
@@ -163,7 +166,7 @@ def _stuck(seen: LSTMBaseline, layer: int, below: bool) -> list[Fault]:
     """Gates of which half or more of the units stand still.
 
     One that does not move at all drives others to their ends, where they move a little: where there is one,
-    here or below, those are not blamed.
+    here or below, those are not blamed. Behind one below, nor are those that stand at their ends quite still.
     """
     found: list[Fault] = []
     exact: list[bool] = []
@@ -185,7 +188,8 @@ def _stuck(seen: LSTMBaseline, layer: int, below: bool) -> list[Fault]:
         units = tuple(int(unit) for unit in still)
         number = float(ranges[at, still].max())
         found.append(Fault("stuck", part, layer, units, number, usual, text, seen.evidence))
-        exact.append(bool((ranges[at] < EXACT).mean() >= HALF))
+        size = abs(value) if part == "candidate" else 2 * abs(value - 0.5)
+        exact.append(bool((ranges[at] < EXACT).mean() >= HALF) and not (below and size > AT_END))
     whole = [one for one, fixed in zip(found, exact, strict=True) if fixed]
     return whole if whole or below else found
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from langscape.metrics.null import BESIDE, Null
 from langscape.metrics.score import (
     GOOD,
     HOW,
@@ -30,13 +31,16 @@ from langscape.metrics.score import (
 from langscape.metrics.score_inputs import HeadWeights, InsertedPoints, QueryKeyPlaces, TwoSpaces
 
 __all__ = [
+    "BESIDE",
     "GOOD",
     "HOW",
+    "ORDER",
     "PARTLY",
     "SCORES",
     "HeadWeights",
     "InsertedPoints",
     "K",
+    "Null",
     "Place",
     "QueryKeyPlaces",
     "Score",
@@ -47,6 +51,9 @@ __all__ = [
     "register",
     "score_of",
 ]
+
+ORDER = ("matters", "share", "interest")
+"""What an atlas is ordered by, the first of these that is known: what heads do, or else where they look."""
 
 
 def _local(seen: TwoSpaces) -> np.ndarray:

@@ -150,7 +150,7 @@ def _lumps(
             far = _squares(Z, centres).min(axis=1)
             total = far.sum()
             chosen = rng.choice(len(Z), p=far / total) if total > 0 else rng.integers(len(Z))
-            centres = np.concatenate([centres, Z[[chosen]]])
+            centres = np.concatenate([centres, Z[np.array([chosen])]])
         labels = np.full(len(Z), -1)
         for _ in range(30):
             new = _squares(Z, centres).argmin(axis=1)

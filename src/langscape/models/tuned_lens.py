@@ -111,7 +111,7 @@ def fit_lens(
     weights, strengths = _solved(sums)
     tell(Step(len(pieces) + 1, len(pieces) + 2, "judging the lens"))
     count = sum(one.count for one in sums)
-    mean = sum(one.given[0] + one.missing[0] for one in sums) / count
+    mean = torch.stack([one.given[0] + one.missing[0] for one in sums]).sum(0) / count
     judged = sum(len(one.capture["final"]) for one in held)
     unjudged = TunedLens(weights, np.empty(0), np.empty(0), 0.0, strengths, (count, judged), named)
     return _judged(unjudged, held, mean)
@@ -182,8 +182,10 @@ def _solved(folds: Sequence[_Sums]) -> tuple[np.ndarray, np.ndarray]:
 def _ridges(folds: Sequence[_Sums], node: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """D (dim, dim) and b (dim,) for every strength."""
     count = sum(one.count for one in folds)
-    squares, products = (sum(getattr(one, name)[node] for one in folds) for name in ("squares", "products"))
-    given, missing = (sum(getattr(one, name)[node] for one in folds) / count for name in ("given", "missing"))
+    squares = torch.stack([one.squares[node] for one in folds]).sum(0)
+    products = torch.stack([one.products[node] for one in folds]).sum(0)
+    given = torch.stack([one.given[node] for one in folds]).sum(0) / count
+    missing = torch.stack([one.missing[node] for one in folds]).sum(0) / count
     spread = squares - count * torch.outer(given, given)
     values, axes = torch.linalg.eigh(spread)
     along = axes.T @ (products - count * torch.outer(given, missing))

@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from langscape.data import View
-from langscape.metrics.heads import ORDER
-from langscape.metrics.scores import SCORES
+from langscape.metrics.scores import ORDER, SCORES
 from langscape.views.colours import NEUTRAL, RAMP, VERDICTS
 from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads
 

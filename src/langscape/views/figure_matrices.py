@@ -17,7 +17,9 @@ from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, sho
 MOST = 12
 """Tables drawn on one figure; the caption says when there are more."""
 
-_WIDTH = 12.0
+_WIDTH, _LEAST = 12.0, 7.0
+_NAME = 26
+"""Letters of a column's name, written upright, before it is cut."""
 # Orange below, blue above, white between; the same ends as the categories' first two colours.
 BOTH = ("#8a3800", "#e35c00", "#f6c9a8", "#ffffff", "#b3cbf5", "#4b7edd", "#1a3a8a")
 _BOTH = LinearSegmentedColormap.from_list("langscape both", BOTH)
@@ -25,15 +27,11 @@ _HEAT = LinearSegmentedColormap.from_list("langscape heat", HEAT)
 
 
 def draw(view: View) -> Figure:
-    """Up to three tables side by side, 12 inches wide, the next ones below."""
+    """Up to three tables side by side, 12 inches wide, the next below; one alone is as wide as it needs."""
     properties = view.properties
     tables = properties["tables"][:MOST]
     wide = 1 if len(tables) == 1 else 2 if len(tables) in (2, 4) else 3
     tall = -(-len(tables) // wide)
-    lines = textwrap.wrap(properties["subtitle"], int(13.5 * _WIDTH))
-    if len(properties["tables"]) > MOST:
-        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
-    caption = Caption(properties, _WIDTH, more=max(1, len(lines)))
     rows, columns = (max(len(table[side]) for table in tables) for side in ("rows", "columns"))
     # where columns are few, names of rows take the room that they leave
     spare = (_WIDTH - 2 * MARGIN) / wide - 0.47 - 0.62 * columns
@@ -45,7 +43,7 @@ def draw(view: View) -> Figure:
     level = columns <= 4 and max(len(word) for name in names for word in name.split() or [""]) <= 8
     upright = not level and max(len(name) for name in names) > 3
     foot = 0.25 + (
-        0.07 * max(min(len(name), 14) for name in names)
+        0.07 * max(min(len(name), _NAME) for name in names)
         if upright
         else 0.08 + 0.12 * max(len(textwrap.wrap(name, 9)) for name in names)
     )
@@ -53,9 +51,16 @@ def draw(view: View) -> Figure:
     letters = max(24, int(across / 0.062))
     foot += 0.14 * max(len(_below(properties, table, letters)) - 1 for table in tables)
     cell = min(across / columns, 0.62)
+    # one table alone takes the width that it needs, and its title
+    needed = max(2 * MARGIN + gutter + cell * columns + 0.15, len(properties["title"]) / 8.5, _LEAST)
+    width = _WIDTH if wide > 1 else min(_WIDTH, needed)
+    lines = textwrap.wrap(properties["subtitle"], int(13.5 * width))
+    if len(properties["tables"]) > MOST:
+        lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
+    caption = Caption(properties, width, more=max(1, len(lines)))
     up = rows * min(cell, 0.5 if rows <= 16 else 0.24)  # a layer each: thirty must fit on a page
     head = 0.42
-    figure = Figure(figsize=(_WIDTH, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
+    figure = Figure(figsize=(width, caption.height + tall * (up + foot + head) + MARGIN), facecolor="white")
     for at, table in enumerate(tables):
         left = MARGIN + gutter + (at % wide) * (across + gutter + 0.15)
         own = up * len(table["rows"]) / rows
@@ -99,7 +104,9 @@ def _table(
     drawn, colours, span = _coloured(view, table)
     colours = colours.with_extremes(bad="#f0f1f3")
     axes.imshow(np.ma.masked_invalid(drawn), cmap=colours, norm=span, aspect="auto", interpolation="nearest")
-    named = [short(name, 14) if upright else "\n".join(textwrap.wrap(name, 9)) for name in table["columns"]]
+    named = [
+        short(name, _NAME) if upright else "\n".join(textwrap.wrap(name, 9)) for name in table["columns"]
+    ]
     axes.set_xticks(range(len(named)), named, rotation=90 if upright else 0)
     axes.set_yticks(range(len(table["rows"])), [short(n, longest) for n in table["rows"]])
     axes.tick_params(length=0, labelsize=7.5, labelcolor=INK, pad=2)

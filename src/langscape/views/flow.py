@@ -8,8 +8,7 @@ import numpy as np
 
 from langscape.data import Flow, View
 from langscape.errors import SettingsError
-from langscape.metrics.null import Null
-from langscape.metrics.scores import SCORES
+from langscape.metrics.scores import SCORES, Null
 
 STEPS, PAGE = 1_000, 60_000_000
 """Steps, and bytes in base64, that a page may hold: a browser still answers at once."""

@@ -328,6 +328,18 @@ describe('why a word is said', () => {
     expect(lines[2].part).toEqual({ layer: 0, head: 1 })
   })
 
+  it('does not say that a part holds a word back whose chance is no higher without it', () => {
+    const view = stream(false)
+    view.arrays['lens_values'].data.fill(0.8)
+    view.arrays['part_chance_heads'].data[1] = 0.7
+    const read = readStream(view)
+    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
+    expect(told.some((text) => text.includes('holds it back'))).toBe(false)
+    view.arrays['part_chance_heads'].data[1] = 0.9
+    const other = readStream(view)
+    expect(inShort(other, 0, 0, scoreOf(other, 0, 0), 'lens')[2].text).toContain('head 0.1 holds it back')
+  })
+
   it('says what parts add themselves where nothing was taken away, and nothing where neither is known', () => {
     const view = stream(false)
     view.arrays['part_total_heads'].data.fill(NaN)

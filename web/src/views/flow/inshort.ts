@@ -60,7 +60,12 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
   }
   const mlp = strongest((part) => part.head < 0 && effect(part) > worth)
   if (mlp) lines.push({ part: mlp, text: `MLP ${mlp.layer} adds what it has learned to go with what stands there: ${missed(mlp)}.` })
-  const against = strongest((part) => effect(part) < -worth)
+  // A logit can rise while all others rise more: what holds a word back is what its chance is higher without.
+  const chance = lensAt(stream, stream.nodes - 1, step).find((one) => one.word === word)?.value ?? NaN
+  const against = strongest((part) => {
+    const without = known ? chanceWithout(stream, step, choice, part) : NaN
+    return effect(part) < -worth && !(without <= chance + 0.02)
+  })
   if (against) {
     const name = against.head < 0 ? `MLP ${against.layer}` : `head ${against.layer}.${against.head}`
     lines.push({ part: against, text: `${name} holds it back: ${missed(against)}.` })
