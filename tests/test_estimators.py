@@ -148,16 +148,15 @@ def test_a_row_without_direction_cannot_be_placed_by_cosine():
 
 
 def test_distances_to_the_rows_fitted_place_new_rows_where_their_vectors_would():
-    X = load_iris().data
+    X = np.random.default_rng(0).normal(size=(150, 4))  # iris has ties, of which rounding would choose
     old, new = X[::2], X[1::2]
     by_distance = TSNE(metric="precomputed", init="random", random_state=0, max_iter=400).fit(cdist(old, old))
     by_vector = TSNE(init=by_distance.embedding_, random_state=0, max_iter=10).fit(old)
     by_vector.map_, by_vector.embedding_ = by_distance.map_, by_distance.embedding_
     far = cdist(new, old)
-    apart = far.min(axis=1) > 0
     np.testing.assert_allclose(
-        by_distance.transform(far)[apart],
-        by_vector.transform(new)[apart],
+        by_distance.transform(far),
+        by_vector.transform(new),
         atol=1e-3 * by_distance.map_.xy.std(),
     )
     np.testing.assert_array_equal(by_distance.transform(cdist(old, old)), by_distance.embedding_)

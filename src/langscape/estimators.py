@@ -200,8 +200,11 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _search(self, X: np.ndarray) -> Any:
         from sklearn.neighbors import NearestNeighbors
 
-        given: dict[str, Any] = {"metric_params": self.metric_params, "n_jobs": self.n_jobs}
-        return NearestNeighbors(metric=self.metric, **given).fit(X)
+        params = dict(self.metric_params or {})
+        given: dict[str, Any] = {"n_jobs": self.n_jobs, "p": params.pop("p", 2), "metric_params": params or None}
+        # a tree is right only where distances obey the triangle inequality, which a function need not
+        way = "brute" if callable(self.metric) else "auto"
+        return NearestNeighbors(metric=self.metric, algorithm=way, **given).fit(X)
 
     def _check_distances(self, distances: np.ndarray) -> None:
         if not np.isfinite(distances).all() or distances.min(initial=0.0) < 0:

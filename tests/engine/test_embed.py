@@ -257,7 +257,7 @@ def test_exaggeration_may_fade_while_steps_grow():
 
 
 def test_a_descent_ends_where_nothing_is_gained_and_takes_all_steps_when_asked():
-    near = affinity.points(np.random.default_rng(0).normal(size=(40, 3)), 5)
+    near = affinity.points(np.random.default_rng(0).normal(size=(40, 3)), 12)
     resting = embed(near, schedule=Schedule(steps=5000, tolerance=1e-5), quality=False)
     assert resting.history[-1, 0] < 5000
     whole = embed(near, schedule=Schedule(steps=5000), quality=False)

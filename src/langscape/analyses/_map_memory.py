@@ -32,9 +32,9 @@ def map_memory(n: int, dim: int, perplexity: float = 30.0) -> float:
 
 
 def check_map_memory(n: int, dim: int, needed: float, *, available: int | None = None) -> None:
-    """Refuse a map that does not fit, with how many words would."""
+    """Refuse a large map that does not fit, with how many words would."""
     free = available_memory() if available is None else available
-    if free is None or needed <= SHARE * free:
+    if free is None or needed <= SHARE * free or needed < map_memory(SAID_FROM, 0):
         return
     fits = int(n * max(0.0, SHARE * free - _FIXED) / (needed - _FIXED)) if needed > _FIXED else n
     fits = max(3, fits // 1000 * 1000)

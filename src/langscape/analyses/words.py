@@ -129,10 +129,6 @@ OwnVectors = Annotated[
 ]
 
 
-AT_REST = 1e-5
-"""A descent ends where 250 steps change its KL by less than this share."""
-
-
 @picture("scatter", name="map")
 def word_map(
     found: Map,
@@ -186,7 +182,7 @@ def schedule_of(steps: int, late: float = 1.0) -> Any:
     """A quarter of a short run, and 250 steps of a long one, are exaggerated."""
     from langscape.engine import Schedule
 
-    settings: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2), "tolerance": AT_REST}
+    settings: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
     if late != 1.0:
         settings |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
     return Schedule(**settings)

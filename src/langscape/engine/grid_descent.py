@@ -38,7 +38,7 @@ def descend_grid(
             if running.step % CHECK_EVERY == 0 and running.step < steps:
                 running.history.append((running.step, running.kl()))
             watch.at(before + running.step, running.history[-1][1] if running.history else math.nan)
-            if checkpoint is not None and (checkpoint.due() or running.step == steps):
+            if checkpoint is not None and checkpoint.due():
                 checkpoint.save(name, running.state())
             if watch.asks_at(running.step) and watch.ends(running.step, running.kl_now(), running.xy()):
                 break

@@ -28,8 +28,8 @@ class Schedule:
     largest_step      no point moves farther than this in one step; 0 for no limit
     reset             velocity and gains start afresh when early exaggeration ends
     settle            over so many steps at the end the learning rate falls to a tenth: points come to rest
-    tolerance         a descent ends where 250 plain steps change its KL by less than this share;
-                      0 takes all steps
+    tolerance         a descent ends where 250 plain steps change its KL by less than this share
+                      (small maps made side by side: where all of theirs do); 0 takes all steps
 
     >>> Schedule(steps=500).early_steps
     250

@@ -442,7 +442,7 @@ class Store:
         """Remove how far computations are that nobody works on; returns the bytes that went."""
         freed = 0
         for folder in self._within("checkpoints"):
-            with suppress(OSError):
+            with suppress(OSError, StoreError):
                 if time.time() - folder.stat().st_mtime < older_than:
                     continue
                 with self._lock(folder.name, wait=False) as mine:
