@@ -201,13 +201,13 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         from sklearn.neighbors import NearestNeighbors
 
         params = dict(self.metric_params or {})
-        given: dict[str, Any] = {"n_jobs": self.n_jobs}
+        given: dict[str, Any] = {"metric": self.metric, "n_jobs": self.n_jobs}
         if self.metric == "minkowski":
             given["p"] = params.pop("p", 2)  # scikit-learn has it apart
         given["metric_params"] = params or None
         # a tree is right only where distances obey the triangle inequality, which a function need not
         way = "brute" if callable(self.metric) else "auto"
-        return NearestNeighbors(metric=self.metric, algorithm=way, **given).fit(X)
+        return NearestNeighbors(algorithm=way, **given).fit(X)
 
     def _check_distances(self, distances: np.ndarray) -> None:
         if not np.isfinite(distances).all() or distances.min(initial=0.0) < 0:

@@ -203,8 +203,9 @@ def _mapped(
 
     perplexity, neighbours, k, at_least, metric = near
     checkpoint = current_checkpoint()
-    size = map_memory(*vectors.matrix.shape, perplexity)
-    check_map_memory(*vectors.matrix.shape, size)
+    n, dim = vectors.matrix.shape
+    size = map_memory(n, dim, perplexity)
+    check_map_memory(n, dim, size)
     known: dict[str, Any] = {
         "items": vectors.items(), "seed": seed, "progress": saying(size, progress), "checkpoint": checkpoint
     }  # fmt: skip

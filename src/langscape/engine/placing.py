@@ -18,9 +18,10 @@ def place_among(xy: np.ndarray, index: np.ndarray, squared: np.ndarray, settings
     A neighbour weighs θ^((d² − d₁²)/(d_k² − d₁²)): the nearest 1, the last of `neighbours` θ, which is what
     Claassen's power weights tend to where similarities differ little. "optimise" refines the medians.
 
-    >>> xy = np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 9.0]])
-    >>> place_among(xy, np.array([[0, 1]]), np.array([[1.0, 1.0]]), Insertion(neighbours=2)).tolist()
-    [[1.0, 0.0]]
+    >>> xy = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [9.0, 9.0]])
+    >>> found = place_among(xy, np.array([[0, 1, 2, 3]]), np.ones((1, 4)), Insertion(neighbours=4))
+    >>> found.round(3).tolist()
+    [[1.0, 1.0]]
     """
     from langscape.kernels.median import medians
 

@@ -73,7 +73,7 @@ def _sums(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
     from langscape import __version__
 
     sums = {
-        name: f"{zlib.crc32(np.ascontiguousarray(one).reshape(-1).view(np.uint8)):08x}"
+        name: f"{zlib.crc32(np.ascontiguousarray(one).reshape(-1).view(np.uint8).data):08x}"
         for name, one in arrays.items()
     }
     return {"langscape": __version__, **sums}
