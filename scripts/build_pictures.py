@@ -96,7 +96,7 @@ def studio() -> None:
         for room, place in places.items():
             looks = [(size, theme) for theme in THEMES for size in WINDOWS.values()]
             sheet([photograph(page, place, *look) for look in looks], room)
-        keep(photograph(page, f"{address}#atlas?grid.head=1.8&sel=*8:harbour", (1280, 800), "light"))
+        keep(photograph(page, f"{places['atlas']}&grid.head=1.8", (1280, 800), "light"))
 
 
 def induction() -> None:
@@ -141,11 +141,13 @@ def photograph(page: Page, place: str, size: tuple[int, int], theme: str) -> Ima
     page.wait_for_timeout(1500)
     page.wait_for_function("() => !document.querySelector('.frame[aria-busy=true]')", timeout=180_000)
     page.wait_for_timeout(1500)
+    if page.get_by_text("the picture comes here").count():
+        raise SystemExit(f"{place} shows a form and no picture")
     return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
 
 
 def keep(seen: Image) -> None:
-    """The picture of the README."""
+    """The picture of the first page of the documentation."""
     seen.save(PICTURES / "studio-atlas.png", optimize=True)
 
 

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 import langscape.kernels  # noqa: F401  names the cache of compiled code before a test moves the home folder
+from langscape.models.tile_instructions import avoid_tiles
+
+avoid_tiles()  # before a test imports torch itself
 
 # Of pytest in the background, or of a process of -n, the children would ignore Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)

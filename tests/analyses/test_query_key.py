@@ -333,7 +333,7 @@ def test_one_head_two_ways_holds_the_same_tokens():
     at = {int(place): row for row, place in enumerate(joint.items.columns["position"][:n])}
     rows = [at[int(place)] for place in attended.items.columns["position"]]
     np.testing.assert_allclose(joint.per_point["agreement"][rows], attended.per_point["agreement"])
-    assert set(found.capture.arrays) == {"q", "k"}
+    assert set(found.capture.arrays) == {"q", "k", "v"}
 
 
 def test_an_empty_text_is_refused():

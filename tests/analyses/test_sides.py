@@ -45,7 +45,7 @@ def test_an_encoder_decoder_has_an_atlas_of_each_side(name: str) -> None:
 
 def test_a_decoder_without_a_target_has_nothing_to_map() -> None:
     model = wrap_model(built(PAIRS["t5"]), tokenizer(), name="t5")
-    with pytest.raises(DataError, match="at least 2"):
+    with pytest.raises(DataError, match="0 tokens to map; give a longer one"):
         make_atlas(captured(model, SOURCE, ("attention",)), restarts=1, side="decoder")
 
 

@@ -326,7 +326,7 @@ def test_every_control_says_what_it_does_and_where_it_comes_from(open_studio):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Your words").click()
     page.locator("[data-about=Perplexity]").click()
-    expect(page.get_by_role("note").filter(has_text="t-SNE for word embeddings").last).to_be_visible()
+    expect(page.get_by_role("note").filter(has_text="After Claassen 2020").last).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -350,7 +350,7 @@ def test_a_head_that_is_not_there_is_said_and_no_wide_window_is_needed(open_stud
     page = open_studio("head?layer=99&head=8", width=1024, height=700).page
     page.wait_for_selector("[data-renderer]")
     expect(page.get_by_role("alert")).to_contain_text("There is no layer 99, head 8 in this atlas")
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")  # shown is 2.11, the last of its layer
     expect(page.get_by_role("alert")).to_have_count(0)
     assert page.evaluate("() => document.documentElement.scrollWidth") == 1024
     page.set_viewport_size({"width": 800, "height": 700})

@@ -12,7 +12,6 @@ import numpy as np
 from langscape.data import Gaussians, Items
 from langscape.errors import SettingsError
 from langscape.metrics.senses import LEAST, Senses
-from langscape.models.gaussians import factors
 from langscape.views.function_words import is_function_word
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -88,6 +87,8 @@ def _around(given: Gaussians, item: int, place: int) -> set[str]:
 
 def _joined(given: Gaussians, found: Senses, lumps: Sequence[_Lump]) -> Gaussians:
     """One item for each lump; what is whole stays as it was."""
+    from langscape.models.gaussians import factors
+
     assert given.samples is not None
     of = np.array([one.item for one in lumps])
     rows = [given.starts[one.item] + one.places for one in lumps]

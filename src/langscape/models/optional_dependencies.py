@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from langscape.errors import MissingError
+from langscape.models.tile_instructions import avoid_tiles
 
 _PACKAGES = ("torch", "transformers", "huggingface_hub", "safetensors", "tokenizers")
 INSTALL = "`pip install 'langscape[models]'`"
@@ -20,6 +21,7 @@ def lacking() -> str | None:
 @contextmanager
 def needs_models() -> Iterator[None]:
     """Within, an import that fails for want of such a package says what to install."""
+    avoid_tiles()
     try:
         yield
     except ImportError as error:
