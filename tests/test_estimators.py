@@ -14,6 +14,7 @@ from langscape import affinity, embed, metrics
 from langscape.engine import Schedule
 from langscape.errors import DataError, SettingsError
 from langscape.estimators import TSNE
+from langscape.kernels.perplexity import conditional_rows
 
 
 @parametrize_with_checks([TSNE(), TSNE(n_components=3, restarts=2, max_iter=300)])
@@ -82,8 +83,6 @@ def test_distances_may_be_given_instead_of_vectors():
     assert metrics.kl(P, by_distance.embedding_) == pytest.approx(
         metrics.kl(P, by_vector.embedding_), rel=0.1
     )
-    with pytest.raises(SettingsError, match="precomputed"):
-        by_distance.transform(cdist(X, X))
     with pytest.raises(SettingsError, match="square"):
         TSNE(metric="precomputed").fit(X)
 
@@ -122,7 +121,12 @@ def test_it_works_in_a_pipeline_clones_pickles_and_names_its_columns():
     ("settings", "said"),
     [
         ({"n_components": 5}, "5"),
-        ({"metric": "manhattan"}, "manhattan"),
+        ({"metric": "miles"}, "miles.*manhattan"),
+        ({"neighbors": "both"}, "both"),
+        ({"neighbors": "local", "metric": "manhattan"}, "local"),
+        ({"callbacks": [3]}, "callbacks"),
+        ({"callbacks": print, "callbacks_every_iters": 0}, "callback_every 0"),
+        ({"n_jobs": 0}, "n_jobs 0"),
         ({"init": "magic"}, "magic"),
         ({"learning_rate": -1.0}, "-1"),
         ({"max_iter": 0}, "0"),
@@ -141,3 +145,116 @@ def test_a_row_without_direction_cannot_be_placed_by_cosine():
     model = TSNE(metric="cosine", max_iter=260).fit(X)
     with pytest.raises(DataError, match="zeros"):
         model.transform(np.zeros((1, 4)))
+
+
+def test_distances_to_the_rows_fitted_place_new_rows_where_their_vectors_would():
+    X = np.random.default_rng(0).normal(size=(150, 4))  # iris has ties, of which rounding would choose
+    old, new = X[::2], X[1::2]
+    by_distance = TSNE(metric="precomputed", init="random", random_state=0, max_iter=400).fit(cdist(old, old))
+    by_vector = TSNE(init=by_distance.embedding_, random_state=0, max_iter=10).fit(old)
+    by_vector.map_, by_vector.embedding_ = by_distance.map_, by_distance.embedding_
+    far = cdist(new, old)
+    np.testing.assert_allclose(
+        by_distance.transform(far),
+        by_vector.transform(new),
+        atol=1e-3 * by_distance.map_.xy.std(),
+    )
+    np.testing.assert_array_equal(by_distance.transform(cdist(old, old)), by_distance.embedding_)
+    with pytest.raises(DataError, match="negative"):
+        by_distance.transform(-far - 1)
+
+
+def test_a_metric_by_name_and_the_same_as_a_function_give_one_map():
+    X = load_iris().data[:90]
+    named = TSNE(metric="manhattan", random_state=0, max_iter=300).fit(X)
+    function = TSNE(metric=lambda a, b: np.abs(a - b).sum(), random_state=0, max_iter=300).fit(X)
+    np.testing.assert_allclose(named.embedding_, function.embedding_, atol=1e-4)
+    np.testing.assert_allclose(named.transform(X[:7] + 0.05), function.transform(X[:7] + 0.05), atol=1e-4)
+    # the search by Euclidean distance and the exact comparison of all are two routes to one map
+    exact = affinity.points(X, 29.0, method="neighbours").P.toarray()
+    made = TSNE(
+        metric="minkowski", metric_params={"p": 2}, perplexity=29.0, max_iter=300, random_state=0
+    ).fit(X)
+    assert metrics.kl(exact, made.embedding_) == pytest.approx(made.kl_divergence_, rel=1e-3)
+    with pytest.raises(DataError, match="negative"):
+        TSNE(metric=lambda a, b: -1.0).fit(X)
+
+
+def test_local_and_reciprocal_neighbours_are_those_of_the_library():
+    X = load_iris().data + 1.0
+    for name, way in (("local", affinity.local), ("reciprocal", affinity.reciprocal)):
+        model = TSNE(neighbors=name, random_state=0, max_iter=300).fit(X)
+        same = embed(way(X, 30.0), schedule=Schedule(steps=300), seed=0)
+        np.testing.assert_array_equal(model.embedding_, same.xy)
+
+
+def test_late_exaggeration_is_that_of_the_schedule():
+    X = load_iris().data
+    model = TSNE(late_exaggeration=1.5, random_state=0, max_iter=600).fit(X)
+    schedule = Schedule(steps=600, late_exaggeration=1.5, late_steps=175)
+    np.testing.assert_array_equal(
+        model.embedding_, embed(affinity.points(X, 30.0), schedule=schedule, seed=0).xy
+    )
+
+
+@pytest.mark.parametrize("rows", [60, 1100, 2600])  # side by side, by rows, on the grid
+def test_callbacks_see_the_descent_and_may_end_it(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 4))
+    seen = []
+    plain = TSNE(random_state=0, max_iter=120, perplexity=5).fit(X)
+    watched = TSNE(
+        random_state=0,
+        max_iter=120,
+        perplexity=5,
+        callbacks=lambda *now: seen.append(now),
+        callbacks_every_iters=30,
+    ).fit(X)
+    np.testing.assert_array_equal(watched.embedding_, plain.embedding_)
+    assert [step for step, _, _ in seen] == [30, 60, 90, 120]
+    np.testing.assert_array_equal(seen[-1][2], plain.map_.xy)
+    assert seen[-1][1] == pytest.approx(plain.kl_divergence_, rel=1e-6)
+    stops = [lambda step, kl, xy: step >= 60, lambda *now: None]
+    ended = TSNE(random_state=0, max_iter=120, perplexity=5, callbacks=stops, callbacks_every_iters=30).fit(X)
+    assert ended.n_iter_ == 60
+    np.testing.assert_array_equal(ended.map_.xy, seen[1][2])
+
+
+def test_the_number_of_threads_changes_no_bit_and_verbose_says_how_far_it_is(capfd):
+    X = load_iris().data
+    one = TSNE(random_state=0, max_iter=300, n_jobs=1).fit(X)
+    capfd.readouterr()
+    other = TSNE(random_state=0, max_iter=300, n_jobs=-1, verbose=True).fit(X)
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    said = capfd.readouterr().err
+    assert "t-SNE: 300 of 300, KL" in said
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_an_optimised_place_has_a_lower_divergence_of_its_own(dims):
+    X = load_iris().data[:, :3]
+    model = TSNE(n_components=dims, random_state=0, max_iter=300).fit(X[::2])
+    new = X[1::2] + 0.01
+    places = {}
+    for placement in ("median", "optimise"):
+        places[placement] = model.set_params(placement=placement).transform(new)
+    near = cdist(new, X[::2]) ** 2
+    index = near.argsort(axis=1)[:, :30]
+    p = np.empty((len(new), 30))
+    conditional_rows(
+        np.take_along_axis(near, index, 1),
+        0,
+        np.full(len(new), np.log(10.0)),
+        False,
+        p,
+        *np.empty((2, len(new))),
+    )
+
+    def divergence(z):
+        q = 1 / (1 + cdist(z, model.embedding_) ** 2)
+        q /= q.sum(axis=1, keepdims=True)
+        return (p * np.log(p / np.take_along_axis(q, index, 1))).sum(axis=1)
+
+    gained = divergence(places["median"]) - divergence(places["optimise"])
+    assert (gained > -1e-6).all()
+    assert gained.mean() > 0

@@ -12,11 +12,12 @@ import pytest
 
 from langscape import affinity, metrics
 from langscape.analyses import _large_quality as large_quality
+from langscape.analyses._map_memory import check_map_memory, map_memory, saying
 from langscape.analyses._packed_vectors import pack, packed_rows, read_packed
 from langscape.analyses.insert import insertion
-from langscape.data import Items, Map
+from langscape.data import Items, Map, Step
 from langscape.engine import Schedule, embed, insert
-from langscape.errors import DataError, FileError, SettingsError
+from langscape.errors import DataError, FileError, SettingsError, TooLargeError
 from langscape.sources import Vectors, read_vectors, samples, write_vectors
 from langscape.store.recipe import Recipe
 from langscape.store.registry import step
@@ -293,3 +294,28 @@ def test_arrays_are_inserted_without_a_store(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "home").exists()
     with pytest.raises(SettingsError, match="score, none, or a whole number from 1 to 1000"):
         langscape.insert(base, X[30:], neighbours="some")
+
+
+def test_a_map_that_does_not_fit_is_refused_with_what_would():
+    needed = map_memory(1_000_000, 100)
+    check_map_memory(1_000_000, 100, needed, available=int(2 * needed))
+    with pytest.raises(
+        TooLargeError, match=r"a map of 1,000,000 words × 100 takes about 6\.\d GB"
+    ) as refused:
+        check_map_memory(1_000_000, 100, needed, available=3_000_000_000)
+    first, second = refused.value.ways
+    assert (first.setting, second.setting) == ("limit", "landmarks")
+    assert map_memory(first.value, 100) <= 0.9 * 3_000_000_000
+    assert map_memory(first.value + 2000, 100) > 0.9 * 3_000_000_000
+    # the program itself is counted, and by then it runs: a small map is never refused
+    check_map_memory(6, 100, map_memory(6, 100), available=200_000_000)
+
+
+def test_a_large_map_says_beside_its_progress_what_it_takes_and_a_small_one_does_not():
+    told: list[Step] = []
+    for words in (341_479, 5000):
+        tell = saying(map_memory(words, 100), told.append)
+        assert tell is not None
+        tell(Step(1, 2, "neighbours", {"KL": 1.0}))
+    assert [one.doing for one in told] == ["neighbours (about 2.3 GB of memory)", "neighbours"]
+    assert told[0].figures == {"KL": 1.0}

@@ -242,3 +242,24 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
         ).stdout
 
     assert run("1") == run("2") == run("4") == run("2")
+
+
+def test_exaggeration_may_fade_while_steps_grow():
+    plan = Schedule(steps=100, early_steps=20, fade=30).plan(4800)
+    assert plan[0, 19] == 12.0
+    assert plan[0, 49] == pytest.approx(1.0)
+    shares = plan[0, 21:50] / plan[0, 20:49]
+    np.testing.assert_allclose(shares, shares[0], rtol=1e-5)
+    np.testing.assert_allclose(plan[1, 20:50] * plan[0, 20:50], 1200.0, rtol=1e-5)
+    assert not plan[3].any()
+    with pytest.raises(SettingsError, match="30 fading"):
+        Schedule(steps=40, early_steps=20, fade=30)
+
+
+def test_a_descent_ends_where_nothing_is_gained_and_takes_all_steps_when_asked():
+    near = affinity.points(np.random.default_rng(0).normal(size=(40, 3)), 12)
+    resting = embed(near, schedule=Schedule(steps=5000, tolerance=1e-5), quality=False)
+    assert resting.history[-1, 0] < 5000
+    whole = embed(near, schedule=Schedule(steps=5000), quality=False)
+    assert whole.history[-1, 0] == 5000
+    assert resting.kl == pytest.approx(whole.kl, rel=1e-3)

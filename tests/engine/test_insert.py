@@ -11,7 +11,7 @@ from langscape.data import Items
 from langscape.engine import insert
 from langscape.engine.weighting import base_for, power_for
 from langscape.errors import DataError, SettingsError
-from langscape.kernels import reference
+from langscape.kernels import reference, refine
 from langscape.sources import samples
 
 rng = np.random.default_rng(0)
@@ -269,5 +269,19 @@ def test_nothing_to_insert_gives_the_map_back(base):
 def test_maps_of_three_dimensions_take_new_words_too(words):
     three = embed(affinity.points(words.matrix[:80], 10), 3, schedule=Schedule(steps=100, early_steps=30))
     assert insert(three, words.matrix[80:85]).xy.shape == (85, 3)
-    with pytest.raises(SettingsError, match="3 dimensions"):
-        insert(three, words.matrix[80:85], method="optimise")
+    refined = insert(three, words.matrix[80:85], method="optimise")
+    assert refined.xy.shape == (85, 3)
+    assert not np.array_equal(refined.xy[80:], insert(three, words.matrix[80:85]).xy[80:])
+
+
+def test_refining_in_the_field_of_many_points_ends_where_all_pairs_end():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(refine.FIELD_FROM + 200, 2)) * 12.0
+    Z = rng.normal(size=(30, 2)) * 8.0
+    index = np.argsort(((Z[:, None] - Y[None]) ** 2).sum(-1), axis=1)[:, :12].astype(np.int64)
+    p = np.full((30, 12), 1 / 12)
+    by_pairs, by_field = Z.copy(), Z.copy()
+    refine._refine_exactly(Y, index, p, by_pairs, 50)
+    refine.Refiner(Y)(index, p, by_field, 50)
+    assert np.abs(by_pairs - Z).max() > 0.1
+    np.testing.assert_allclose(by_field, by_pairs, atol=0.02)

@@ -54,7 +54,7 @@ if __name__ == "__main__":
             pairwise_forces.forces_few,
             pairwise_forces.halves,
             grid._spread_one,
-            grid._gather_one,
+            grid.gather_one,
             sparse_attraction._row,
         )
     ]

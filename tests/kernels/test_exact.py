@@ -48,7 +48,7 @@ def test_fast_forces_equal_the_reference_gradient(dims, scale, n):
 def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
     from scipy.sparse import csr_array
 
-    from langscape.engine.descent import _entries
+    from langscape.engine.descent import entries_of
 
     P = joint(151).astype(np.float32)
     P[np.quantile(P, 0.9) > P] = 0
@@ -57,7 +57,7 @@ def test_a_sparse_p_gives_the_same_forces_as_the_dense_one(dims):
     A, R, A2, R2 = (np.zeros_like(Y) for _ in range(4))
     both = exact.Forces(151, dims)
     Z = both(widened(P, 0.0), Y, A, R)
-    Z2 = both.sparse(*_entries(csr_array(P)), Y, A2, R2)
+    Z2 = both.sparse(*entries_of(csr_array(P)), Y, A2, R2)
     assert pytest.approx(Z, rel=1e-6) == Z2
     np.testing.assert_allclose(A2, A, rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(R2, R, rtol=1e-4, atol=1e-4)
@@ -95,7 +95,7 @@ def test_a_whole_descent_follows_the_reference_while_rounding_allows(dims, n):
 def test_every_kl_kernel_gives_the_reference_kl():
     from scipy.sparse import csr_array
 
-    from langscape.engine.descent import _entries
+    from langscape.engine.descent import entries_of
 
     n = 90
     P = joint(n).astype(np.float32)
@@ -104,7 +104,7 @@ def test_every_kl_kernel_gives_the_reference_kl():
     want = reference.kl(P.astype(np.float64), Y.astype(np.float64))
     Yt = np.ascontiguousarray(Y.T)
     assert exact.kl_dense(P, Yt) == pytest.approx(want, abs=1e-6)
-    for kernel, entries in ((exact.kl_rows, (P,)), (exact.kl_rows_sparse, _entries(csr_array(P)))):
+    for kernel, entries in ((exact.kl_rows, (P,)), (exact.kl_rows_sparse, entries_of(csr_array(P)))):
         totals, shares = np.empty(n), np.empty(n)
         kernel(*entries, Yt, totals, shares)
         assert totals.sum() + np.log(shares.sum()) == pytest.approx(want, abs=1e-6)

@@ -14,9 +14,8 @@ from langscape.sources.documents import (
     columns_of,
     documents_bytes,
     pack_documents,
-    read_documents,
-    some_texts,
 )
+from langscape.sources.packed_documents import read_documents, some_texts
 
 ROWS = [
     {"title": "One", "review": "The soup was cold, and the waiter rude.", "stars": 1, "good": False},

@@ -20,7 +20,7 @@ def joint_from_dense(conditional: np.ndarray) -> np.ndarray:
 
 def joint_from_neighbours(conditional: np.ndarray, index: np.ndarray) -> csr_array:
     """The same for rows over listed neighbours, (n, k) each; a CSR matrix with sorted rows."""
-    starts, columns, values = symmetric_neighbours(conditional, np.ascontiguousarray(index, np.int64))
+    starts, columns, values = symmetric_neighbours(conditional, np.ascontiguousarray(index, np.int32))
     values /= values.sum(dtype=np.float64)
     n = len(index)
     return csr_array((values, columns, starts), shape=(n, n))

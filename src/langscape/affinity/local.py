@@ -27,7 +27,7 @@ from langscape.affinity.points import (
     perplexity_notes,
     unit_rows,
 )
-from langscape.data import Affinities, Items
+from langscape.data import Affinities, Checkpoint, Items, Progress
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import one_blas_thread
 
@@ -46,6 +46,8 @@ def local(
     items: Items | None = None,
     recall: float = 0.95,
     seed: int = 0,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Affinities:
     """The joint P with local perplexities; the column `score` of its items says how many words stand out.
 
@@ -72,7 +74,8 @@ def local(
     unit = unit_rows(X, items)
     space = unit if metric == "cosine" else X
     most = min(n - 1, max(MOST, at_least))
-    own = _standing_out(unit, k, min(at_least, n - 1), most, recall, seed)
+    shown = {"progress": progress, "checkpoint": checkpoint}
+    own = _standing_out(unit, k, min(at_least, n - 1), most, recall, seed, **shown)
     if n <= EXACT_UP_TO:
         P, perplexities = conditional(space, wanted)
         P *= 0.5
@@ -80,7 +83,7 @@ def local(
         joint: Any = joint_from_dense(P)
         reached = 1.0
     else:
-        around = neighbour_rows(space, wanted, recall, seed)
+        around = neighbour_rows(space, wanted, recall, seed, **shown)
         perplexities, reached = around.perplexity, around.recall
         both = csr_array(0.5 * around.matrix() + 0.5 * own.rows)
         joint = csr_array(both + both.T)
@@ -128,14 +131,14 @@ def _notes(scores: np.ndarray, at_least: int, most: int) -> tuple[str, ...]:
 
 
 def _standing_out(
-    unit: np.ndarray, k: float, at_least: int, most: int, recall: float, seed: int
+    unit: np.ndarray, k: float, at_least: int, most: int, recall: float, seed: int, **shown: Any
 ) -> _StandingOut:
     """Scores, and the conditional matrix that keeps each row's `score` most similar words."""
     from langscape.kernels.neighbours import nearest
 
     n = len(unit)
     # half the squared distance of unit vectors is 1 − cosine
-    found = nearest(unit, most, recall=recall, seed=seed)
+    found = nearest(unit, most, recall=recall, seed=seed, doing="words that stand out", **shown)
     bar = _bars(unit, k)
     similar = 1.0 - found.squared.astype(np.float64) / 2.0
     # where the bar lies within rounding of a similarity, that word stands out, as in Claassen's ≥

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from langscape.affinity.given_vectors import given_vectors
 from langscape.affinity.joint import joint_from_dense, joint_from_neighbours
-from langscape.data import Affinities, Items
+from langscape.data import Affinities, Checkpoint, Items, Progress
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import (
     BLOCK,
@@ -38,6 +38,8 @@ def points(
     method: Literal["auto", "exact", "neighbours"] = "auto",
     recall: float = 0.95,
     seed: int = 0,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Affinities:
     """The joint P of the rows of X, shape (n, dim), for one perplexity or one per point.
 
@@ -69,7 +71,7 @@ def points(
         P = joint_from_dense(rows)
         settings["neighbours"] = "all"
     else:
-        near = neighbour_rows(space, wanted, recall, seed)
+        near = neighbour_rows(space, wanted, recall, seed, progress, checkpoint)
         reached = near.perplexity
         P = joint_from_neighbours(near.P, near.index)
         settings["neighbours"] = near.index.shape[1]
@@ -120,14 +122,21 @@ class NeighbourRows:
         return csr_array((self.P.ravel(), self.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def neighbour_rows(X: np.ndarray, perplexity: np.ndarray, recall: float, seed: int) -> NeighbourRows:
+def neighbour_rows(
+    X: np.ndarray,
+    perplexity: np.ndarray,
+    recall: float,
+    seed: int,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> NeighbourRows:
     """The conditional rows over each point's 3·perplexity nearest, found at the recall asked for."""
     from langscape.kernels.neighbours import nearest
     from langscape.kernels.perplexity import conditional_rows
 
     n = len(X)
     k = int(min(n - 1, np.ceil(3 * perplexity.max())))
-    found = nearest(X, k, recall=recall, seed=seed)
+    found = nearest(X, k, recall=recall, seed=seed, progress=progress, checkpoint=checkpoint)
     P = np.empty((n, k), np.float32)
     betas, reached = np.empty((2, n))
     conditional_rows(found.squared, 0, np.log(np.minimum(perplexity, k)), False, P, betas, reached)

@@ -16,7 +16,7 @@ import numpy as np
 from langscape.affinity.given_vectors import given_vectors
 from langscape.affinity.joint import joint_from_neighbours
 from langscape.affinity.points import EXACT_UP_TO, Metric, check_metric, checked_perplexity, unit_rows
-from langscape.data import Affinities, Items
+from langscape.data import Affinities, Checkpoint, Items, Progress
 from langscape.errors import DataError
 
 STEPS = ((3, 0.693), (5, 0.36), (10, 0.16), (25, 0.06), (50, 0.02))
@@ -39,6 +39,8 @@ def reciprocal(
     items: Items | None = None,
     recall: float = 0.95,
     seed: int = 0,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Affinities:
     """The joint P of the rows of X by ranks and reciprocal neighbours; the cost is linear in their number.
 
@@ -63,7 +65,7 @@ def reciprocal(
     space = unit_rows(X, items) if metric == "cosine" else X
     steps = [(max(1, round(rank * stretch)), weight) for rank, weight in STEPS]
     reach = min(n - 1, steps[-1][0])
-    found = nearest(space, reach, recall=recall, seed=seed)
+    found = nearest(space, reach, recall=recall, seed=seed, progress=progress, checkpoint=checkpoint)
     rank = np.arange(1, reach + 1)
     weight = np.zeros(reach)
     for last, value in reversed(steps):

@@ -13,7 +13,7 @@ from langscape.declarations.running import each, opened, recipe_of
 from langscape.declarations.settings import HiddenLayer
 from langscape.errors import DataError, SettingsError
 from langscape.models.catalog import in_words
-from langscape.sources.documents import some_texts
+from langscape.sources.packed_documents import some_texts
 from langscape.sources.wordlist import WordList
 from langscape.store import Writes
 from langscape.store.recipe import Recipe

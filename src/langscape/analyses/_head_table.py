@@ -39,12 +39,8 @@ class HeadTable(Shown, ABC):
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table of scores (.csv)."""
         from langscape.views import write
-        from langscape.views.table import write_columns
 
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.scores.columns, path)
-        return write(self.view(title), path)
+        return write(self.view(title), path, columns=self.scores.columns)
 
     def ranked(self, by: str | None = None) -> np.ndarray:
         """Rows of `scores`, the highest first; rows without the score come last.

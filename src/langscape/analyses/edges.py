@@ -89,12 +89,8 @@ class Edges(Shown):
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per edge that was cut (.csv)."""
         from langscape.views import write
-        from langscape.views.table import write_columns
 
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.cut.columns, path)
-        return write(self.view(title), path)
+        return write(self.view(title), path, columns=self.cut.columns)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:

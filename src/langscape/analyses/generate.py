@@ -112,12 +112,8 @@ class Generated(Shown):
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per next word (.csv)."""
         from langscape.views import write
-        from langscape.views.table import write_columns
 
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.columns(), path)
-        return write(self.view(title), path)
+        return write(self.view(title), path, columns=self.columns())
 
 
 def lines(found: Generated) -> list[str]:

@@ -69,7 +69,7 @@ def insert_texts(
     ('berlin', True)
     """
     from langscape.engine import insert
-    from langscape.sources.documents import read_documents
+    from langscape.sources.packed_documents import read_documents
 
     assert isinstance(map, Map)
     known = vectors_of(map)

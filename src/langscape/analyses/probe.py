@@ -156,12 +156,8 @@ class Probes(Shown):
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or the table (.csv)."""
         from langscape.views import write
-        from langscape.views.table import write_columns
 
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.scores.columns, path)
-        return write(self.view(title), path)
+        return write(self.view(title), path, columns=self.scores.columns)
 
 
 def about_question(name: str) -> str:

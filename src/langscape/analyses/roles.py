@@ -89,12 +89,8 @@ class RoleTests(Shown):
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per role and head (.csv)."""
         from langscape.views import write
-        from langscape.views.table import write_columns
 
-        path = Path(path)
-        if path.suffix.lower() == ".csv":
-            return write_columns(self.scores.columns, path)
-        return write(self.view(title), path)
+        return write(self.view(title), path, columns=self.scores.columns)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:

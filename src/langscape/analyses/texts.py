@@ -28,6 +28,7 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import Cluster, HiddenLayer, Metric, Perplexity, Seed, Workers
 from langscape.errors import DataError
 from langscape.models.display_names import model_title
+from langscape.store.current import current_checkpoint
 
 FEW = 1000
 """Texts up to which a map is the best of several runs, and held against maps of shuffled states."""
@@ -115,7 +116,7 @@ def texts(
     from langscape.affinity import points
     from langscape.engine import Schedule, embed
     from langscape.models.pooling import pooling_of
-    from langscape.sources.documents import read_documents
+    from langscape.sources.packed_documents import read_documents
 
     source = packed_source(texts, text, label)
     documents = read_documents(source.path)
@@ -134,7 +135,8 @@ def texts(
         notes.append(f"{int((windows > 1).sum()):,} long texts were read in windows and averaged")
     network = opened(model)
     how = pooling_of(network, pool, last=layer is None) if network.kind in ("encoder", "decoder") else None
-    near = points(X, perplexity, metric, items=items, seed=seed)
+    kept_at = {"progress": progress, "checkpoint": current_checkpoint()}
+    near = points(X, perplexity, metric, items=items, seed=seed, **kept_at)
     metadata = {
         "model": network.name, "revision": network.revision, "layer": layer,
         "pool": how.said if how else pool, "pooling": pool,
@@ -142,7 +144,7 @@ def texts(
     }  # fmt: skip
     near = replace(near, settings={**near.settings, **metadata}, notes=(*near.notes, *notes))
     runs = (8 if n <= FEW else 1) if restarts is None else restarts
-    found = embed(near, restarts=runs, seed=seed, progress=progress)
+    found = embed(near, restarts=runs, seed=seed, **kept_at)
     if n <= FEW:
         found = hidden_kept(found, near, [Schedule()], seed)
     if regions and n >= NAMED_FROM:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from langscape.analyses._map_memory import check_map_memory, map_memory, saying
 from langscape.analyses._maps import FORMATS, check_color, save_map_as
 from langscape.analyses._packed_vectors import packed_rows, packed_vectors
 from langscape.analyses._placement import CHUNK, Theta, joined, own_places, place_words, vectors_of
@@ -25,6 +26,7 @@ from langscape.declarations.settings import (
     Workers,
 )
 from langscape.errors import SettingsError
+from langscape.store.current import current_checkpoint
 
 if TYPE_CHECKING:
     from langscape.sources import Vectors
@@ -200,13 +202,20 @@ def _mapped(
     from langscape.engine import embed
 
     perplexity, neighbours, k, at_least, metric = near
-    known: dict[str, Any] = {"items": vectors.items(), "seed": seed}
+    checkpoint = current_checkpoint()
+    n, dim = vectors.matrix.shape
+    size = map_memory(n, dim, perplexity)
+    check_map_memory(n, dim, size)
+    known: dict[str, Any] = {
+        "items": vectors.items(), "seed": seed, "progress": saying(size, progress), "checkpoint": checkpoint
+    }  # fmt: skip
     if neighbours == "local":
         P = affinity.local(vectors.matrix, perplexity, k, at_least, metric=metric, **known)
     else:
         way = affinity.reciprocal if neighbours == "reciprocal" else affinity.points
         P = way(vectors.matrix, perplexity, metric, **known)
-    map = embed(P, dims, initial, schedule, restarts, seed=seed, progress=progress)
+    how: dict[str, Any] = {"seed": seed, "progress": saying(size, progress), "checkpoint": checkpoint}
+    map = embed(P, dims, initial, schedule, restarts, **how)
     return map.but(notes=(*vectors.notes, *map.notes))
 
 
@@ -278,8 +287,9 @@ def words(
 ) -> Map:
     """Map word vectors: what is similar lies together, with scores of how far to trust it.
 
-    All words of the file are mapped, the first `limit`, or those of a list. Of a file too large for that,
-    `landmarks` are, and every other word is placed among them: the vectors are then left out of the result.
+    All words of the file are mapped, the first `limit`, or those of a list; ended half-way, the same call
+    goes on where it was. Of a file too large for the memory there is, `landmarks` are, and every other word
+    is placed among them: the vectors are then left out of the result.
 
     >>> found = words(words=["tea", "coffee", "milk", "oslo", "paris", "rome"], perplexity=2, steps=250)
     >>> found.labels[:3], len(found)

@@ -12,7 +12,7 @@ from langscape.data.items import Items
 from langscape.data.map import Map
 from langscape.data.noun import Noun, frozen
 from langscape.data.shown import Shown, Tabular
-from langscape.data.step import Progress, Step
+from langscape.data.step import Checkpoint, Progress, Step
 from langscape.data.tokens import Tokens
 from langscape.data.view import View
 
@@ -22,6 +22,7 @@ __all__ = [
     "Affinities",
     "Attention",
     "Capture",
+    "Checkpoint",
     "Context",
     "Edit",
     "Flow",

@@ -1,9 +1,12 @@
-"""How far a long call has come."""
+"""How far a long call has come, and where it keeps that so as to go on after its process was ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -21,3 +24,22 @@ class Step:
 
 Progress = Callable[[Step], None]
 """What every long call may be given; it is called with a `Step` now and then."""
+
+
+class Checkpoint(Protocol):
+    """Where a very long call keeps named arrays while it runs: called again, it goes on from them.
+
+    What comes of it has the same bits as a run that nothing interrupted. The store gives every analysis one.
+    """
+
+    def load(self, name: str) -> dict[str, np.ndarray] | None:
+        """What was kept under that name; None where nothing was, or where it is damaged."""
+        ...
+
+    def due(self) -> bool:
+        """Whether it is time to keep something again: writing takes time, too."""
+        ...
+
+    def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Keep these arrays instead of what that name had."""
+        ...

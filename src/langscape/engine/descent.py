@@ -1,7 +1,7 @@
-"""Running a plan from given starts: three engines with one shape.
+"""Running a plan from given starts: engines with one shape.
 
 Each is `(problem, starts, plan, settings, watch) → Landing`. `tasks` runs many small dense problems at
-once, whole ones per thread; `rows` splits one exact problem by rows; `grid` is for large 2-D maps.
+once, whole ones per thread; `rows` splits one exact problem by rows. Large 2-D maps are `grid_descent`'s.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from langscape.data import Progress, Step
 from langscape.engine.schedule import Schedule
 
-_CHECK = 250
+CHECK_EVERY = 250
 """Steps between two entries of a history: a KL costs as much as eight steps."""
 
 
@@ -30,12 +30,21 @@ class Landing:
     history: np.ndarray
 
 
+Callback = Callable[[int, float, np.ndarray], bool | None]
+"""Called with the step, the KL and the places (n, dims); a true answer ends the descent there."""
+
+
 @dataclass(eq=False)
 class Watch:
-    """Tells `progress` how far a run is, at most ten times a second, over all its descents."""
+    """Tells `progress` how far a run is, at most ten times a second, over all its descents.
+
+    `callback` is asked every so many steps of each descent.
+    """
 
     total: int
     progress: Progress | None
+    callback: Callback | None = None
+    every: int = 50
     done: int = 0
     _last: float = field(default=0.0)
 
@@ -47,6 +56,14 @@ class Watch:
             self._last = now
             self.progress(Step(done, self.total, "t-SNE", {"KL": kl} if math.isfinite(kl) else {}))
 
+    def asks_at(self, step: int) -> bool:
+        """Whether the callback is to be asked after so many steps."""
+        return self.callback is not None and step % self.every == 0
+
+    def ends(self, step: int, kl: float, xy: np.ndarray) -> bool:
+        """What the callback says: whether the descent is to end here."""
+        return self.callback is not None and bool(self.callback(step, kl, xy))
+
 
 class Stopped(Exception):
     """Raised through a descent by Ctrl-C; carries what stood at that moment."""
@@ -57,7 +74,8 @@ class Stopped(Exception):
         self.step = step
 
 
-def _scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
+def update_scalars(schedule: Schedule) -> tuple[bool, np.float32, np.float32]:
+    """What every update of places takes of a schedule, beside its plan."""
     return schedule.gains, np.float32(schedule.least_gain), np.float32(schedule.largest_step)
 
 
@@ -100,7 +118,7 @@ class Tasks:
             until = min(last, self.step + stride)
             exact.descend_tasks(
                 *self._where, self._Y, self._V, self._G, *self._begins, self._dims, self._plans, self.step,
-                until, *_scalars(self.schedule), self.floor,
+                until, *update_scalars(self.schedule), self.floor,
             )  # fmt: skip
             self.step = until
             tell(self.step)
@@ -156,7 +174,18 @@ def tasks(
 
     try:
         while running.step < schedule.steps:
-            running.advance(min(schedule.steps, (running.step // _CHECK + 1) * _CHECK), tell)
+            strides = [CHECK_EVERY, *([watch.every] if watch.callback is not None else [])]
+            running.advance(min(schedule.steps, *((running.step // one + 1) * one for one in strides)), tell)
+            if running.step % CHECK_EVERY == 0 or running.step == schedule.steps:
+                checks.append((running.step, running.kls()))
+                if schedule.at_rest([(step, kls) for step, kls in checks]):
+                    break
+            if watch.asks_at(running.step):
+                kls = running.kls()
+                best = int(np.argmin(kls))
+                if watch.ends(running.step, float(kls[best]), running.places()[best]):
+                    break
+        if checks[-1:] == [] or checks[-1][0] != running.step:
             checks.append((running.step, running.kls()))
     except KeyboardInterrupt:
         checks.append((running.step, running.kls()))
@@ -177,7 +206,7 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
     exact: Any = kernels  # compiled: their signatures are not what pyright reads
     n, dims = start.shape
     sparse = not isinstance(P, np.ndarray)
-    entries = _entries(P) if sparse else (widened(P, 0.0),)
+    entries = entries_of(P) if sparse else (widened(P, 0.0),)
     both = exact.Forces(n, dims)
     forces = both.sparse if sparse else both
     Y = widened(start.T, FAR)
@@ -198,14 +227,20 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
             if plan[3, step] > 0:
                 V[:], G[:] = 0.0, 1.0
             Z = forces(*entries, Y, A, R)
-            exact.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), floor)
-            if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
+            exact.update(Y, V, G, A, R, Z, *plan[:3, step], *update_scalars(schedule), floor)
+            if (step + 1) % CHECK_EVERY == 0 or step + 1 == schedule.steps:
                 history.append((step + 1, kl()))
             watch.at(before + step + 1, history[-1][1] if history else math.nan)
+            if schedule.at_rest(history) or (
+                watch.asks_at(step + 1) and watch.ends(step + 1, kl(), Y[:, :n].T.copy())
+            ):
+                break
     except KeyboardInterrupt:
         raise Stopped([Landing(Y[:, :n].T.copy(), kl(), np.array(history).reshape(-1, 2))], step) from None
-    final = kl()
-    return Landing(Y[:, :n].T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
+    if not history or history[-1][0] != step + 1:
+        history.append((step + 1, kl()))
+    watch.at(before + schedule.steps, history[-1][1])
+    return Landing(Y[:, :n].T.copy(), history[-1][1], np.array(history, np.float64))
 
 
 def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, watch: Watch) -> Landing:
@@ -231,100 +266,15 @@ def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, wa
         if plan[3, step] > 0:
             V[:], G[:] = 0.0, 1.0
         Z = kernel.forces_rows(P, Y, A, R, shares)
-        kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), np.float32(floor))
-        if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
+        kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *update_scalars(schedule), np.float32(floor))
+        if (step + 1) % CHECK_EVERY == 0 and step + 1 < schedule.steps:
             history.append((step + 1, kl()))
         watch.at(before + step + 1, history[-1][1] if history else math.nan)
     final = kl()
     return Landing(Y.T.copy(), final, np.array([*history, (schedule.steps, final)], np.float64))
 
 
-def grid(P: Any, start: np.ndarray, schedule: Schedule, watch: Watch) -> Landing:
-    """Descend one large 2-D problem with repulsion on a grid; P is sparse."""
-    import numba
-
-    from langscape.kernels import grid as kernels
-    from langscape.kernels import sparse_attraction as sparse_kernels
-
-    kernel: Any = kernels
-    sparse_kernel: Any = sparse_kernels
-    n = len(start)
-    sparse = _Reordered(P, start, parts=64 * max(2, numba.get_num_threads()))
-    repulsion = kernel.Repulsion(n, threads=numba.get_num_threads())
-    Y = np.ascontiguousarray(start[sparse.order], np.float32)
-    V, G, A, R = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y), np.empty_like(Y)
-    sums = np.empty(((n + kernel.CHUNK - 1) // kernel.CHUNK, 2))
-    plan = schedule.plan(n)
-    early = schedule.early_steps
-    sorts = {early // 2, early, early + 50, early + 150}
-    history: list[tuple[float, float]] = []
-    before = watch.done
-    step = 0
-
-    def kl() -> float:
-        Z = repulsion(Y, R)
-        totals = np.empty(len(sparse.cuts) - 1)
-        sparse_kernel.divergences(*sparse.csr, Y, totals, sparse.cuts)
-        return math.fsum(totals) + math.log(Z)
-
-    try:
-        for step in range(schedule.steps):
-            if plan[3, step] > 0:
-                V[:], G[:] = 0.0, 1.0
-            if step in sorts:
-                order = sparse.sort(Y)
-                Y, V, G = Y[order], V[order], G[order]
-            Z = repulsion(Y, R)
-            sparse_kernel.attraction(*sparse.csr, Y, A, sparse.cuts)
-            kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *_scalars(schedule), sums)
-            if (step + 1) % _CHECK == 0 and step + 1 < schedule.steps:
-                history.append((step + 1, kl()))
-            watch.at(before + step + 1, history[-1][1] if history else math.nan)
-    except KeyboardInterrupt:
-        raise Stopped([Landing(sparse.restored(Y), kl(), np.array(history).reshape(-1, 2))], step) from None
-    final = kl()
-    return Landing(sparse.restored(Y), final, np.array([*history, (schedule.steps, final)], np.float64))
-
-
-def _entries(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def entries_of(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR parts with unsigned indices: signed ones make Numba check for wrap-around, 3.5 times slower."""
     wide = np.uint32 if P.nnz < 2**32 else np.uint64
     return P.indptr.astype(wide), P.indices.astype(np.uint32), P.data.astype(np.float32)
-
-
-class _Reordered:
-    """A sparse P whose rows follow the map's own neighbourhoods, in whole groups, and the way back."""
-
-    def __init__(self, P: Any, start: np.ndarray, parts: int) -> None:
-        self.order = np.arange(len(start))
-        self.parts = parts
-        self._lengths = np.diff(P.indptr).astype(np.int64)
-        self.csr = _entries(P)
-        self.sort(np.ascontiguousarray(start, np.float32))
-
-    def sort(self, Y: np.ndarray) -> np.ndarray:
-        """Rename rows and columns so that points near on the map Y are near in memory; what went where."""
-        from langscape.kernels import sparse_attraction as kernel
-        from langscape.kernels.grid import hilbert_order
-
-        order = hilbert_order(Y)
-        place = np.empty(len(order), np.uint32)
-        place[order] = np.arange(len(order), dtype=np.uint32)
-        starts = kernel.grouped_starts(self._lengths[order])
-        columns, values = np.empty(int(starts[-1]), np.uint32), np.empty(int(starts[-1]), np.float32)
-        old_starts, old_columns, old_values = self.csr
-        kernel.permute_rows(
-            old_starts, self._lengths, old_columns, old_values, order, place, starts, columns, values
-        )
-        self.csr = (starts, columns, values)
-        self._lengths = self._lengths[order]
-        self.order = self.order[order]
-        ends = np.linspace(0, int(starts[-1]), self.parts + 1)
-        self.cuts = np.searchsorted(starts, ends).clip(0, len(order)).astype(np.int64)
-        self.cuts[-1] = len(order)
-        return order
-
-    def restored(self, Y: np.ndarray) -> np.ndarray:
-        out = np.empty_like(Y)
-        out[self.order] = Y
-        return out

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from langscape.data import Affinities, Map, Progress
+from langscape.data import Affinities, Checkpoint, Map, Progress
 from langscape.engine import descent
-from langscape.engine.descent import Landing, Stopped, Watch
+from langscape.engine.descent import Callback, Landing, Stopped, Watch
+from langscape.engine.grid_descent import descend_grid
 from langscape.engine.initial import start
 from langscape.engine.schedule import Schedule
 from langscape.errors import Cancelled, DataError, SettingsError
@@ -44,6 +45,9 @@ def embed(
     quality: bool = True,
     seed: int = 0,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callback | None = None,
+    callback_every: int = 50,
 ) -> Map:
     """The t-SNE map of the affinities; of several restarts, the one of lowest KL.
 
@@ -51,7 +55,9 @@ def embed(
     at_least gives some coordinates a floor, for example (None, None, 0.001, 0.001) in 4-D.
     Maps made from vectors carry quality figures unless quality=False. Distributions
     (`affinity.gaussians`) may be drawn as ellipses: shape="contexts" shows their variance, "diagonal"
-    and "full" learn ellipses as further coordinates.
+    and "full" learn ellipses as further coordinates. Of a large 2-D map, `checkpoint` is given how far it is,
+    and a second call with the same goes on from there. `callback` is called every so many steps with the
+    step, the KL and the places; a true answer ends the descent.
 
     >>> import numpy as np
     >>> from langscape import affinity
@@ -78,6 +84,9 @@ def embed(
         quality=quality,
         seed=seed,
         progress=progress,
+        checkpoint=checkpoint,
+        callback=callback,
+        callback_every=callback_every,
     )[0]
 
 
@@ -93,6 +102,9 @@ def embed_many(
     quality: bool = True,
     seed: int = 0,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callback | None = None,
+    callback_every: int = 50,
 ) -> list[Map]:
     """One map per problem, as `embed` makes it, with small problems run side by side.
 
@@ -110,7 +122,9 @@ def embed_many(
         return []
     chosen = [engine_for(one, dims, floor, engine) for one in problems]
     starts = [_starts(one, initial, dims, restarts, seed) for one in problems]
-    watch = Watch(schedule.steps * restarts * len(problems), progress)
+    if not isinstance(callback_every, int | np.integer) or callback_every < 1:
+        raise SettingsError(f"callback_every {callback_every!r} must be a whole number of at least 1")
+    watch = Watch(schedule.steps * restarts * len(problems), progress, callback, int(callback_every))
     landed: list[list[Landing]] = [[] for _ in problems]
     running = 0
     try:
@@ -124,9 +138,10 @@ def embed_many(
         for running, one in enumerate(problems):
             if chosen[running] == "tasks":
                 continue
-            for place in starts[running]:
+            for at, place in enumerate(starts[running]):
                 if chosen[running] == "grid":
-                    landed[running].append(descent.grid(one.P, place, schedule, watch))
+                    name = f"descent {running}.{at}"
+                    landed[running].append(descend_grid(one.P, place, schedule, watch, checkpoint, name))
                 else:
                     landed[running].append(descent.rows(one.P, place, schedule, floor, watch))
     except Stopped as stopped:
@@ -135,7 +150,7 @@ def embed_many(
         raise diverged(schedule) from None
     seeds = [seed + r for r in range(restarts)]
     return [
-        made_map(one, name, landings, schedule, initial, at_least, seeds, quality)
+        made_map(one, name, landings, schedule, initial, at_least, seeds, quality, (), progress, checkpoint)
         for one, name, landings in zip(problems, chosen, landed, strict=True)
     ]
 
@@ -238,6 +253,8 @@ def made_map(
     seeds: list[int],
     quality: bool,
     notes: tuple[str, ...] = (),
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Map:
     """The map of the lowest KL among the landings of one problem, with its settings and scores."""
     # a divergence is never below 0, but the rounding of its sums may be
@@ -285,7 +302,7 @@ def made_map(
         return result
     from langscape.metrics.true_neighbours import with_true_neighbours
 
-    return with_true_neighbours(result)
+    return with_true_neighbours(result, progress, checkpoint)
 
 
 def _cancelled(

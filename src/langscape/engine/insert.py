@@ -15,8 +15,9 @@ import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
 from langscape.engine.insertion_quality import insertion_by_chance, insertion_quality, nearest_items
+from langscape.engine.placing import refine_by, refined_by, refiner_of
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
-from langscape.errors import DataError, SettingsError
+from langscape.errors import DataError
 from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder, nearest_to
 from langscape.metrics.null import Null
@@ -134,6 +135,7 @@ def place(
     unit = _unit(known, "map item")
     threshold = least_similar(known) if threshold is None else threshold
     find = Finder(unit, m, _some_directions(new))
+    refiner = refiner_of(Y, settings)
     shown = min(SHOWN, len(Y))
     placed = Placed(
         np.empty((m, Y.shape[1]), np.float32),
@@ -145,7 +147,7 @@ def place(
     )
     for start in range(0, m, CHUNK):
         part = slice(start, min(m, start + CHUNK))
-        _place_part(Y, unit, find, new[part], start, settings, placed, part)
+        _place_part(Y, unit, find, new[part], start, settings, refiner, placed, part)
         if progress is not None:
             progress(Step(part.stop, m, "insert"))
     placed.dissimilar[:] = placed.similarity[:, 0] < threshold
@@ -215,6 +217,7 @@ def _place_part(
     new: np.ndarray,
     offset: int,
     settings: Insertion,
+    refiner: Any,
     placed: Placed,
     part: slice,
 ) -> None:
@@ -225,8 +228,9 @@ def _place_part(
     xy = np.empty((len(new), Y.shape[1]))
     steps = np.empty(len(new), np.int64)
     medians(Y, index, weights, xy, steps)
-    if settings.method == "optimise":
-        _refine(Y, find, directions, xy, settings)
+    if refiner is not None:
+        similarity_, near = _most_similar(find, directions, refined_by(len(Y), settings))
+        refine_by(refiner, near, 2.0 - 2.0 * similarity_, xy, settings)
     shown = placed.nearest.shape[1]
     if index.shape[1] < shown:
         similarity, index = _most_similar(find, directions, shown)
@@ -275,24 +279,6 @@ def _most_similar(find: Finder, directions: np.ndarray, k: int) -> tuple[np.ndar
     """Raw cosine similarities and indices of the k most similar, most similar first."""
     squared, index = find(directions, k)
     return np.clip(1.0 - squared.astype(np.float64) / 2.0, -1.0, 1.0), index
-
-
-def _refine(Y: np.ndarray, find: Finder, directions: np.ndarray, xy: np.ndarray, settings: Insertion) -> None:
-    from langscape.kernels.median import refine
-    from langscape.kernels.perplexity import conditional_rows
-
-    if Y.shape[1] != 2:
-        raise SettingsError(
-            f'method "optimise" refines 2-D maps, this one has {Y.shape[1]} dimensions; use "median"'
-        )
-    k = int(min(len(Y), np.ceil(3 * settings.perplexity)))
-    wanted = min(settings.perplexity, max(1.0, k / 3))
-    similarity, index = _most_similar(find, directions, k)
-    p = np.empty((len(directions), k))
-    targets = np.full(len(directions), np.log(wanted))
-    betas, reached = np.empty((2, len(directions)))
-    conditional_rows(2.0 - 2.0 * similarity, 0, targets, False, p, betas, reached)
-    refine(Y, index, p, xy, settings.rounds)
 
 
 def _base_vectors(base: Map, given: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -19,12 +20,16 @@ class Schedule:
                       gradient 4 Σ (p−q)(y_i−y_j)/(1+d²); programs that leave out the 4 need four times it
     momentum          during early exaggeration (at least `switch` steps), and after
     early_exaggeration, early_steps     P times this, for so many steps at the start
+    fade              over so many steps after the early ones exaggeration falls to 1 by equal shares, instead
+                      of at once; "auto" takes larger steps as it falls, and nothing is reset
     late_exaggeration, late_steps       the same at the end; 12 destroys a map, 1.5 is harmless; "auto" takes
                       smaller steps there
     gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
     largest_step      no point moves farther than this in one step; 0 for no limit
     reset             velocity and gains start afresh when early exaggeration ends
     settle            over so many steps at the end the learning rate falls to a tenth: points come to rest
+    tolerance         a descent ends where 250 plain steps change its KL by less than this share
+                      (small maps made side by side: where all of theirs do); 0 takes all steps
 
     >>> Schedule(steps=500).early_steps
     250
@@ -35,6 +40,7 @@ class Schedule:
     momentum: tuple[float, float] = (0.5, 0.8)
     early_exaggeration: float = 12.0
     early_steps: int = 250
+    fade: int = 0
     late_exaggeration: float = 1.0
     late_steps: int = 0
     switch: int = 0
@@ -43,20 +49,23 @@ class Schedule:
     largest_step: float = 5.0
     reset: bool = True
     settle: int = 0
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
         _whole("steps", self.steps, 1)
         _whole("early_steps", self.early_steps, 0)
+        _whole("fade", self.fade, 0)
         _whole("late_steps", self.late_steps, 0)
         _whole("switch", self.switch, 0)
         _whole("settle", self.settle, 0)
         if self.settle > self.steps:
             raise SettingsError(f"settle {self.settle} is more than all {self.steps} steps; lower it")
-        if self.early_steps + self.late_steps > self.steps:
+        if self.early_steps + self.fade + self.late_steps > self.steps:
+            fading = f", {self.fade} fading" if self.fade else ""
             raise SettingsError(
-                f"{self.early_steps} early and {self.late_steps} late steps do not fit into {self.steps}; "
-                "raise steps or lower the others"
+                f"{self.early_steps} early{fading} and {self.late_steps} late steps do not fit into "
+                f"{self.steps}; raise steps or lower the others"
             )
         if not all(0 < rate < 1e12 for rate in self.rates(1)):
             raise SettingsError(f'learning_rate {self.learning_rate} must be above 0, or "auto"')
@@ -65,6 +74,8 @@ class Schedule:
         for name in ("early_exaggeration", "late_exaggeration"):
             if not 1 <= getattr(self, name) < 1e6:
                 raise SettingsError(f"{name} {getattr(self, name)} must be at least 1 (1 is none)")
+        if not 0 <= self.tolerance < 1:
+            raise SettingsError(f"tolerance {self.tolerance} must lie from 0 (all steps) to below 1")
         if self.least_gain <= 0 or self.largest_step < 0:
             raise SettingsError("least_gain must be above 0 and largest_step at least 0 (0 is no limit)")
 
@@ -77,6 +88,18 @@ class Schedule:
             return max(n / 48.0, 1.0), max(n / 4.0, 4.0)
         rates = np.broadcast_to(np.asarray(self.learning_rate, np.float64), (2,))
         return float(rates[0]), float(rates[1])
+
+    def at_rest(self, history: Sequence[tuple[float, Any]]) -> bool:
+        """Whether nothing is gained any more: history has steps and KLs, one or those of several descents."""
+        if (
+            len(history) < 2
+            or self.late_steps
+            or self.settle
+            or history[-2][0] < self.early_steps + self.fade
+        ):
+            return False
+        before, now = (np.asarray(kls, np.float64) for _, kls in history[-2:])
+        return bool(np.all(np.abs(before - now) < self.tolerance * np.abs(now)))
 
     def plan(self, n: int) -> np.ndarray:
         """(4, steps) float32: exaggeration, learning rate, momentum, and 1 where state is reset."""
@@ -92,12 +115,17 @@ class Schedule:
             # neighbours among 601 words, at n/48 28 %
             plan[1, self.steps - self.late_steps :] = after / self.late_exaggeration
         plan[1, : self.early_steps] = early
+        if self.fade:
+            fading = slice(self.early_steps, self.early_steps + self.fade)
+            plan[0, fading] = self.early_exaggeration ** np.linspace(1.0, 0.0, self.fade)
+            if self.learning_rate == "auto":
+                plan[1, fading] = after / plan[0, fading]
         if self.settle:
             plan[1, self.steps - self.settle :] *= np.linspace(1.0, 0.1, self.settle, dtype=np.float32)
         calm = max(self.early_steps, self.switch)
         plan[2, :calm] = self.momentum[0]
         plan[2, calm:] = self.momentum[1]
-        if self.reset and 0 < self.early_steps < self.steps:
+        if self.reset and not self.fade and 0 < self.early_steps < self.steps:
             plan[3, self.early_steps] = 1.0
         return plan
 

@@ -168,7 +168,8 @@ def _gather_vectors(typingctx, grid, cx, cy, ux, uy):
 
 
 _spread_one = chosen(_spread_vectors, _spread_plain)
-_gather_one = chosen(_gather_vectors, _gather_plain)
+gather_one = chosen(_gather_vectors, _gather_plain)
+"""Value and both slopes, per cell, of a grid's field near one of its nodes."""
 
 
 @njit(parallel=True, **FAST)
@@ -199,7 +200,7 @@ def _gather(Y, left, bottom, per_unit, phi, own, R, shares):
             cy = int(y + f32(0.5))
             ux = x - f32(cx)
             uy = y - f32(cy)
-            value, gx, gy = _gather_one(phi, cx, cy, ux, uy)
+            value, gx, gy = gather_one(phi, cx, cy, ux, uy)
             at = own[min(int((ux + f32(0.5)) * _OWN), _OWN - 1), min(int((uy + f32(0.5)) * _OWN), _OWN - 1)]
             share += value - at[0]
             R[i, 0] = f32(-0.5) * (gx - at[1]) * per_unit
@@ -275,6 +276,29 @@ class Repulsion:
         n = len(Y)
         return math.fsum(self._shares) + self._constant * n * (n - 1)
 
+    def field(self, Y: np.ndarray) -> tuple[np.ndarray, np.float32, np.float32, np.float32, float]:
+        """Σ_j 1/(1+‖y−y_j‖²) less a constant at the nodes; left, bottom, nodes a unit, that constant."""
+        left, bottom = self._fit(Y)
+        per_unit = np.float32(1.0 / self._spacing)
+        _spread(Y, left, bottom, per_unit, self._grids)
+        _add_parts(self._grids, self._charge)
+        phi = np.ascontiguousarray(self._convolve(self._charge)[:, : self._size[1]])
+        return phi, left, bottom, per_unit, self._constant * len(Y)
+
+    def again(self) -> None:
+        """Forget that the forces were asked for: the next call has the bits it would have had."""
+        self._age -= 1
+
+    def state(self) -> np.ndarray:
+        """What the next step depends on beside the points: how large the grid is, and when it was built."""
+        return np.array([*self._size, self._spacing, self._slack, self._age], np.float64)
+
+    def restore(self, state: np.ndarray) -> None:
+        """Take up a state, so that the next step has the same bits as if nothing had been between."""
+        if state[0] > 0:
+            self._build((int(state[0]), int(state[1])), float(state[2]))
+        self._slack, self._age = float(state[3]), int(state[4])
+
     def _fit(self, Y: np.ndarray) -> tuple[np.float32, np.float32]:
         """Make the grid cover every point; rebuild it only when the box has changed much."""
         x0, x1, y0, y1 = _box(Y)
@@ -301,14 +325,17 @@ class Repulsion:
         least, most = _SLACK
         self._slack = min(max(self._slack * (1.5 if faster else 1 / 1.5 if slower else 1), least), most)
         self._age = 0
-        wanted = (math.ceil((1 + self._slack) * side) for side in need)
-        padded = tuple(2 * scipy.fft.next_fast_len(side, real=True) for side in wanted)
-        self._padded = padded
-        self._size = tuple(side // 2 for side in padded)
+        across, along = (
+            scipy.fft.next_fast_len(math.ceil((1 + self._slack) * side), real=True) for side in need
+        )
+        self._build((across, along), spacing)
+
+    def _build(self, size: tuple[int, int], spacing: float) -> None:
+        self._size, self._padded = size, (2 * size[0], 2 * size[1])
         self._spacing = spacing
-        self._grids = np.zeros((_PARTS, *self._size), np.float32)
-        self._charge = np.zeros((self._size[0], padded[1]), np.float32)
-        far = spacing * math.hypot(*self._size)
+        self._grids = np.zeros((_PARTS, *size), np.float32)
+        self._charge = np.zeros((size[0], self._padded[1]), np.float32)
+        far = spacing * math.hypot(*size)
         self._constant = 1.0 / (1.0 + far * far)
         self._kernel = self._transform(far * far)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from langscape.data import Checkpoint, Progress, Step
 from langscape.kernels.ivf_search import Cells
 from langscape.kernels.linear import blocks, centre_of, side_by_side
 
@@ -17,6 +18,8 @@ PAIRS_UP_TO = 2 * 10**8
 """Rows times queries that a Finder compares one by one."""
 
 _QUERIES = 1024
+_PART = 16_384
+"""Rows whose neighbours are looked for between two reports: whole tiles of a search, for the same bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +34,61 @@ class Neighbours:
     recall: float
 
 
-def nearest(X: np.ndarray, k: int, *, recall: float = 0.95, seed: int = 0) -> Neighbours:
-    """The k nearest other rows of every row of X by Euclidean distance."""
+def nearest(
+    X: np.ndarray,
+    k: int,
+    *,
+    recall: float = 0.95,
+    seed: int = 0,
+    doing: str = "neighbours",
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Neighbours:
+    """The k nearest other rows of every row of X by Euclidean distance.
+
+    A search of nearby cells tells `progress` how many rows are done, as `doing`, and goes on from what
+    `checkpoint` has of them.
+    """
     X = np.asarray(X)
     X = np.ascontiguousarray(X - centre_of(X), np.float32)  # float32 loses digits far from the origin
     n = len(X)
     if n <= EXACT_BELOW:
-        found = _search(_flat(X), X, k + 1)
-        return Neighbours(*_without_self(*found, k), recall=1.0)
+        index, squared = _without_self(*_search(_flat(X), X, k + 1), k)
+        return Neighbours(index.astype(np.int32), squared, recall=1.0)
     # a row is found in its own cell whatever is searched: it must not count as a neighbour found
     cells = Cells(X, k + 1, (recall * k + 1) / (k + 1), seed)
-    found = _filled(cells, _flat(X), X, k + 1)
-    return Neighbours(*_without_self(*found, k), recall=(cells.recall * (k + 1) - 1) / k)
+    found = _part_by_part(cells, X, k, doing, progress, checkpoint)
+    return Neighbours(*found, recall=(cells.recall * (k + 1) - 1) / k)
+
+
+def _part_by_part(
+    cells: Cells, X: np.ndarray, k: int, doing: str, progress: Progress | None, checkpoint: Checkpoint | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Index and squared distance of the k nearest others, (n, k) each."""
+    n, flat = len(X), _flat(X)
+    index, squared = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    done = 0
+    while checkpoint is not None and (kept := checkpoint.load(_kept_as(doing, k, done))) is not None:
+        part = slice(done, done + len(kept["index"]))
+        index[part], squared[part] = kept["index"], kept["squared"]
+        done = part.stop
+    saved = done
+    while done < n:
+        part = slice(done, min(n, done + _PART))
+        far, found = _filled(cells, flat, X[part], k + 1)
+        index[part], squared[part] = _without_self(far, found, k, part.start)
+        done = part.stop
+        if progress is not None:
+            progress(Step(done, n, doing))
+        if checkpoint is not None and checkpoint.due():
+            new = slice(saved, done)
+            checkpoint.save(_kept_as(doing, k, saved), {"index": index[new], "squared": squared[new]})
+            saved = done
+    return index, squared
+
+
+def _kept_as(doing: str, k: int, first: int) -> str:
+    return f"{k} {doing} from {first}"
 
 
 def nearest_to(base: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -108,10 +154,12 @@ def _search(
     return squared, found
 
 
-def _without_self(squared: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Drop each row from its own list; where duplicates hid it, drop the last entry instead."""
+def _without_self(
+    squared: np.ndarray, found: np.ndarray, k: int, first: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drop each row, the first of which is `first`, from its own list; where duplicates hid it, the last."""
     n = len(found)
-    own = found == np.arange(n)[:, None]
+    own = found == np.arange(first, first + n)[:, None]
     own[~own.any(1), -1] = True
     keep = ~own
     return found[keep].reshape(n, k), np.maximum(squared[keep].reshape(n, k), 0.0)

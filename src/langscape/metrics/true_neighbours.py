@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from langscape.data import Map
+from langscape.data import Checkpoint, Map, Progress
 from langscape.data.neighbourhood import Candidates, candidates_of, counted
 from langscape.errors import DataError
 from langscape.metrics.first_columns import smallest_columns
@@ -44,7 +44,13 @@ class TrueNeighbours(NamedTuple):
         )
 
 
-def true_neighbours(vectors: Any, metric: Metric = "euclidean") -> TrueNeighbours:
+def true_neighbours(
+    vectors: Any,
+    metric: Metric = "euclidean",
+    *,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> TrueNeighbours:
     """Rows (n, k) of the nearest in the data, nearest first, and how far they are; −1 and NaN for none.
 
     Up to 3,000 items they are those that `local` counts, ties broken by index; up to 25,000, found in
@@ -64,16 +70,21 @@ def true_neighbours(vectors: Any, metric: Metric = "euclidean") -> TrueNeighbour
     else:
         from langscape.kernels.neighbours import nearest
 
-        found = nearest(_directions(X) if metric == "cosine" else X, k, recall=RECALL)
+        found = nearest(
+            _directions(X) if metric == "cosine" else X, k, recall=RECALL, doing="true neighbours",
+            progress=progress, checkpoint=checkpoint,
+        )  # fmt: skip
         rows, recall = found.index, found.recall
     return TrueNeighbours(rows.astype(np.int32), _distances(X, rows, metric), recall)
 
 
-def with_true_neighbours(map: Map) -> Map:
+def with_true_neighbours(
+    map: Map, progress: Progress | None = None, checkpoint: Checkpoint | None = None
+) -> Map:
     """The map with the nearest of every item among its vectors, where it has any."""
     if map.vectors is None:
         return map
-    found = true_neighbours(map.vectors, map.metric)  # type: ignore[arg-type]
+    found = true_neighbours(map.vectors, map.metric, progress=progress, checkpoint=checkpoint)  # type: ignore[arg-type]
     return _judged_everywhere(
         map.but(neighbours=found.rows, distances=found.distances, notes=(*map.notes, *found.notes))
     )

@@ -1,14 +1,12 @@
 """Documents from tables, files, folders and frames: a text, a label and every other column of each.
 
-Whatever they come from, they are put into one Parquet file, a part at a time; any part of it is read alone.
+Whatever they come from, they are put into one packed file, a part at a time.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,34 +14,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import Items
 from langscape.errors import DataError, FileError, SettingsError
-from langscape.io import strict_json
 from langscape.io.csvtext import unguarded
 from langscape.io.parquet import open_parquet
 from langscape.io.regular_file import open_regular
 from langscape.io.sql import MEMORY, identifier, table_of
 from langscape.sources.corpus import corpus
+from langscape.sources.packed_documents import (
+    LABEL,
+    OWN,
+    ROWS,
+    TEXT,
+    Part,
+    column_type,
+    plain_cell,
+    write_documents,
+)
 from langscape.sources.textfile import read_text
 from langscape.sources.word_lookup import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXT, LABEL = "text", "label"
-"""The two columns that every packed file has; its further columns stand behind `_OWN`."""
-
-EXCERPT = 300
-"""Letters of a text that are shown when one points at it."""
-
-LABEL_LETTERS = 60
-"""Letters of a label."""
-
-ROWS = 256
-"""Documents that are read together."""
-
-_OWN = "own:"
-_NOTES = "langscape.documents"
 _READERS = {
     ".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".pq": "read_parquet",
     ".jsonl": "read_json", ".ndjson": "read_json", ".json": "read_json",
@@ -55,63 +47,6 @@ _TEXTS = (
 _LABELS = ("title", "headline", "name", "subject")
 _HEADS = {*_TEXTS, *_LABELS, "label", "group", "groups", "category", "class", "topic", "type", "genre", "id",
           "date", "year", "decade", "period", "author", "source", "url", "token", "term"}  # fmt: skip
-_SPACE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """A packed file of documents: how many, their labels and columns; the texts are read a part at a time."""
-
-    path: Path
-    items: Items
-    notes: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def texts(self) -> Iterator[list[str]]:
-        """The whole texts in their order, some at a time."""
-        with open_parquet(self.path) as opened:
-            for batch in opened.iter_batches(batch_size=ROWS, columns=[TEXT]):
-                yield batch.column(0).to_pylist()
-
-
-def read_documents(path: str | Path) -> Documents:
-    """What `pack_documents` wrote."""
-    path = Path(path)
-    with open_parquet(path) as opened:
-        meta = opened.metadata.metadata or {}
-        names = opened.schema_arrow.names
-        if TEXT not in names or LABEL not in names or _NOTES.encode() not in meta:
-            raise FileError(f"{path} holds no packed documents; pack them again")
-        labels: list[str] = []
-        columns: dict[str, list[Any]] = {name: [] for name in names if name.startswith(_OWN)}
-        excerpts: list[str] = []
-        for batch in opened.iter_batches(batch_size=ROWS):
-            part = dict(zip(batch.schema.names, batch.columns, strict=True))
-            labels += part[LABEL].to_pylist()
-            excerpts += [short(text, EXCERPT) for text in part[TEXT].to_pylist()]
-            for name, values in columns.items():
-                values += part[name].to_pylist()
-    own = {name.removeprefix(_OWN): _column(values) for name, values in columns.items()}
-    if any(excerpt != label for excerpt, label in zip(excerpts, labels, strict=True)):
-        own = {**{TEXT: _column(excerpts)}, **own}
-    notes = strict_json.parse(meta[_NOTES.encode()], f"the notes in {path}")
-    return Documents(path, Items(labels, own), tuple(str(note) for note in notes))
-
-
-def some_texts(path: Path, first: int, count: int) -> list[str]:
-    """`count` whole texts from `first` on, of a packed file; the others are not read."""
-    found: list[str] = []
-    at = 0
-    with open_parquet(path) as opened:
-        for group in range(opened.num_row_groups):
-            rows = opened.metadata.row_group(group).num_rows
-            if at + rows > first and at < first + count:
-                part = opened.read_row_group(group, [TEXT]).column(0).to_pylist()
-                found += part[max(0, first - at) : first + count - at]
-            at += rows
-    return found
 
 
 def pack_documents(given: Any, target: Path, text: str | None = None, label: str | None = None) -> None:
@@ -129,13 +64,13 @@ def pack_documents(given: Any, target: Path, text: str | None = None, label: str
     if isinstance(given, str | Path):
         path = Path(given)
         if path.is_dir():
-            _write(target, _of_folder(path, text, label), ())
+            write_documents(target, _of_folder(path, text, label), ())
         elif _kind(path) == "lines":
-            _write(target, _of_lines(path, text, label), ())
+            write_documents(target, _of_lines(path, text, label), ())
         else:
             _pack_table(path, target, text, label)
         return
-    _write(target, *_of_object(given, text, label))
+    write_documents(target, *_of_object(given, text, label))
 
 
 def documents_bytes(given: Any) -> bytes:
@@ -210,10 +145,10 @@ def _whole_table(file: Path, reader: str, ending: str) -> Iterator[Part]:
 def _as_table(part: Part, schema: Any) -> pa.Table:
     import pyarrow as pa
 
-    schema = schema or pa.schema([(name, _type(values)) for name, values in part.items()])
+    schema = schema or pa.schema([(name, column_type(values)) for name, values in part.items()])
     kinds = {name: schema.field(name).type for name in schema.names}
     return pa.table(
-        {name: pa.array([_plain(one, kind) for one in part[name]], kind) for name, kind in kinds.items()}
+        {name: pa.array([plain_cell(one, kind) for one in part[name]], kind) for name, kind in kinds.items()}
     )
 
 
@@ -283,9 +218,9 @@ def _pack_table(path: Path, target: Path, text: str | None, label: str | None, m
         cells = [f"{identifier(chosen.text)}::varchar as {identifier(TEXT)}"]
         if chosen.label is not None:
             cells.append(f"{identifier(chosen.label)}::varchar as {identifier(LABEL)}")
-        cells += [f"{_cast(name, kinds[name])} as {identifier(_OWN + name)}" for name in kept]
+        cells += [f"{_cast(name, kinds[name])} as {identifier(OWN + name)}" for name in kept]
         found = connection.execute(f"select {', '.join(cells)} from {source}")
-        _write(target, _fetched(found, guarded=reader == "read_csv"), notes)
+        write_documents(target, _fetched(found, guarded=reader == "read_csv"), notes)
 
 
 def _sql_plain(kind: str) -> bool:
@@ -337,9 +272,6 @@ def _lengths(connection: Any, source: str, names: Sequence[str]) -> list[float]:
     return [float(value or 0) for value in row]
 
 
-Part = dict[str, list[Any]]
-
-
 def _fetched(found: Any, *, guarded: bool) -> Iterator[Part]:
     """What a query gives, some rows at a time."""
     names = [str(one[0]) for one in found.description]
@@ -359,8 +291,8 @@ def _of_folder(path: Path, text: str | None, label: str | None) -> Iterator[Part
         yield {
             TEXT: [read_text(file)],
             LABEL: [file.stem],
-            f"{_OWN}file": [str(inside)],
-            f"{_OWN}folder": [folder],
+            f"{OWN}file": [str(inside)],
+            f"{OWN}folder": [folder],
         }
 
 
@@ -429,7 +361,7 @@ def _of_object(given: Any, text: str | None, label: str | None) -> tuple[Iterato
             part: Part = {TEXT: [_as_text(one) for one in held[chosen.text].to_pylist()]}
             if chosen.label is not None:
                 part[LABEL] = [_as_text(one) for one in held[chosen.label].to_pylist()]
-            part |= {_OWN + name: held[name].to_pylist() for name in own}
+            part |= {OWN + name: held[name].to_pylist() for name in own}
             yield part
 
     return parts(), notes
@@ -443,109 +375,3 @@ def _is_text(kind: Any) -> bool:
 
 def _as_text(value: Any) -> str | None:
     return None if value is None or value != value else str(value)
-
-
-def _write(target: Path, parts: Iterator[Part], notes: Sequence[str]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    blank, repeated, total = 0, 0, 0
-    seen: set[int] = set()
-    writer: Any = None
-    schema: Any = None
-    with target.open("wb") as file:
-        for part in parts:
-            texts = part[TEXT]
-            keep = [at for at, one in enumerate(texts) if one is not None and str(one).strip()]
-            blank += len(texts) - len(keep)
-            if not keep:
-                continue
-            total += len(keep)
-            for at in keep:
-                mark = hash(texts[at])
-                repeated += mark in seen
-                seen.add(mark)
-            schema = schema or _schema(part)
-            names = part.get(LABEL, texts)
-            columns: Part = {
-                TEXT: [_clean(texts[at]) for at in keep],
-                LABEL: [short(names[at] or texts[at], LABEL_LETTERS) for at in keep],
-            }
-            for name in schema.names[2:]:
-                columns[name] = [_plain(part[name][at], schema.field(name).type) for at in keep]
-            arrays = {name: pa.array(columns[name], schema.field(name).type) for name in schema.names}
-            writer = writer or pq.ParquetWriter(file, schema, compression="zstd")
-            writer.write_table(pa.table(arrays))
-        if writer is None:
-            raise DataError("there is no text in what was given: every row is empty")
-        said = list(notes)
-        if blank:
-            said.append(f"{blank:,} rows without a text are left out")
-        if repeated:
-            said.append(f"{repeated:,} of {total:,} texts repeat an earlier one, and stay")
-        writer.add_key_value_metadata({_NOTES: json.dumps(said)})
-        writer.close()
-
-
-def _schema(part: Part) -> pa.Schema:
-    """Numbers as double, truth values as they are, everything else as text; as the first part has them."""
-    import pyarrow as pa
-
-    fields = [(TEXT, pa.string()), (LABEL, pa.string())]
-    for name, values in part.items():
-        if name in (TEXT, LABEL):
-            continue
-        fields.append((name, _type(values)))
-    return pa.schema(fields)
-
-
-def _type(values: list[Any]) -> Any:
-    import pyarrow as pa
-
-    known = [one for one in values if one is not None]
-    if known and all(isinstance(one, bool) for one in known):
-        return pa.bool_()
-    if known and all(isinstance(one, int | float) and not isinstance(one, bool) for one in known):
-        return pa.float64()
-    return pa.string()
-
-
-def _plain(value: Any, kind: Any) -> Any:
-    """A cell as its column takes it; what does not fit a column of numbers is none."""
-    if value is None or value != value:
-        return None
-    if str(kind) == "double":
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return None
-    return bool(value) if str(kind) == "bool" else _clean(str(value))
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-def short(text: str, letters: int) -> str:
-    """The beginning of a text in one line, cut between words.
-
-    >>> short("It was   the best of times", 12)
-    'It was the …'
-    """
-    line = _SPACE.sub(" ", text[: 4 * letters]).strip()
-    if len(line) <= letters and len(text) <= 4 * letters:
-        return line
-    cut = line[: letters - 1]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut[letters // 2 :] else cut} …"
-
-
-def _column(values: list[Any]) -> np.ndarray:
-    """Numbers and truth values as such, text as objects with nothing for none."""
-    known = [one for one in values if one is not None]
-    if known and all(isinstance(one, bool) for one in known) and len(known) == len(values):
-        return np.array(values, bool)
-    if known and all(isinstance(one, float) for one in known):
-        return np.array([np.nan if one is None else one for one in values])
-    out = np.empty(len(values), object)
-    out[:] = ["" if one is None else str(one) for one in values]
-    return out

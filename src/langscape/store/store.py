@@ -6,6 +6,7 @@ root/
   results/ab/ab12….parquet   its file (or .safetensors, .bin), put there just before the label
   records/                   sweeps and their tasks, jobs, inputs: a JSON file each, checked by its hash
   aside/                     files being written; what is older than an hour goes when the store is opened
+  checkpoints/DIGEST/        how far a long computation is, until its result is there
   locks/, cancelled/         who is computing what; which sweeps are to stop
   studio/                    sessions of browsers and keys for programs, by port
   index.sqlite               remembered hashes of input files
@@ -27,11 +28,19 @@ from pathlib import Path
 from typing import Any
 
 from langscape.data import Progress, Step
-from langscape.errors import DataError, LangscapeError, OtherVersionError, SettingsError, StoreError
+from langscape.errors import (
+    Cancelled,
+    DataError,
+    LangscapeError,
+    OtherVersionError,
+    SettingsError,
+    StoreError,
+)
 from langscape.io.atomic_write import machine
 from langscape.paths import home_folder
 from langscape.store import disk, locks, results
-from langscape.store.current import CURRENT
+from langscape.store.checkpoints import KEPT_FOR, StoredCheckpoint
+from langscape.store.current import CHECKPOINT, CURRENT
 from langscape.store.index import Index
 from langscape.store.manifest import Entry, label_text, read_label
 from langscape.store.recipe import Recipe, digest, hash_file, plain, stamps
@@ -228,7 +237,7 @@ class Store:
         self._remove_unlabelled()
         found = sorted(self.entries(), key=lambda entry: entry.used)
         left = self.size()[1]
-        now, count, freed = time.time(), 0, 0
+        now, count, freed = time.time(), 0, self._remove_checkpoints(older_than or 0.0)
         for entry in found:
             too_old = older_than is not None and now - entry.used > older_than
             too_much = keep_bytes is not None and left > keep_bytes
@@ -300,11 +309,17 @@ class Store:
         recipe, code = named.recipe, find_step(named.recipe.step)
         same_inputs(named)
         started = time.perf_counter()
-        token = CURRENT.set(self)
+        checkpoint = StoredCheckpoint(self.root, named.digest)
+        tokens = CURRENT.set(self), CHECKPOINT.set(checkpoint)
         try:
             result = code.run(code.complete(recipe.settings), inputs, progress or _nobody)
+        except LangscapeError as error:
+            if not isinstance(error, Cancelled):
+                checkpoint.remove()  # it would end there again
+            raise
         finally:
-            CURRENT.reset(token)
+            CURRENT.reset(tokens[0])
+            CHECKPOINT.reset(tokens[1])
         seconds = time.perf_counter() - started
         same_inputs(named)
         kind = results.kind_of(result, recipe.step)
@@ -316,6 +331,7 @@ class Store:
                 with self._aside(named.digest, results.ENDINGS[kind]) as file:
                     results.write(result, file)
                     self._put(named.digest, kind, recipe.to_json(), file, None, seconds)
+        checkpoint.remove()
         entry = self._entry(named.digest)
         if entry is None:
             raise StoreError(
@@ -404,8 +420,12 @@ class Store:
             return size
 
     def _remove_strays(self) -> int:
-        """Remove what is older than an hour and belongs to no living process; returns the files that went."""
+        """Remove what is older than an hour and belongs to no living process; returns the files that went.
+
+        How far a computation was is kept for a week.
+        """
         count, limit = 0, time.time() - STRAY_AGE
+        self._remove_checkpoints(KEPT_FOR)
         for folder in ("aside", "locks", "cancelled"):
             for path in self._within(folder):
                 with suppress(OSError):
@@ -417,6 +437,20 @@ class Store:
                         disk.remove(path)
                         count += folder == "aside"
         return count
+
+    def _remove_checkpoints(self, older_than: float) -> int:
+        """Remove how far computations are that nobody works on; returns the bytes that went."""
+        freed = 0
+        for folder in self._within("checkpoints"):
+            with suppress(OSError, StoreError):
+                if time.time() - folder.stat().st_mtime < older_than:
+                    continue
+                with self._lock(folder.name, wait=False) as mine:
+                    if not mine:
+                        continue
+                    freed += sum(disk.size_of(path) for path in folder.iterdir())
+                    disk.remove(folder)
+        return freed
 
     def _within(self, folder: str) -> list[Path]:
         try:

@@ -17,7 +17,7 @@ OLDEST = 1
 """The oldest format of a store that this langscape reads."""
 
 _ALWAYS = {"aside", "cancelled", "locks", "results"}
-_FOLDERS = _ALWAYS | {"damaged", "records", "studio"}
+_FOLDERS = _ALWAYS | {"checkpoints", "damaged", "records", "studio"}
 
 
 def store_id(root: Path) -> str:

@@ -5,8 +5,9 @@ There is one function per kind of picture, each making a `View`; `write` makes a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from langscape.data import View
 from langscape.errors import SettingsError
@@ -43,16 +44,19 @@ __all__ = [
 ]
 
 
-def write(view: View | Sequence[View], path: str | Path) -> Path:
+def write(view: View | Sequence[View], path: str | Path, *, columns: Mapping[str, Any] | None = None) -> Path:
     """Write a view as a page of its own (.html), a picture (.png, .svg, .pdf) or a table (.csv, .parquet).
 
-    Several views become the tabs of one page; a picture or a table takes one.
+    Several views become the tabs of one page; a picture or a table takes one. A .csv has these columns, where
+    there are any, instead of those of the picture.
     """
     from langscape.views import table
     from langscape.views.figure import SUFFIXES, write_figure
     from langscape.views.page import write_page
 
     suffix = Path(path).suffix.lower()
+    if suffix == ".csv" and columns is not None:
+        return table.write_columns(columns, Path(path))
     if suffix in (".html", ".htm"):
         return write_page(view, path)
     if suffix not in (*SUFFIXES, *table.SUFFIXES):

@@ -49,6 +49,8 @@ const TICKS = 10
 /** Points drawn at most while the map moves, where they are painted without a graphics card; milliseconds until it rests. */
 const WHILE_MOVING = 40_000
 const REST = 160
+/** On a busy machine all points take longer than a hand pauses: so many times as long as they last took is a rest, too. */
+const LONGER = 3
 
 /** What is on screen: the world point in the middle, and the zoom relative to the whole map. */
 export interface Place {
@@ -112,6 +114,8 @@ export class Stage {
   #ellipses: HTMLCanvasElement | null = null
   #asked = 0
   #hurried = false
+  /** Milliseconds that the last drawing of all points took. */
+  #whole = 0
   #resting: ReturnType<typeof setTimeout> | undefined
   #preparing: ReturnType<typeof setTimeout> | undefined
   #expected: Style | null = null
@@ -431,7 +435,9 @@ export class Stage {
       this.#drawOutlines()
       const most = this.#hurried ? WHILE_MOVING : Infinity
       const frame = { camera: { ...camera }, size, density: this.#density(), radius, edge, ground, ink, most }
+      const begun = performance.now()
       this.#layer.draw(frame)
+      if (!this.#hurried) this.#whole = performance.now() - begun
       this.#prepare(frame)
     }
     this.#stale = false
@@ -456,10 +462,13 @@ export class Stage {
     if (this.#scatter.count <= WHILE_MOVING) return
     this.#hurried = true
     clearTimeout(this.#resting)
-    this.#resting = setTimeout(() => {
-      this.#hurried = false
-      this.ask()
-    }, REST)
+    this.#resting = setTimeout(
+      () => {
+        this.#hurried = false
+        this.ask()
+      },
+      Math.max(REST, LONGER * this.#whole),
+    )
   }
 
   destroy(): void {
