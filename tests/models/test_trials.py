@@ -22,6 +22,7 @@ from langscape.models import Check, attention_hook, capture, check, open_model, 
 from langscape.models.attention_hook import editing
 from langscape.models.forward import forward
 from langscape.models.model_name import split_name
+from langscape.models.tile_instructions import announced
 
 
 def works(found: Check) -> set[str]:
@@ -180,6 +181,8 @@ def test_quantised_models_are_captured_and_taken_apart(bits: str, near: float, s
     assert tried.model.split("; ")[1] in seen.notes
     trials = {trial.name: trial for trial in tried.trials}
     assert trials["residual stream"].works
+    # in 4 bits bitsandbytes multiplies in bfloat16 where the processor can, and rounds what it is given
+    sums = 0.05 if bits == "4bit" and "avx512_bf16" in announced() else sums
     assert float(trials["exact sums"].found.split(" to ")[-1].split()[0]) < sums
 
 
