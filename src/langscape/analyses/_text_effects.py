@@ -22,7 +22,7 @@ How = Annotated[
     Setting(
         "How",
         "Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. "
-        "Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.",
+        "Screen: the estimate, and the parts that it and the share put first taken away. Exact: every part.",
         labels={"screen": "screen and verify", "exact": "exact, every part"},
     ),
 ]

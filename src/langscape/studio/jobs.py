@@ -88,11 +88,7 @@ class Jobs:
                 if not known["named"]:
                     known["title"] = title_of(analysis, complete, inputs)
                 if first and known["background"] and id in self._queue:
-                    # now somebody waits for it
-                    known["background"] = False
-                    self._queue.remove(id)
-                    self._queue.insert(self._first_place(), id)
-                    self.pool.wake()
+                    self._move_up(known, self._first_place())
                 return self._shown(known), False
             record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
             if known is not None:
@@ -123,6 +119,14 @@ class Jobs:
         """The job of that id."""
         with self._mutex:
             return self._shown(self._find(id))
+
+    def look_at(self, id: str) -> dict[str, Any]:
+        """Somebody looks at it now: where it waits, it comes next."""
+        with self._mutex:
+            record = self._find(id)
+            if id in self._queue:
+                self._move_up(record, 0)
+            return self._shown(record)
 
     def cancel(self, id: str) -> dict[str, Any]:
         """End it now if it is ours, else ask its owner to."""
@@ -369,6 +373,13 @@ class Jobs:
         if id not in self._records:
             raise Problem("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
         return self._records[id]
+
+    def _move_up(self, record: dict[str, Any], place: int) -> None:
+        """Somebody waits for it."""
+        record["background"] = False
+        self._queue.remove(record["id"])
+        self._queue.insert(place, record["id"])
+        self.pool.wake()
 
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""
