@@ -298,7 +298,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),
