@@ -37,7 +37,7 @@ from langscape.declarations.running import each, stored_file
 from langscape.declarations.settings import Cluster, Model, Seed, Text, Workers
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 from langscape.sources.word_lookup import counted
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def effects(
         first = [found[0].names[int(at)] for at in np.argsort(-mean)[:verify]]
         taken = parted("exact effects", exact=True, chosen=first)
         found = [replace(a, estimate=b.estimate) for a, b in zip(taken, found, strict=True)]
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     together: list[GroupEffects] = []
     if named:
         numbers = {one: part_numbers(opened(model), members) for one, members in named.items()}

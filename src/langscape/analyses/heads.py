@@ -45,7 +45,7 @@ from langscape.metrics.role_names import (
 )
 from langscape.metrics.roles import ROLES
 from langscape.metrics.stable_groups import StableGroups, stable_groups
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
@@ -363,5 +363,5 @@ def heads(
         for first in range(0, total, size)
     ]  # fmt: skip
     parts = each(head_part, calls, title="texts", workers=workers, cluster=cluster, progress=progress)
-    called = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    called = title_of(model)
     return survey_heads(parts, head_probe(model, layers=layers, seed=seed), model=called, seed=seed)
