@@ -128,7 +128,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
