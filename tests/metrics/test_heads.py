@@ -58,14 +58,14 @@ def test_a_head_too_weak_for_its_name_is_most_like_it(tag):
     scores, chance = head_scores(A, **known), even_scores(A, **known)
     assert tag not in name_heads(scores, chance)[0, 0]
     assert most_like(scores, chance)[0, 0] == tag
-    assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "broad"
+    assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "diffuse"
 
 
-def test_an_even_head_is_broad_and_nothing_else():
+def test_an_even_head_is_diffuse_and_nothing_else():
     A = np.full((1, 1, N, N), 1 / N)
     known = {"ids": IDS, "special": SPECIAL}
     scores = head_scores(A, **known)
-    assert name_heads(scores, even_scores(A, **known))[0, 0] == "broad"
+    assert name_heads(scores, even_scores(A, **known))[0, 0] == "diffuse"
     assert scores["entropy"][0, 0] == pytest.approx(np.log(N))
     assert scores["broad"][0, 0] == pytest.approx(1)
     assert scores["max_attention"][0, 0] == pytest.approx(1 / N)
