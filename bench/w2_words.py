@@ -19,7 +19,7 @@ def run(*, quick: bool) -> Report:
     """600 × 300, perplexity 25, 1000 steps, each program making its own affinities."""
     X = words_600()[: 200 if quick else 600]
     steps = 300 if quick else 1000
-    schedule = Schedule(steps=steps, largest_step=0.0)
+    schedule = Schedule(steps=steps, early_steps=min(250, steps // 2), largest_step=0.0)
     common = affinity.points(X, PERPLEXITY, method="exact")
     start = start_of(common, "pca", 2, 0).astype(np.float32)
     ours.warm(100, 2, sparse=False)

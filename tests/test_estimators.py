@@ -191,7 +191,7 @@ def test_local_and_reciprocal_neighbours_are_those_of_the_library():
 def test_late_exaggeration_is_that_of_the_schedule():
     X = load_iris().data
     model = TSNE(late_exaggeration=1.5, random_state=0, max_iter=600).fit(X)
-    schedule = Schedule(steps=600, late_exaggeration=1.5, late_steps=175)
+    schedule = Schedule(steps=600, late_exaggeration=1.5, late_steps=150)
     np.testing.assert_array_equal(
         model.embedding_, embed(affinity.points(X, 30.0), schedule=schedule, seed=0).xy
     )

@@ -28,7 +28,7 @@ from langscape.engine.weighting import Insertion, Method
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import principal_axes
 
-_EARLY_STEPS, _LATE_STEPS = 250, 250
+_LATE_STEPS = 250
 Metric = Literal["euclidean", "cosine", "precomputed"] | str | Callable[[np.ndarray, np.ndarray], float]
 
 
@@ -238,13 +238,16 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return index, np.maximum(squared, 0.0)
 
     def _schedule(self) -> Schedule:
-        early = min(_EARLY_STEPS, self.max_iter)
-        late = min(_LATE_STEPS, (self.max_iter - early) // 2) if self.late_exaggeration != 1 else 0
+        late = min(_LATE_STEPS, self.max_iter // 4) if self.late_exaggeration != 1 else 0
+        # at a learning rate of one's own nothing fades
+        own: dict[str, Any] = {}
+        if self.learning_rate != "auto":
+            own = {"early_steps": min(250, self.max_iter - late)}
         return Schedule(
             steps=self.max_iter,
             learning_rate=self.learning_rate,
             early_exaggeration=float(self.early_exaggeration),
-            early_steps=early,
+            **own,
             late_exaggeration=float(self.late_exaggeration),
             late_steps=late,
         )

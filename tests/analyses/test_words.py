@@ -23,7 +23,7 @@ from langscape.store.recipe import Recipe
 from langscape.store.registry import step
 from langscape.store.store import Store
 
-QUICK = Schedule(steps=300, early_steps=150)
+QUICK = Schedule(steps=300)
 """What 300 steps of `words` are."""
 
 

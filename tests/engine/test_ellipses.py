@@ -126,7 +126,7 @@ def test_the_centres_go_on_from_the_plain_map_and_keep_its_neighbours_in_every_s
     for seed in range(5):
         plain = embed(affinity.points(g.means, 12), initial="random", seed=seed)
         shaped = embed(a, shape="contexts", initial="random", seed=seed)
-        after = Schedule(early_steps=0, early_exaggeration=1.0)
+        after = Schedule(early_steps=0, early_exaggeration=1.0, momentum=(0.5, 0.9))
         assert (shaped.xy == embed(a, initial=plain.xy, schedule=after, seed=seed).xy).all()
         kept = [metrics.ndcg(a.vectors, m.xy, 10).mean for m in (plain, shaped)]
         assert kept[1] >= 0.99 * kept[0]

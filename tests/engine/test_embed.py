@@ -14,6 +14,7 @@ from langscape import Affinities, Items, Schedule, affinity, embed, embed_many
 from langscape.engine.initial import start
 from langscape.errors import Cancelled, DataError, SettingsError
 from langscape.kernels import reference
+from langscape.sources import samples
 
 rng = np.random.default_rng(0)
 SHORT = Schedule(steps=300, early_steps=100)
@@ -170,7 +171,7 @@ def test_vectors_given_in_place_of_affinities_are_named(shape):
     ("kwargs", "said"),
     [
         ({"steps": 0}, "steps 0"),
-        ({"steps": 100}, "do not fit"),
+        ({"steps": 100, "early_steps": 250}, "do not fit"),
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"learning_rate": "fast"}, "fast"),
         ({"momentum": (0.5, 1.0)}, "momentum"),
@@ -250,10 +251,38 @@ def test_exaggeration_may_fade_while_steps_grow():
     assert plan[0, 49] == pytest.approx(1.0)
     shares = plan[0, 21:50] / plan[0, 20:49]
     np.testing.assert_allclose(shares, shares[0], rtol=1e-5)
-    np.testing.assert_allclose(plan[1, 20:50] * plan[0, 20:50], 1200.0, rtol=1e-5)
+    np.testing.assert_allclose(plan[1, 20:50] * plan[0, 20:50], 2400.0, rtol=1e-5)
     assert not plan[3].any()
     with pytest.raises(SettingsError, match="30 fading"):
         Schedule(steps=40, early_steps=20, fade=30)
+
+
+def test_the_default_fades_and_naming_early_steps_or_a_rate_does_not():
+    assert (Schedule().early_steps, Schedule().fade, Schedule().momentum) == (75, 200, (0.5, 0.9))
+    assert Schedule(steps=5000).early_steps == 75
+    for classic in (Schedule(early_steps=250), Schedule(learning_rate=200.0)):
+        assert (classic.early_steps, classic.fade, classic.momentum) == (250, 0, (0.5, 0.8))
+    np.testing.assert_allclose(Schedule(early_steps=250).plan(480)[1, [0, -1]], [10, 120])
+    np.testing.assert_allclose(Schedule().plan(480)[1, [0, -1]], [10, 240])
+
+
+@pytest.mark.parametrize("n", [150, 600])
+def test_five_times_the_default_steps_gain_less_than_half_a_per_cent(n):
+    near = affinity.points(samples.words().matrix[:n], 30)
+    made, long, classic = (
+        embed(near, schedule=one, quality=False).kl
+        for one in (Schedule(), Schedule(steps=5000), Schedule(early_steps=250))
+    )
+    assert long > 0.995 * made
+    assert made < 0.99 * classic
+
+
+def test_rows_that_repeat_are_not_torn_apart_by_the_larger_steps():
+    near = affinity.points(np.repeat(np.random.default_rng(0).normal(size=(60, 8)), 5, axis=0), 5)
+    made, classic = (
+        embed(near, schedule=one, quality=False).kl for one in (Schedule(), Schedule(early_steps=250))
+    )
+    assert made < 1.05 * classic
 
 
 def test_a_descent_ends_where_nothing_is_gained_and_takes_all_steps_when_asked():

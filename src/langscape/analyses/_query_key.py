@@ -106,7 +106,7 @@ def _letters(text: str) -> int:
     return len("".join(text.split()))
 
 
-@analysis(version=6, name="query_key.map", hidden=True, uses=(query_key_collect,))
+@analysis(version=7, name="query_key.map", hidden=True, uses=(query_key_collect,))
 def query_key_map(
     model: Model = "default",
     text: Texts = None,
@@ -122,7 +122,7 @@ def query_key_map(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 300,
+    steps: TsneSteps = 200,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tokens: Tokens = None,
@@ -285,12 +285,11 @@ def map_head(
         one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
         perplexity=s["perplexity"], seed=s["seed"],
     )  # fmt: skip
-    schedule = Schedule(steps=s["steps"], early_steps=min(200, s["steps"] // 3))
     map = lay_out(
         near,
         s["method"],
         s["dims"],
-        schedule=schedule,
+        schedule=Schedule(steps=s["steps"]),
         neighbours=s["neighbours"],
         seed=s["seed"],
         progress=progress,

@@ -65,7 +65,7 @@ class Effects(HeadTable):
     texts    how many were read, and tokens how many in all
     scores   a row per part: part, layer, head (-1 for MLPs and layers), matters with its 95 % interval over
              texts, source (what `matters` is: exact, estimate or share), effect, loss_change, estimate,
-             share, interest (what it attends to), tags, and found: "none found" where the effect is below
+             share, interest (focused attention), tags, and found: "none found" where the effect is below
              the floor. Groups are rows of part "group", and then there are group (its name), members, alone
              (the sum of what its parts do alone, where that is known), others and others_most (the mean and
              the most of random groups of as many parts of the same layers), below (how many of these do less)
@@ -229,7 +229,7 @@ def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[st
     wide = max(9, *(len(found.scores.labels[int(row)]) for row in order[: show or len(order)]))
     out.append(
         f"{'part':<{wide}} {'matters':>9}  {'95 % interval':<19} {'by':<9} {'Δ loss':>8} {'share':>7} "
-        f"{'interest':>8}  names"
+        f"{'focused':>8}  names"
     )
     for row in order[: show or len(order)]:
         low, high = columns["matters_low"][row], columns["matters_high"][row]

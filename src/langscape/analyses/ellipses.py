@@ -245,7 +245,7 @@ def _schedule(shape: str, steps: int) -> Any:
     if shape in ("diagonal", "full"):
         early = min(100, steps // 2)
         return Schedule(steps=steps, early_exaggeration=4.0, early_steps=early, largest_step=0.0)
-    return Schedule(steps=steps, early_steps=min(250, steps // 2))
+    return Schedule(steps=steps)
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -298,7 +298,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

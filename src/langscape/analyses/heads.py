@@ -22,7 +22,7 @@ from langscape.analyses._head_parts import (
     head_probe,
     head_texts,
 )
-from langscape.analyses._head_table import HeadTable, check_sort
+from langscape.analyses._head_table import HeadTable, check_sort, headed
 from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.data import Items, Map, Progress, View
 from langscape.declarations import Setting, analysis, picture
@@ -271,7 +271,7 @@ def lines(
             if found.halves == found.halves
             else ", too few to be halved"
         ),
-        "  ".join(["head  ", *(f"{name:<21}" for name in shown), "group", "names"]),
+        "  ".join(["head  ", *(f"{headed(name):<21}" for name in shown), "group", "names"]),
     ]
     for row in order[: show or len(order)]:
         values = [f"{_interval(found.figures[name], row):<21}" for name in shown]
@@ -311,7 +311,7 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),

@@ -208,7 +208,7 @@ def query_key_beside(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 300,
+    steps: TsneSteps = 200,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     cut: Cut = True,

@@ -177,7 +177,7 @@ def query_key_constants(
     special: Special = "drop",
     method: Method = "tsne",
     dims: Dims = 2,
-    steps: TsneSteps = 300,
+    steps: TsneSteps = 200,
     neighbours: Neighbours = 15,
     seed: Seed = 0,
     tagger: Tagger = "none",

@@ -70,7 +70,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Texts by a layer",
     room="head",
     pictures=(map_picture,),

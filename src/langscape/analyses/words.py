@@ -78,7 +78,13 @@ Dimensions = Annotated[
 ]
 Steps = Annotated[
     int,
-    Setting("Steps", "Steps of t-SNE, 250 of them exaggerated.", ge=10, le=20_000, document="002"),
+    Setting(
+        "Steps",
+        "Steps of t-SNE; exaggeration fades within the first quarter.",
+        ge=10,
+        le=20_000,
+        document="002",
+    ),
 ]
 Late = Annotated[
     float,
@@ -149,7 +155,7 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=5, name="words.landmarks", hidden=True)
+@analysis(version=6, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -179,13 +185,12 @@ def landmark_map(
 
 
 def schedule_of(steps: int, late: float = 1.0) -> Any:
-    """A quarter of a short run, and 250 steps of a long one, are exaggerated."""
+    """So many steps; the last quarter, 250 at most, by late exaggeration if there is any."""
     from langscape.engine import Schedule
 
-    settings: dict[str, Any] = {"steps": steps, "early_steps": min(250, steps // 2)}
-    if late != 1.0:
-        settings |= {"late_exaggeration": late, "late_steps": min(250, steps // 4)}
-    return Schedule(**settings)
+    if late == 1.0:
+        return Schedule(steps=steps)
+    return Schedule(steps=steps, late_exaggeration=late, late_steps=min(250, steps // 4))
 
 
 def _mapped(
@@ -246,7 +251,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Map of words",
     room="words",
     pictures=(word_map,),

@@ -194,7 +194,7 @@ def _mapped(X: np.ndarray, seed: int) -> np.ndarray:
     if len(rows) < 4:
         return np.zeros((len(X), 3)) if len(rows) == 1 else np.eye(3)[back % 3]
     joint = affinities_of(rows, min(30.0, (len(rows) - 1) / 3), method="exact")
-    map = embed(joint, 3, schedule=Schedule(steps=600), quality=False, seed=seed)
+    map = embed(joint, 3, schedule=Schedule(steps=600, early_steps=250), quality=False, seed=seed)
     return np.asarray(map.xy, np.float64)[back]
 
 

@@ -10,6 +10,9 @@ import numpy as np
 
 from langscape.errors import SettingsError
 
+_EARLY, _FADE = 75, 200
+"""Steps of full and of fading exaggeration in a run of 1,000."""
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -18,10 +21,13 @@ class Schedule:
     steps             all steps, the exaggerated ones included
     learning_rate     "auto", a number, or two (during early exaggeration, and after), for the
                       gradient 4 Σ (p−q)(y_i−y_j)/(1+d²); programs that leave out the 4 need four times it
-    momentum          during early exaggeration (at least `switch` steps), and after
+    momentum          during early exaggeration (at least `switch` steps), and after: 0.5 and 0.8, or 0.9
+                      where exaggeration fades
     early_exaggeration, early_steps     P times this, for so many steps at the start
     fade              over so many steps after the early ones exaggeration falls to 1 by equal shares, instead
                       of at once; "auto" takes larger steps as it falls, and nothing is reset
+                      Where neither is given: 75 steps and 200, of fewer than 1,000 the same shares. With
+                      early_steps alone, or a learning rate of one's own (250 steps then), nothing fades
     late_exaggeration, late_steps       the same at the end; 12 destroys a map, 1.5 is harmless; "auto" takes
                       smaller steps there
     gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
@@ -31,16 +37,18 @@ class Schedule:
     tolerance         a descent ends where 250 plain steps change its KL by less than this share
                       (small maps made side by side: where all of theirs do); 0 takes all steps
 
-    >>> Schedule(steps=500).early_steps
-    250
+    >>> Schedule(steps=500).early_steps, Schedule(steps=500).fade
+    (37, 100)
+    >>> Schedule(early_steps=250).fade
+    0
     """
 
     steps: int = 1000
     learning_rate: float | tuple[float, float] | Literal["auto"] = "auto"
-    momentum: tuple[float, float] = (0.5, 0.8)
+    momentum: tuple[float, float] = None  # type: ignore[assignment]  by whether exaggeration fades
     early_exaggeration: float = 12.0
-    early_steps: int = 250
-    fade: int = 0
+    early_steps: int = None  # type: ignore[assignment]  by the number of steps
+    fade: int = None  # type: ignore[assignment]
     late_exaggeration: float = 1.0
     late_steps: int = 0
     switch: int = 0
@@ -52,8 +60,9 @@ class Schedule:
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
         _whole("steps", self.steps, 1)
+        self._fill()
+        object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
         _whole("early_steps", self.early_steps, 0)
         _whole("fade", self.fade, 0)
         _whole("late_steps", self.late_steps, 0)
@@ -79,13 +88,28 @@ class Schedule:
         if self.least_gain <= 0 or self.largest_step < 0:
             raise SettingsError("least_gain must be above 0 and largest_step at least 0 (0 is no limit)")
 
+    def _fill(self) -> None:
+        """Give what was left out its value."""
+        given = {"early_steps": self.early_steps, "fade": self.fade, "momentum": self.momentum}
+        short = min(1.0, self.steps / 1000)
+        fades = given["early_steps"] is None and self.learning_rate == "auto"
+        if given["fade"] is None:
+            given["fade"] = int(_FADE * short) if fades else 0
+        if given["early_steps"] is None:
+            given["early_steps"] = int(_EARLY * short) if fades else 250
+        if given["momentum"] is None:
+            given["momentum"] = (0.5, 0.9) if given["fade"] else (0.5, 0.8)
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
     def rates(self, n: int) -> tuple[float, float]:
         """The learning rates for n points: during early exaggeration, and after."""
         if isinstance(self.learning_rate, str):
             if self.learning_rate != "auto":
                 raise SettingsError(f'learning_rate {self.learning_rate!r} must be a number, two, or "auto"')
-            # measured on Iris, digits, words and attention: larger early or smaller late costs KL
-            return max(n / 48.0, 1.0), max(n / 4.0, 4.0)
+            # measured on Iris, digits, words and attention: larger early or smaller late costs KL; after
+            # exaggeration has faded, twice as much is stable; four times tears repeated rows apart
+            return max(n / 48.0, 1.0), max(n / (2.0 if self.fade else 4.0), 4.0)
         rates = np.broadcast_to(np.asarray(self.learning_rate, np.float64), (2,))
         return float(rates[0]), float(rates[1])
 

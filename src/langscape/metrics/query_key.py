@@ -27,10 +27,19 @@ def attention_order(distance: Any, score: Any, query: Any, n: int | None = None)
     nearer a key the larger the product; 0 is chance. Queries with fewer than three keys are not judged.
     """
     distance, score, query = _pairs(distance, score, query)
+    return order_of_ranks(ranks_within(-distance, query), ranks_within(score, query), query, n)
+
+
+def ranks_within(values: Any, query: Any) -> np.ndarray:
+    """The rank of every pair's value among those of its query, from 0; equal ones share their mean."""
+    return _ranks(np.asarray(values, np.float64), *_groups(np.asarray(query)))
+
+
+def order_of_ranks(near: np.ndarray, strong: np.ndarray, query: np.ndarray, n: int | None) -> PointScores:
+    """What `attention_order` gives, from the ranks of nearness and of q·k."""
     starts, counts = _groups(query)
-    a, b = _ranks(-distance, starts, counts), _ranks(score, starts, counts)
     middle = np.repeat((counts - 1) / 2, counts)
-    a, b = a - middle, b - middle
+    a, b = near - middle, strong - middle
     top, left, right = (np.add.reduceat(v, starts) for v in (a * b, a * a, b * b))
     scale = np.sqrt(left * right)
     value = np.where(scale > 0, top / np.where(scale > 0, scale, 1.0), 0.0)
@@ -46,32 +55,58 @@ def strongest_near(
     Queries that see fewer than 2k keys are not judged: chance alone would give them half.
     """
     distance, score, query = _pairs(distance, score, query)
+    return hits_of(first_within(distance, query, k), first_within(-score, query, k), query, k, n)
+
+
+def first_within(values: Any, query: Any, k: int = STRONGEST) -> np.ndarray:
+    """Of every pair, whether its value is among the k smallest of its query."""
+    return _places(np.asarray(values, np.float64), *_groups(np.asarray(query))) < k
+
+
+def hits_of(
+    near: np.ndarray, strong: np.ndarray, query: np.ndarray, k: int = STRONGEST, n: int | None = None
+) -> PointScores:
+    """What `strongest_near` gives, from which pairs are near and which are strong."""
     starts, counts = _groups(query)
-    near = _places(distance, starts, counts) < k
-    strong = _places(-score, starts, counts) < k
     value = np.add.reduceat((near & strong).astype(np.float64), starts) / k
     judged = counts >= 2 * k
     return PointScores("strongest", value[judged], query[starts][judged], _total(query, n), k)
 
 
+def strongest_of_all(scores: Any, n: int, m: int, k: int = ANYWHERE, *, block: int = 256) -> np.ndarray:
+    """(n, k) the k keys, of m, with the largest q·k of each of n queries; `scores(rows)` gives some."""
+    k = min(k, m)
+    found = np.empty((n, k), np.intp)
+    for start in range(0, n, block):
+        part = slice(start, min(n, start + block))
+        found[part] = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
+    return found
+
+
 def strongest_anywhere(
-    places: Any, key_places: Any, scores: Any, k: int = ANYWHERE, *, block: int = 256
+    places: Any,
+    key_places: Any,
+    scores: Any,
+    k: int = ANYWHERE,
+    *,
+    block: int = 256,
+    strong: np.ndarray | None = None,
 ) -> PointScores:
     """Per query, the share of its k strongest keys of all sentences among its k nearest keys of all.
 
     places (queries, dims) and key_places (keys, dims) are of the map; `scores(rows)` gives q·k of those
-    queries with every key.
+    queries with every key. `strong` is what `strongest_of_all` gives, where it is known.
     """
     from langscape.kernels.linear import squared_distances
 
     Y, Z = np.asarray(places, np.float64), np.asarray(key_places, np.float64)
     n, k = len(Y), min(k, len(Z))
+    strong = strongest_of_all(scores, n, len(Z), k, block=block) if strong is None else strong
     value = np.empty(n)
     for start in range(0, n, block):
         part = slice(start, min(n, start + block))
         near = np.argpartition(squared_distances(Y[part], Z), k - 1, axis=1)[:, :k]
-        strong = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
-        value[part] = (near[:, :, None] == strong[:, None, :]).any(axis=2).sum(axis=1) / k
+        value[part] = (near[:, :, None] == strong[part, None, :]).any(axis=2).sum(axis=1) / k
     return PointScores("anywhere", value, np.arange(n), n, k)
 
 

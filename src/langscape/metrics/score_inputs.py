@@ -83,6 +83,7 @@ class QueryKeyPlaces:
     query, key, distance, product, attention   of every pair within a sentence, sorted by query: its rows, map
                        distance, q·k and weight
     products           gives q·k of some rows of queries with all keys
+    known              what was found from q·k and sentences alone, which other places do not change
     """
 
     queries: np.ndarray
@@ -93,9 +94,32 @@ class QueryKeyPlaces:
     product: np.ndarray
     attention: np.ndarray
     products: Callable[[Any], np.ndarray]
+    known: dict[str, np.ndarray] = field(default_factory=dict)
+    _here: dict[str, np.ndarray] = field(default_factory=dict, init=False)
+
+    def once(self, name: str, find: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `find` gives, found once for all pictures with the same q·k and the same sentences."""
+        if name not in self.known:
+            self.known[name] = find()
+        return self.known[name]
+
+    def once_here(self, name: str, find: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `find` gives, found once for this picture."""
+        if name not in self._here:
+            self._here[name] = find()
+        return self._here[name]
 
     def sentences(self) -> np.ndarray:
         """(queries,) the number of each one's sentence; queries that see keys in common are of one."""
+        return self.once("sentences", self._sentences)
+
+    def beyond_popularity(self) -> np.ndarray:
+        """q·k of every pair beyond what its key gets on average."""
+        from langscape.metrics.query_key import without_popularity
+
+        return self.once("beyond popularity", lambda: without_popularity(self.product, self.key))
+
+    def _sentences(self) -> np.ndarray:
         n = len(self.queries)
         first, last = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(first, self.query, self.key)
@@ -126,6 +150,7 @@ class QueryKeyPlaces:
             query=at[self.query[kept]],
             **{name: getattr(self, name)[kept] for name in ("key", "distance", "product", "attention")},
             products=lambda some: self.products(rows[some]),
+            known={},
         )
 
     def dealt(self, rng: np.random.Generator) -> QueryKeyPlaces:

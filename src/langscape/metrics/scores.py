@@ -55,6 +55,9 @@ __all__ = [
 ORDER = ("matters", "share", "interest")
 """What an atlas is ordered by, the first of these that is known: what heads do, or else where they look."""
 
+SHORT = {"interest": "focused"}
+"""What a score is called where there is no room for its label, if that is not its name."""
+
 
 def _local(seen: TwoSpaces) -> np.ndarray:
     from langscape.metrics.neighbours import local_of
@@ -97,39 +100,37 @@ def _continuity(seen: TwoSpaces) -> np.ndarray:
 
 
 def _specific_order(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import attention_order, without_popularity
-
-    beyond = without_popularity(seen.product, seen.key)
-    return replace(
-        attention_order(seen.distance, beyond, seen.query, len(seen.queries)), name="specific_order"
-    )
+    return replace(_query_key_order(seen, "specific_order"), name="specific_order")
 
 
 def _specific_hits(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import strongest_near, without_popularity
-
-    beyond = without_popularity(seen.product, seen.key)
-    return replace(
-        strongest_near(seen.distance, beyond, seen.query, n=len(seen.queries)), name="specific_hits"
-    )
+    return replace(_query_key_hits(seen, "specific_hits"), name="specific_hits")
 
 
-def _order(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import attention_order
+def _query_key_order(seen: QueryKeyPlaces, name: str = "order") -> Any:
+    from langscape.metrics.query_key import order_of_ranks, ranks_within
 
-    return attention_order(seen.distance, seen.product, seen.query, len(seen.queries))
+    asked = seen.product if name == "order" else seen.beyond_popularity()
+    strong = seen.once(name, lambda: ranks_within(asked, seen.query))
+    near = seen.once_here("ranks", lambda: ranks_within(-seen.distance, seen.query))
+    return order_of_ranks(near, strong, seen.query, len(seen.queries))
 
 
-def _strongest(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import strongest_near
+def _query_key_hits(seen: QueryKeyPlaces, name: str = "strongest") -> Any:
+    from langscape.metrics.query_key import first_within, hits_of
 
-    return strongest_near(seen.distance, seen.product, seen.query, n=len(seen.queries))
+    asked = seen.product if name == "strongest" else seen.beyond_popularity()
+    strong = seen.once(name, lambda: first_within(-asked, seen.query))
+    near = seen.once_here("first", lambda: first_within(seen.distance, seen.query))
+    return hits_of(near, strong, seen.query, n=len(seen.queries))
 
 
 def _anywhere(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import strongest_anywhere
+    from langscape.metrics.query_key import strongest_anywhere, strongest_of_all
 
-    return strongest_anywhere(seen.queries, seen.keys, seen.products)
+    n, m = len(seen.queries), len(seen.keys)
+    strong = seen.once("strongest of all", lambda: strongest_of_all(seen.products, n, m))
+    return strongest_anywhere(seen.queries, seen.keys, seen.products, strong=strong)
 
 
 def _mixing(seen: HeadWeights) -> np.ndarray:
@@ -287,7 +288,7 @@ register(
         "Attention order",
         "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
         "puts the strongest nearest.",
-        {"query-key map": _order},
+        {"query-key map": _query_key_order},
         symbol="ρ",
         low=-1.0,
         null=_BLIND,
@@ -303,7 +304,7 @@ register(
         "Top-5 keys among the 5 nearest",
         "Of a query’s {k} strongest keys in its sentence, the share among its {k} nearest keys of that "
         "sentence on the map.",
-        {"query-key map": _strongest},
+        {"query-key map": _query_key_hits},
         k=5,
         null=_BLIND,
         nothing="key popularity alone",

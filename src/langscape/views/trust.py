@@ -129,7 +129,7 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
         meaning += f" Judged before insertion, on {rows:,.0f} of the {whole:,.0f} items there were."
-    elif sampled and rows < n:
+    elif sampled and rows < n and np.isnan(map.per_point.get(name, math.nan)).any():
         meaning += f" Judged on {rows:,.0f} of {n:,} items."
     if f"{name}_rows" in quality:
         middle, least = quality[f"{name}_rows"], quality[f"{name}_least"]
