@@ -65,7 +65,9 @@ class Flow(Noun, Shown):
         """Scores of trust, alarms, and what else a reader should know."""
         properties = self.view().properties
         scores = [f"{one['label']}: {one['shown']}" for one in properties["quality"]]
-        return (*scores, *(f"alarm: {one['text']}" for one in properties["alarms"]), *properties["notes"])
+        loud = {"alarm": "alarm", "notice": "noticed"}
+        alarms = (f"{loud[one.get('level', 'alarm')]}: {one['text']}" for one in properties["alarms"])
+        return (*scores, *alarms, *properties["notes"])
 
     def view(self, *, title: str | None = None) -> View:
         """The picture."""
