@@ -2785,7 +2785,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -2907,7 +2907,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -3083,7 +3083,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -3446,7 +3446,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -4123,7 +4123,7 @@ export interface components {
             dims?: 2 | 3 | 4;
             /**
              * Steps
-             * @description Steps of t-SNE, 250 of them exaggerated.
+             * @description Steps of t-SNE; exaggeration fades within the first quarter.
              * @default 1000
              */
             steps?: number;
