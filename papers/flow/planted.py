@@ -166,14 +166,15 @@ def ordinary_prompts(model: LSTMModel, count: int = PROMPTS) -> list[str]:
     return prompts[:count]
 
 
-def false_alarms(model: LSTMModel, prompts: Sequence[str]) -> tuple[int, list[str]]:
-    """Ordinary prompts that were read, and the alarms of their pages."""
+def stand_out(model: LSTMModel, prompts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The alarms of a model's pages over ordinary prompts, all false; and the next words noticed."""
     usual = baseline_of(model)
-    found = [one.text for one in lstm_faults(model.weights(), usual, model.words)]
+    alarms = [one.text for one in lstm_faults(model.weights(), usual, model.words)]
+    noticed: list[str] = []
     for prompt in prompts:
-        alarms = prompt_alarms(capture(model, prompt), usual)
-        found += [one["text"] for one in alarms if one["level"] == "alarm"]
-    return len(prompts), found
+        for one in prompt_alarms(capture(model, prompt), usual):
+            (alarms if one["level"] == "alarm" else noticed).append(one["text"])
+    return alarms, noticed
 
 
 def _rows(network: Network, gate: str) -> slice:
@@ -259,9 +260,10 @@ def main() -> int:
             for one in found:
                 print(f"          {one.text} ({one.evidence})")
         prompts = ordinary_prompts(model) if fresh is None else fresh_prompts(model, fresh)
-        count, alarms = false_alarms(model, prompts)
-        print(f"\n{len(alarms)} false alarms over {count} ordinary prompts")
-        for text in alarms:
+        alarms, noticed = stand_out(model, prompts)
+        said = f"{len(alarms)} false alarms over {len(prompts)} ordinary prompts"
+        print(f"\n{said}, and next words of them noticed: {len(noticed)}")
+        for text in alarms + noticed:
             print(f"          {text}")
     return missed
 

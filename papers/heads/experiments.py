@@ -150,7 +150,7 @@ def chosen(atlas: Atlas) -> dict[str, tuple[int, int]]:
         "next-token",
         "itself",
         "local band",
-        "broad",
+        "diffuse",
         "first-token sink",
         "separator sink",
     )

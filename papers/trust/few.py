@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -230,10 +230,13 @@ def _colours(n: int, seed: int, good: bool) -> Judged:
     return _read(vectors_follow(vectors, (255 * cube).astype(np.uint8), seed), "colours")
 
 
-def lines(rows: list[Row]) -> Iterator[str]:
-    """The table: a line per picture and score, chance and good for every number of items."""
-    items = sorted({one.items for one in rows})
-    yield f"{'called better than the null, random / good':<43}" + "".join(f"{f'n = {n}':>16}" for n in items)
+def heading(items: Sequence[int]) -> str:
+    """The first line of the table: a column for every number of items."""
+    return f"{'called better than the null, random / good':<43}" + "".join(f"{f'n = {n}':>16}" for n in items)
+
+
+def lines(rows: list[Row], items: Sequence[int]) -> Iterator[str]:
+    """A line per picture and score, chance and good for every number of items."""
     for picture, name in dict.fromkeys((one.picture, one.name) for one in rows):
         here = {one.items: one for one in rows if (one.picture, one.name) == (picture, name)}
         cells = [
@@ -258,10 +261,14 @@ def main() -> None:
     sys.exit(1 if report(asked.draws, asked.items) else 0)
 
 
-def report(draws: int, items: list[int] | tuple[int, ...] = ITEMS) -> list[Row]:
-    """Print the table and give the rows that do not hold."""
-    rows = [row for one in pictures() for n in items for row in measured(one, n, draws)]
-    print("\n".join(lines(rows)))
+def report(draws: int, items: Sequence[int] = ITEMS) -> list[Row]:
+    """Print the table, picture by picture, and give the rows that do not hold."""
+    print(heading(sorted(items)), flush=True)
+    rows: list[Row] = []
+    for one in pictures():
+        found = [row for n in items for row in measured(one, n, draws)]
+        print("\n".join(lines(found, sorted(items))), flush=True)
+        rows += found
     failing = [one for one in rows if not one.holds]
     print(f"{len(rows) - len(failing)} of {len(rows)} call at most one in twenty random pictures better")
     return failing

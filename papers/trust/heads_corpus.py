@@ -74,7 +74,7 @@ def probed_heads(model: object, seeds: Iterable[int]) -> list[int]:
 
 
 def shuffled_names(model: object, texts: list[str]) -> Counter[str]:
-    """The roles that heads are given when every row's weights are dealt anew; `broad` asks for no place."""
+    """The roles that heads are given when every row's weights are dealt anew; `diffuse` asks for no place."""
     dealt = []
     for number, seen in enumerate(capture_each(model, texts, ("attention",))):
         one = head_text(seen, number)
@@ -86,7 +86,7 @@ def shuffled_names(model: object, texts: list[str]) -> Counter[str]:
         mixed[:, 0, 0] = 1.0
         dealt.append(HeadText(**{**vars(one), "weights": mixed.reshape(one.weights.shape)}))
     roles = names_of(judge([tally_texts(dealt[fold::8]) for fold in range(8)]))
-    return Counter(name for names in roles for name in names if name != "broad")
+    return Counter(name for names in roles for name in names if name != "diffuse")
 
 
 def closed_rightly(model: object) -> np.ndarray:

@@ -13,7 +13,7 @@ TOKENS = ["[CLS]", "the", "old", "cat", "sat", "on", "the", "mat", "[SEP]"]
 LAYERS, HEADS = 3, 4
 KEYS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 ENTROPY = np.array([5, 1, 8, 2, 11, 3, 9, 4, 10, 6, 12, 7], dtype=float)
-DOES = ["previous-token", "first-token sink", "broad", ""] * 3
+DOES = ["previous-token", "first-token sink", "diffuse", ""] * 3
 
 
 def parts():
@@ -103,9 +103,11 @@ def test_heads_are_filtered_by_what_they_do_and_by_number(page):
 
 
 def test_heads_are_grouped(page):
+    expect(page.get_by_role("combobox", name="Group")).to_have_count(0)  # one click away
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("combobox", name="Group").select_option("what it does")
     headings = page.locator(".sight h2")
-    expect(headings).to_have_text(["previous-token 3", "first-token sink 3", "broad 3", "(none) 3"])
+    expect(headings).to_have_text(["previous-token 3", "first-token sink 3", "diffuse 3", "(none) 3"])
     page.get_by_role("combobox", name="Group").select_option("Cluster")
     expect(headings).to_have_text(["x 6", "y 6"])
 
@@ -172,6 +174,7 @@ def test_a_token_lights_up_in_every_map(page):
 def test_hidden_special_tokens_are_on_no_map_and_in_no_line(page):
     head(page, "0.1").click()
     expect(page.locator("[data-side='from']")).to_have_count(9)
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("checkbox", name="Hide special tokens").check()
     expect(page.locator("[data-side='from']")).to_have_count(7)
     page.get_by_label("Light a token in every map").fill("CLS")
@@ -192,6 +195,7 @@ def test_the_map_of_heads_leads_to_a_head(page):
 
 def test_colour_by_a_column_of_the_tokens(page):
     picture = head(page, "0.0").screenshot()
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("combobox", name="Colour").select_option("special")
     assert head(page, "0.0").screenshot() != picture
 

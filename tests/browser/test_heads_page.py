@@ -58,6 +58,7 @@ def test_heads_are_filtered_and_sorted_by_verdict_and_by_what_their_maps_keep(he
     heads.get_by_role("button", name="good 2").click()
     assert shown(heads) == ["0.1", "1.1"]
     heads.get_by_role("button", name="good 2").click()
+    heads.get_by_role("button", name="More", exact=True).click()
     heads.get_by_role("combobox", name="Kept").select_option("at least 75 %")
     assert shown(heads) == ["0.1"]
     heads.get_by_role("combobox", name="Kept").select_option("any")

@@ -99,6 +99,8 @@ def test_sides_and_colours_are_chosen_and_figures_stand_there(one):
     expect(one.locator("aside")).to_contain_text("Attention order")
     expect(one.locator("aside")).to_contain_text("Top-5 keys among the 5 nearest")
     expect(one.locator("aside")).to_contain_text("All sentences together")
+    one.get_by_role("switch", name="Colour by weight").check()
+    expect(one.get_by_text("strongest in the weights are coloured by weight")).to_be_visible()
 
 
 def test_the_grid_opens_a_head_and_a_token_is_lit_in_all(many):

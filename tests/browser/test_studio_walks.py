@@ -110,8 +110,8 @@ def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, 
 def test_a_lasso_chooses_queries_and_keys_alike(open_studio, studio):
     studio.example("query_key")
     page = open_studio("queries").page
-    page.wait_for_selector("[data-label='Queries and keys'] canvas")
-    box = page.locator("[data-label='Queries and keys'] .stage").first.bounding_box()
+    page.wait_for_selector("[data-label='Map'] canvas")
+    box = page.locator("[data-label='Map'] .stage").first.bounding_box()
     page.keyboard.down("Shift")
     page.mouse.move(box["x"] + 40, box["y"] + 40)
     page.mouse.down()

@@ -75,7 +75,7 @@ HEADS = {
     "punctuation": lambda q, t, c: [key for key in range(N) if t[key] == "," and key != q],
     "coreference-like": names_before,
     "bracket-matching": opening,
-    "broad": None,
+    "diffuse": None,
 }
 
 

@@ -58,14 +58,14 @@ def test_a_head_too_weak_for_its_name_is_most_like_it(tag):
     scores, chance = head_scores(A, **known), even_scores(A, **known)
     assert tag not in name_heads(scores, chance)[0, 0]
     assert most_like(scores, chance)[0, 0] == tag
-    assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "broad"
+    assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "diffuse"
 
 
-def test_an_even_head_is_broad_and_nothing_else():
+def test_an_even_head_is_diffuse_and_nothing_else():
     A = np.full((1, 1, N, N), 1 / N)
     known = {"ids": IDS, "special": SPECIAL}
     scores = head_scores(A, **known)
-    assert name_heads(scores, even_scores(A, **known))[0, 0] == "broad"
+    assert name_heads(scores, even_scores(A, **known))[0, 0] == "diffuse"
     assert scores["entropy"][0, 0] == pytest.approx(np.log(N))
     assert scores["broad"][0, 0] == pytest.approx(1)
     assert scores["max_attention"][0, 0] == pytest.approx(1 / N)
@@ -118,6 +118,34 @@ def test_a_lasting_distribution_is_what_many_steps_lead_to():
     assert np.allclose(chain.distribution @ A, chain.distribution)
     assert np.allclose(np.linalg.matrix_power(A, 400), chain.distribution)
     assert chain.second == pytest.approx(np.sort(np.abs(np.linalg.eigvals(A)))[-2])
+
+
+def _mostly_next(n):
+    """A head that looks on to the next token, and rarely anywhere."""
+    return 0.7 * np.roll(np.eye(n), 1, axis=1) + 0.3 * text(n)
+
+
+def _two_parts(n, across):
+    """A head whose tokens form two halves that rarely look across."""
+    A = np.kron(np.array([[1 - across, across], [across, 1 - across]]), np.ones((n // 2, n // 2)))
+    return A * text(n)
+
+
+@pytest.mark.parametrize(
+    ("A", "least", "most"),
+    [
+        (text(120), 0.0, 0.5),
+        (_mostly_next(150), 0.6, 0.8),
+        (_two_parts(140, 0.1), 0.7, 0.9),
+        (_two_parts(140, 1e-4), 0.99, 1.0),
+        (np.roll(np.eye(130), 1, axis=1), 1.0, 1.0),
+    ],
+)
+def test_the_second_eigenvalue_of_a_long_text_is_that_of_all(A, least, most):
+    chain = stationary(A)
+    T = A / A.sum(axis=1, keepdims=True)
+    assert chain.second == pytest.approx(np.sort(np.abs(np.linalg.eigvals(T)))[-2], abs=1e-6)
+    assert least <= chain.second <= most
 
 
 def test_a_causal_chain_is_absorbed_by_the_first_token():

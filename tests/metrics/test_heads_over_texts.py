@@ -48,7 +48,7 @@ def test_a_decoder_is_said_to_look_at_duplicates_and_never_at_the_same_token_as_
 
 @pytest.mark.slow
 def test_shuffled_weights_are_given_no_role(told):
-    peaked = {name: HEADS[name] for name in HEADS if name != "broad"}
+    peaked = {name: HEADS[name] for name in HEADS if name != "diffuse"}
     for causal in (False, True):
         texts = corpus(heads=peaked, causal=causal, seed=1)
         dealt = []
@@ -67,7 +67,7 @@ def test_a_head_that_has_a_role_on_some_texts_is_said_to_have_it_sometimes_with_
     mixed = []
     for one in texts:
         on = rng.random() < 0.37
-        row = list(HEADS).index("previous-token" if on else "broad")
+        row = list(HEADS).index("previous-token" if on else "diffuse")
         mixed.append(HeadText(**{**vars(one), "weights": one.weights[:, row : row + 1]}))
     role = judge(folded(mixed))["previous-token"]
     assert role.figures.low[0] < role.threshold[0] < role.figures.high[0]
@@ -89,7 +89,7 @@ def test_no_role_is_given_from_fewer_than_eight_texts(told):
 
 
 def test_induction_is_judged_on_the_probe_where_there_is_one(told):
-    rows = [list(HEADS).index(name) for name in ("broad", "induction")]
+    rows = [list(HEADS).index(name) for name in ("diffuse", "induction")]
     plain = [HeadText(**{**vars(one), "weights": one.weights[:, rows[:1]]}) for one in told]
     probe = [HeadText(**{**vars(one), "weights": one.weights[:, rows[1:]]}) for one in told]
     found = judge(folded(plain), tally_texts(probe))["induction"]
@@ -128,7 +128,7 @@ def test_the_share_that_position_explains_is_that_of_plain_numpy_on_the_texts_le
         plain = ~one.special & (np.arange(N) > 0)
         chosen = plain[:, None] & plain[None, :]
         pairs[one.number % 4].append((buckets[chosen], one.weights[0][:, chosen]))
-    alike = ("broad", "first-token sink", "separator sink")  # among text these are even: nothing varies
+    alike = ("diffuse", "first-token sink", "separator sink")  # among text these are even: nothing varies
     varied = [row for row, name in enumerate(HEADS) if name not in alike]
     shares = []
     for left in range(4):

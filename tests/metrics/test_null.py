@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 from papers.trust.few import Few, measured, pictures
+from papers.trust.planted import _gaussians
 from scipy.stats import binom
 
 from langscape import metrics
 from langscape.metrics.compare import compare
+from langscape.metrics.held_out import held_out_area
 from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.random_layout import random_layouts
 from langscape.metrics.scores import SCORES, TwoSpaces, applying, score_of
@@ -42,6 +44,13 @@ def test_six_ellipses_at_06_are_not_told_apart_from_chance():
     assert score.verdict(0.6, null) == "not to be read"
     assert "So much is reached by chance too." in score.explained(0.6, null)
     assert score.in_words(0.6, Null(0.0, -0.1, 0.1)) == "far better than chance"
+
+
+def test_sizes_that_do_not_hold_on_other_rows_are_called_better_by_one_in_twenty_alone():
+    rng = np.random.default_rng(3)
+    found = [held_out_area(_gaussians(list(rng.normal(size=(12, 8, 3))))) for _ in range(500)]
+    above = sum(one.value > one.null.high for one in found if one is not None)
+    assert binom.ppf(0.001, 500, 0.05) <= above <= binom.ppf(0.999, 500, 0.05)
 
 
 def test_worse_is_said_of_what_is_below_the_range_alone():

@@ -26,6 +26,17 @@ def test_align_is_scipys_procrustes():
     assert ((ours - standard) ** 2).sum() == pytest.approx(disparity)
 
 
+def test_points_that_have_nothing_to_do_with_the_others_keep_their_size_when_asked():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 400, 2)) - 3
+    radius = lambda xy: np.sqrt(((xy - xy.mean(axis=0)) ** 2).sum(axis=1).mean())  # noqa: E731
+    assert radius(metrics.align(a, 7 * b)) < 0.2 * radius(a)
+    equal = metrics.align(a, 7 * b, same_size=True)
+    assert radius(equal) == pytest.approx(radius(a))
+    np.testing.assert_allclose(equal.mean(axis=0), a.mean(axis=0))
+    np.testing.assert_allclose(metrics.align(a, moved(a, 3), same_size=True), a, atol=1e-9)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(3, 30))
 @settings(max_examples=40, deadline=None)
 def test_copies_that_were_only_moved_turned_mirrored_or_scaled_do_not_wander(seed, dims, n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from tests.commands import run
 
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.faces import speaking
 from langscape.models import capture, open_model
 from langscape.models.lines import encode_lines, split_lines
 from langscape.models.lstm_train import CHECKPOINT, REPORT, Training, train_lstm
@@ -147,27 +149,50 @@ def test_another_run_in_the_folder_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_bad_settings_and_texts_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="steps 0 is not possible"):
+    with pytest.raises(SettingsError, match="steps=0 is not possible"):
         Training(steps=0)
-    with pytest.raises(SettingsError, match="held_out 1 is not possible"):
+    with pytest.raises(SettingsError, match="held_out=1 is not possible"):
         Training(held_out=1)
-    with pytest.raises(SettingsError, match="tied needs hidden = dim, but they are 3 and 4"):
+    with pytest.raises(SettingsError, match=r"tied=True needs as many .* hidden=3 and dim=4"):
         Training(dim=4, hidden=3, tied=True)
-    with pytest.raises(SettingsError, match="seed -1 is not possible; it is a whole number from 0 on"):
+    with pytest.raises(SettingsError, match="seed=-1 is not possible; it is a whole number from 0 on"):
         Training(seed=-1)
-    with pytest.raises(SettingsError, match=r"training has exploded; lower rate 1e\+09"):
+    with pytest.raises(SettingsError, match=r"training has exploded; lower rate=1000000000.0"):
         train_lstm(LINES, tmp_path / "exploded", replace(SHORT, rate=1e9))
     with pytest.raises(DataError, match="the corpus holds no words"):
         train_lstm(["", "  "], tmp_path / "m")
     with pytest.raises(DataError, match="one line"):
         train_lstm(["all on one line"], tmp_path / "m")
-    with pytest.raises(DataError, match="fewer than one window of 32"):
+    with pytest.raises(DataError, match=r"fewer than one window of them; .* lower length=32"):
         train_lstm(["few words", "in it"], tmp_path / "m")
     (tmp_path / "file").write_text("x")
     with pytest.raises(SettingsError, match="is a file; name a folder"):
         train_lstm(LINES, tmp_path / "file", SHORT)
     with pytest.raises(DataError, match="does not know 'ice'"):
         train_lstm(LINES, tmp_path / "m", SHORT, vocabulary=Vocabulary(("tea", "is", "hot", ".")))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--rate", "-1"], "--rate -1.0 is not possible; it must be above 0"),
+        (["--held-out", "1"], "--held-out 1.0 is not possible; it is a share between 0 and 1"),
+        (["--seed", "-1"], "--seed -1 is not possible; it is a whole number from 0 on"),
+        (["--tied", "--hidden", "3", "--dim", "4"], "--tied needs as many hidden units as dimensions"),
+        (["--length", "5000"], "give a longer text, or lower --length 5000"),
+        (
+            ["--rate", "1e9", "--length", "8", "--steps", "20"],
+            "lower --rate 1000000000.0, for example to a tenth",
+        ),
+    ],
+)
+def test_the_command_names_its_own_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines.txt").write_text("\n".join(LINES), encoding="utf-8")
+    with speaking("command"), pytest.raises((SettingsError, DataError), match=re.escape(said)):
+        run("train-lstm", "lines.txt", "--out", "mine", "--dim", "4", *given)
 
 
 def test_the_command_says_what_is_wrong_with_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import socket
@@ -11,6 +12,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from langscape.studio import connection, security
+from langscape.studio.serve import bind
 
 
 @pytest.fixture
@@ -288,3 +290,18 @@ def test_a_studio_that_ends_while_pages_listen_says_nothing(start_apart):
         assert all_of(raw).endswith(b"0\r\n\r\n")
     assert said == ""
     assert time.monotonic() - began < 8
+
+
+def test_an_answer_does_not_wait_between_its_head_and_its_body():
+    async def served():
+        with closing(bind("127.0.0.1", 0, 1)) as bound:
+            seen = asyncio.get_running_loop().create_future()
+            server = await asyncio.start_server(lambda _, writer: seen.set_result(writer), sock=bound)
+            async with server:
+                _, out = await asyncio.open_connection(*bound.getsockname())
+                line = (await seen).get_extra_info("socket")
+                assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                out.close()
+                (await seen).close()
+
+    asyncio.run(served())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 
 import duckdb
 import numpy as np
@@ -17,6 +18,7 @@ from langscape.engine import Schedule, insert
 from langscape.models import get_model
 from langscape.sources import samples
 from langscape.studio.forms import OFFERED
+from langscape.studio.pictures import Pictures
 from langscape.views.page import STATIC
 
 TEXT = b"The old harbour lay quiet. Marta carried bread to the boats, and the boats lay still."
@@ -50,6 +52,19 @@ def view_of(client, id, name, query=""):
     got = client.get(f"/api/jobs/{id}/views/{name}{query}")
     assert got.status == 200, got.body
     return got.json
+
+
+def test_examples_are_drawn_before_they_are_asked_for_but_not_before_the_first_picture(words, running):
+    pictures, stopped = Pictures(running.jobs), threading.Event()
+    ready = threading.Thread(target=pictures.make_ready, args=([words, "words-gone"], stopped))
+    ready.start()
+    ready.join(1.2)
+    assert ready.is_alive()  # nobody has looked at anything yet
+    assert len(pictures._views._held) == 0
+    pictures.view(words, "map", {"color": "local"})
+    ready.join(30)
+    assert not ready.is_alive()
+    assert len(pictures._views._held) == 2
 
 
 def test_arrays_are_immutable_and_answer_to_their_version_only(client, words):

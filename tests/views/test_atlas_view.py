@@ -82,7 +82,7 @@ def test_dropped_tokens_are_known_by_their_positions():
 
 def test_scores_are_matched_by_layer_and_head_and_may_be_missing():
     capture = captured()
-    scores = table([(1, 0), (0, 1)], tags=["sink, broad", "induction"], own=[0.5, 0.25], entropy=[2.0, 3.0])
+    scores = table([(1, 0), (0, 1)], tags=["sink, diffuse", "induction"], own=[0.5, 0.25], entropy=[2.0, 3.0])
     view = atlas(capture, maps_of(capture), scores, meanings={"own": "A sentence."})
     assert view.properties["tags"] == "tags"
     described, own = column(view, "own")
@@ -90,7 +90,7 @@ def test_scores_are_matched_by_layer_and_head_and_may_be_missing():
     np.testing.assert_array_equal(own, np.float32([np.nan, 0.25, np.nan, 0.5, np.nan, np.nan]))
     described, tags = column(view, "tags")
     assert [described["categories"][code] if code >= 0 else None for code in tags] == [
-        None, "induction", None, "sink, broad", None, None,
+        None, "induction", None, "sink, diffuse", None, None,
     ]  # fmt: skip
     assert "0 looks at one token" in column(view, "entropy")[0]["meaning"]
 
@@ -217,7 +217,7 @@ def test_the_figure_is_in_the_order_of_the_ranking_and_says_how_far_maps_can_be_
     ]
     assert sorted(order, key=placed.get) == order
     assert [int(placed[name]) for name in order] == list(range(6))
-    assert {"interest 0.900", "–", "evenly spread"} <= set(texts)
+    assert {"focused 0.900", "–", "evenly spread"} <= set(texts)
     maps = [one for one in axes[0].collections if len(one.get_offsets()) == 6]
     assert [one.get_alpha() for one in maps] == [None, None, None, 0.12, None, None]
     legend = [text.get_text() for text in axes[1].texts]

@@ -301,9 +301,9 @@ def _worst_sum(capture: Capture, weights: Mapping[str, Any]) -> float:
 def prompt_alarms(seen: Capture, usual: LSTMBaseline) -> list[dict[str, Any]]:
     """What stands out in one prompt, compared with what is usual of the model.
 
-    A next word stands out whose chance is less than a hundredth of the least of the text that the model is
-    compared with, and a cell that is three times as large as it ever was there. Without a text,
-    next words are noticed that were given less than an even chance.
+    A cell stands out that is three times as large as it ever was over the text that the model is compared
+    with. Next words are noticed whose chance is less than a hundredth of the least of that text; that is no
+    alarm, since a sound model too is wrong for once. Without a text, those with less than an even chance are.
     """
     from langscape.metrics import surprises
 
@@ -316,7 +316,7 @@ def prompt_alarms(seen: Capture, usual: LSTMBaseline) -> list[dict[str, Any]]:
         elif given > largest + BEYOND:
             chance = math.exp(-largest)
             text = f"{one.text}; the least that any next word had was {share_in_words(chance)}"
-            found.append(_alarm("softmax", -1, one.units[0], text, True, evidence=usual.evidence))
+            found.append(_alarm("softmax", -1, one.units[0], text, False, evidence=usual.evidence))
     size = np.abs(seen["cell"])
     most = usual.cell.max(-1)
     for layer in np.flatnonzero(size.max((1, 2)) > np.maximum(LARGER * most, 1)):

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from langscape.analyses._text_effects import EffectTokens, WhatIsMeasured, interval
+from langscape.analyses._text_effects import EffectTokens, WhatIsMeasured, interval, unedited_run
 from langscape.data import Progress, Step
 from langscape.declarations import Setting, analysis
-from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Seed, Text
 from langscape.io.codec import noun
 from langscape.sources.word_lookup import counted
@@ -127,10 +126,9 @@ def group_effects(
     from langscape.models.effect_measures import Measure
     from langscape.models.effects import runs_without_groups
     from langscape.models.part_groups import numbered_parts, random_groups
-    from langscape.models.unedited import read_unedited
 
-    network = opened(model)
-    run = read_unedited(network, text, first_tokens)
+    run = unedited_run(model, text, first_tokens)
+    network = run.model
     compared = Measure(run, measure)
     groups = [numbered_parts(network, one) for one in (members or {}).values()]
     # the same random groups for every text, so that means over texts are of the same parts

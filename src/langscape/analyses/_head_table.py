@@ -27,6 +27,13 @@ def check_sort(place: Literal["atlas", "corpus"]) -> Callable[..., None]:
     return check
 
 
+def headed(name: str) -> str:
+    """What stands above a column of scores in the terminal, the same as on the page."""
+    from langscape.metrics.scores import SHORT
+
+    return SHORT.get(name, name)
+
+
 class HeadTable(Shown, ABC):
     """A result with `scores`, a row per head, and a picture of all heads."""
 

@@ -96,6 +96,15 @@ class TextEffects:
     notes: tuple[str, ...] = ()
 
 
+def unedited_run(model: Any, text: Any, first_tokens: int) -> Any:
+    """The run of a model over the start of a text, which edited runs are compared with (`Unedited`)."""
+    from langscape.models.unedited import read_unedited
+
+    network = opened(model)
+    check_reads_text(network)
+    return read_unedited(network, text, first_tokens)
+
+
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over texts (the first axis) with the ends of its 95 % interval; NaN of one text."""
     from scipy.stats import t
@@ -128,12 +137,9 @@ def text_effects(
     from langscape.models.effect_measures import Effect, Measure
     from langscape.models.effects import exact_effects, parts_of
     from langscape.models.residual import stream
-    from langscape.models.unedited import read_unedited
 
-    network = opened(model)
-    check_reads_text(network)
-    run = read_unedited(network, text, first_tokens)
-    named = parts_of(network, _KINDS[parts])
+    run = unedited_run(model, text, first_tokens)
+    named = parts_of(run.model, _KINDS[parts])
     blank = np.full(len(named), np.nan)
     compared = Measure(run, measure) if exact or estimated else None
     estimate = estimated_effects(run, named, compared, draws=draws, seed=seed) if estimated else blank
@@ -144,7 +150,7 @@ def text_effects(
         found.effect[taken], found.loss_change[taken] = some
     notes: list[str] = []
     try:
-        share = shares(stream(network, run.ids.tolist()), named)
+        share = shares(stream(run.model, run.ids.tolist()), named)
     except DataError as error:
         share, notes = blank, [f"the share is not known: {error}"]
     interest, tags = attends(run, named)

@@ -13,7 +13,7 @@ import numpy as np
 
 from langscape.analyses._captures import Heads, captured, induction_probe, text_capture
 from langscape.analyses._head_effects import Matters, effects_view, with_effects
-from langscape.analyses._head_table import HeadTable, check_sort
+from langscape.analyses._head_table import HeadTable, check_sort, headed
 from langscape.analyses._head_trust import (
     HeadProblem,
     head_partners,
@@ -336,7 +336,10 @@ def scatter_of_effects(atlas: Atlas, context: Any) -> View:
 
 Sort = Annotated[
     str | None,
-    Setting("Sort", "Rank heads by this score; by what they do if left out, by interest if that is unknown."),
+    Setting(
+        "Sort",
+        "Rank heads by this score; by what they do if left out, else by interest: focused attention.",
+    ),
 ]
 Show = Annotated[int, Setting("Show", "How many heads to print; 0 prints all.", ge=0)]
 
@@ -357,13 +360,23 @@ def lines(atlas: Atlas, *, sort: Sort = None, show: Show = 15) -> list[str]:
         "stability",
     ]
     shown = [sort, *(name for name in shown if name != sort)]
+
+    def wide(name: str) -> int:
+        return max(8, len(headed(name)))
+
     out = [
         "  ".join(
-            ["head  ", *(f"{name:>{max(8, len(name))}}" for name in shown), "group", f"{'map':<14}", "name"]
+            [
+                "head  ",
+                *(f"{headed(name):>{wide(name)}}" for name in shown),
+                "group",
+                f"{'map':<14}",
+                "name",
+            ]
         )
     ]
     for row in order[: show or len(order)]:
-        values = [f"{_text(name, columns[name][row]):>{max(8, len(name))}}" for name in shown]
+        values = [f"{_text(name, columns[name][row]):>{wide(name)}}" for name in shown]
         where = f"{columns['layer'][row]}.{columns['head'][row]}"
         named = f"{columns['group'][row]:>5}  {columns['verdict'][row]:<14}  {columns['tags'][row]}"
         out.append("  ".join([f"{where:<6}", *values, named]).rstrip())
@@ -459,7 +472,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=11,
+    version=12,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),

@@ -17,7 +17,7 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Text
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 LONGEST = 2000
@@ -261,7 +261,7 @@ def chunks(
             f"{found.unaligned} tokens at the borders of chunks are parted otherwise without a chunk, and "
             "are not compared"
         )
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     return Chunks(
         name, found.decoder, found.tokens, names[-1], Items(kept, columns), found.attention, rank(mean),
         rank(columns["per_token"]), by_head, tuple(notes),

@@ -112,7 +112,7 @@ class Comparison(Shown):
 
 
 def compare_maps(left: Map, right: Map) -> Comparison:
-    """The common items of two maps, the second moved, turned, mirrored and scaled onto the first.
+    """The common items of two maps, the second moved, turned and mirrored onto the first, and as large.
 
     Tokens, which have positions, are matched in the order of the text, so that two texts, or two models
     that cut words differently, are compared where they agree. Other items are matched by label.
@@ -137,7 +137,7 @@ def compare_maps(left: Map, right: Map) -> Comparison:
             "compare maps of the same words, or of texts that share some"
         )
     still = np.asarray(left.xy[mine], np.float64)
-    laid = align(still, right.xy[theirs])
+    laid = align(still, right.xy[theirs], same_size=True)
     radius = float(np.sqrt(((still - still.mean(axis=0)) ** 2).sum(axis=1).mean()))
     moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
     k = neighbours(len(mine))
@@ -303,7 +303,7 @@ OtherVectors = Annotated[
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Two side by side",
     room="compare",
     pictures=(left_map, right_map),
@@ -394,7 +394,7 @@ def _by_chance(still: np.ndarray, other: np.ndarray, k: int, radius: float) -> d
     places = vectors(still.astype(np.float32)), vectors(other.astype(np.float32))
     shared = [local_of(one.ranks).mean() for one in random_layouts(*places, k)]
     rng = np.random.default_rng(0)
-    laid = [align(still, rng.permutation(other)) for _ in shared]
+    laid = [align(still, rng.permutation(other), same_size=True) for _ in shared]
     moved = [np.linalg.norm(one - still, axis=1).mean() / (radius or 1.0) for one in laid]
     return {**Null.of(shared).beside("shared"), **Null.of(moved).beside("moved")}
 

@@ -9,14 +9,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from langscape.analyses._captures import check_reads_text
-from langscape.analyses._text_effects import Draws, EffectTokens
+from langscape.analyses._text_effects import Draws, EffectTokens, unedited_run
 from langscape.data import Capture, Items, Progress, Shown, View
 from langscape.declarations import Setting, analysis, picture
-from langscape.declarations.running import opened
 from langscape.declarations.settings import Head, Layer, Model, Seed, Text
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 LEAST = 0.02
@@ -178,11 +176,9 @@ def edges(
 
     from langscape.models.edge_effects import cut_edges, estimated_edges
     from langscape.models.effect_measures import Measure
-    from langscape.models.unedited import read_unedited
 
-    network = opened(model)
-    check_reads_text(network)
-    run = read_unedited(network, text, first_tokens)
+    run = unedited_run(model, text, first_tokens)
+    network = run.model
     measure = Measure(run)
     (estimate,) = estimated_edges(run, [(layer, head)], measure, draws=draws, seed=seed)
     weights = run.weights[layer][0, head].float().cpu().numpy()
@@ -230,7 +226,7 @@ def edges(
             float(np.asarray(spearmanr(columns[name][checks], found.effect[checks]))[0])
             for name in ("weight", "estimate")
         ]
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     notes = (
         "An edge is cut by taking away what its query takes from its key; the rest of the row is not raised. "
         f"{len(first)} edges that an estimate of {draws} draws puts first were cut, and {len(drawn)} drawn "

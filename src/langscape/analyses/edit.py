@@ -16,7 +16,7 @@ from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import FirstTokens, Head, Layer, Model, Text
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 Edits = Annotated[list[str], Setting("Edits", f"What is replaced: {LIKE}; one after the other.", short="e")]
@@ -205,7 +205,7 @@ def edit(
     else:
         before, after = unedited["hidden"][-1], edited["hidden"][-1]
         effect = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     return EditedRun(
         name, tuple(edited.metadata["edits"]), decoder, tuple(edited.tokens.readable), effect, words[0][0],
         words[0][1], words[1][0], words[1][1], edited.only("attention"), unedited.only("attention"),

@@ -37,7 +37,7 @@ from langscape.declarations.running import each, stored_file
 from langscape.declarations.settings import Cluster, Model, Seed, Text, Workers
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 from langscape.sources.word_lookup import counted
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Effects(HeadTable):
     texts    how many were read, and tokens how many in all
     scores   a row per part: part, layer, head (-1 for MLPs and layers), matters with its 95 % interval over
              texts, source (what `matters` is: exact, estimate or share), effect, loss_change, estimate,
-             share, interest (what it attends to), tags, and found: "none found" where the effect is below
+             share, interest (focused attention), tags, and found: "none found" where the effect is below
              the floor. Groups are rows of part "group", and then there are group (its name), members, alone
              (the sum of what its parts do alone, where that is known), others and others_most (the mean and
              the most of random groups of as many parts of the same layers), below (how many of these do less)
@@ -228,7 +228,7 @@ def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[st
     wide = max(9, *(len(found.scores.labels[int(row)]) for row in order[: show or len(order)]))
     out.append(
         f"{'part':<{wide}} {'matters':>9}  {'95 % interval':<19} {'by':<9} {'Δ loss':>8} {'share':>7} "
-        f"{'interest':>8}  names"
+        f"{'focused':>8}  names"
     )
     for row in order[: show or len(order)]:
         low, high = columns["matters_low"][row], columns["matters_high"][row]
@@ -255,7 +255,7 @@ def _number(value: float, digits: int) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="What parts do",
     room="test",
     pictures=(effects_picture, scatter_picture),
@@ -340,7 +340,7 @@ def effects(
         first = [found[0].names[int(at)] for at in np.argsort(-mean)[:verify]]
         taken = parted("exact effects", exact=True, chosen=first)
         found = [replace(a, estimate=b.estimate) for a, b in zip(taken, found, strict=True)]
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     together: list[GroupEffects] = []
     if named:
         numbers = {one: part_numbers(opened(model), members) for one, members in named.items()}

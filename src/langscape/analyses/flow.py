@@ -175,7 +175,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
-@analysis(version=1, name="flow.baseline", hidden=True)
+@analysis(version=2, name="flow.baseline", hidden=True)
 def flow_baseline(
     model: FlowModel = "lstm-tiny",
     *,
@@ -197,7 +197,7 @@ def flow_lens(
     return fitted_lens(opened(model), lens_text, progress)
 
 
-@analysis(version=5, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
+@analysis(version=6, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,

@@ -10,7 +10,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from langscape.analyses._captures import text_capture
-from langscape.analyses._head_trust import HeadProblem, head_partners, head_problem, null_scores, scored
+from langscape.analyses._head_trust import (
+    HeadProblem,
+    head_partners,
+    head_problem,
+    null_scores,
+    scored,
+    verdict_of,
+)
 from langscape.analyses._restarts import head_schedules, restarted
 from langscape.data import Affinities, Capture, Map, Progress, Shown, View
 from langscape.declarations import Later, Setting, analysis, picture
@@ -257,8 +264,8 @@ def save(
 
 
 def lines(found: Head) -> list[str]:
-    """What the command prints of a head: nothing but the map's summary, which is said apart."""
-    return []
+    """What the command prints beside the summary of the map: how far that can be read, in a word."""
+    return [] if found.map is None else [f"how far the map can be read: {verdict_of(found.map)}"]
 
 
 HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, names="head")]

@@ -22,7 +22,7 @@ from langscape.analyses._head_parts import (
     head_probe,
     head_texts,
 )
-from langscape.analyses._head_table import HeadTable, check_sort
+from langscape.analyses._head_table import HeadTable, check_sort, headed
 from langscape.analyses._map_trust import head_map_line, map_heads
 from langscape.data import Items, Map, Progress, View
 from langscape.declarations import Setting, analysis, picture
@@ -45,7 +45,7 @@ from langscape.metrics.role_names import (
 )
 from langscape.metrics.roles import ROLES
 from langscape.metrics.stable_groups import StableGroups, stable_groups
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
@@ -271,7 +271,7 @@ def lines(
             if found.halves == found.halves
             else ", too few to be halved"
         ),
-        "  ".join(["head  ", *(f"{name:<21}" for name in shown), "group", "names"]),
+        "  ".join(["head  ", *(f"{headed(name):<21}" for name in shown), "group", "names"]),
     ]
     for row in order[: show or len(order)]:
         values = [f"{_interval(found.figures[name], row):<21}" for name in shown]
@@ -311,7 +311,7 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),
@@ -363,5 +363,5 @@ def heads(
         for first in range(0, total, size)
     ]  # fmt: skip
     parts = each(head_part, calls, title="texts", workers=workers, cluster=cluster, progress=progress)
-    called = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    called = title_of(model)
     return survey_heads(parts, head_probe(model, layers=layers, seed=seed), model=called, seed=seed)

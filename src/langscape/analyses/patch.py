@@ -15,7 +15,7 @@ from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Text
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 CLEAN, CORRUPT = "The capital of Italy is", "The capital of France is"
@@ -225,7 +225,7 @@ def patch(
         f"One cell at a time{kept}: the run over {whose[0]} is given what the run over {whose[1]} had there. "
         "Each number is total, through all later parts, and of this pair of prompts alone",
     )
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     return Patched(
         name, of, direction, tuple(prompts.clean.row.source.tokens().readable),
         tuple(prompts.corrupt.row.source.tokens().readable), (spelled[0], spelled[1]), found.values,

@@ -30,7 +30,7 @@ from langscape.metrics.probe import (
     word_accuracy,
 )
 from langscape.models.catalog import in_words
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
@@ -269,7 +269,7 @@ def probe(
     empty = None
     if recurrent:
         empty = gather(network.untrained(seed), given, chosen, back, tagger, words)
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     return train_probes(seen, empty, name, chosen if recurrent else "residual stream", network, seed)
 
 

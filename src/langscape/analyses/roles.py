@@ -9,15 +9,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from langscape.analyses._captures import check_reads_text
-from langscape.analyses._text_effects import EffectTokens, looks
+from langscape.analyses._text_effects import EffectTokens, looks, unedited_run
 from langscape.data import Items, Progress, Shown, Step, View
 from langscape.declarations import Setting, analysis, picture
-from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Seed, Text
 from langscape.errors import DataError
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 ALONE, TOGETHER, NONE = "matters alone", "redundant alone, matters as a group", "no effect found"
@@ -45,8 +43,8 @@ class RoleTests(Shown):
     """Every role with the heads that have it.
 
     scores   a row per role and head, and for each role one more, "together": role, head, layer (-1 together),
-             score (how far it looks as the role does), lost, others (the most that heads, or groups, of the
-             same layers without the role lose), verdict
+             score (how far it looks as the role does), lost, others (the most that changes, either way,
+             without heads, or groups, of the same layers that do not have the role), verdict
     tests    per role what was tried, and the value before
     """
 
@@ -128,7 +126,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=1,
+    version=2,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
@@ -153,8 +151,8 @@ def roles(
 
     Induction: is the loss of random tokens that come again higher? Previous token: do induction heads lose
     what they look for? Same token and name movers: is the right one of two people still named? All others:
-    does anything change on the text? A head matters alone where more is lost than without any of some heads
-    of the same layers that do not have the role.
+    does anything change on the text? A head matters alone where more is lost than changes, either way,
+    without any of some heads of the same layers that do not have the role.
 
     >>> found = roles("default", "The cat sat on the mat, and the dog sat by the cat.", heads=2, others=5)
     >>> set(found.scores.columns["verdict"]) <= {ALONE, TOGETHER, GROUP, NONE}
@@ -172,12 +170,11 @@ def roles(
     )
     from langscape.models.unedited import read_unedited
 
-    network = opened(model)
-    check_reads_text(network)
+    run = unedited_run(model, text, first_tokens)
+    network = run.model
     decoder = network.kind == "decoder" and network.layout.vocabulary > 0
     found: dict[str, list[tuple[PartName, float]]] = {}
     tests: dict[str, Test] = {}
-    run = read_unedited(network, text, first_tokens)
     plain = text_test(network, text, first_tokens)
     for role, listed in _named(run).items():
         found[role], tests[role] = listed, plain
@@ -225,7 +222,7 @@ def roles(
         f"not look as the role does: by chance a head loses more than all of them once in {others + 1}. "
         f"“{NONE}” means none beyond these",
     )
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     return RoleTests(name, items, said, notes)
 
 
@@ -275,10 +272,10 @@ def _tested(
         return chosen
 
     def beside(group: Sequence[Any] | None) -> float:
-        """The most that is lost without other heads: single ones, or as many as a group has."""
+        """The most that changes, either way, without other heads: single ones, or as many as a group has."""
         drawn = [like(group or [heads[int(rng.integers(len(heads)))]]) for _ in range(others)]
         drawn = [one for one in drawn if one]
-        return float(test.lost(drawn).max()) if drawn else float("nan")
+        return float(np.abs(test.lost(drawn)).max()) if drawn else float("nan")
 
     around = beside(None)
     # those that do nothing alone are tried together, without those that do: else these would speak for them

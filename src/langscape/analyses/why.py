@@ -17,11 +17,14 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import FirstTokens, Head, Layer, Model, Text
 from langscape.errors import SettingsError, not_there
 from langscape.io.codec import noun
-from langscape.models.display_names import model_title
+from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 TOP = 8
 """Parts of each side, and pairs, that are shown."""
+
+SLIGHT = 0.05
+"""A weight below which a head hardly looks."""
 
 QueryToken = Annotated[
     int | None, Setting("Query", "The token that looks, numbered from 0; the last if left out.", ge=0)
@@ -116,6 +119,11 @@ class Why(Shown):
         side, parts, adds, without = max(sides, key=lambda one: one[2][0])
         itself, part, left = f"{self.layer}.{self.head}", parts[0], float(without[0])
         name, own = (f"{one} ({self.roles[one]})" if one in self.roles else one for one in (part, itself))
+        if self.weight < SLIGHT:
+            return (
+                f"{own} hardly looks here: its weight is {self.weight:.2f}. What {name} writes at the {side} "
+                "adds most to the score, and says little while the weight is so small; take another query."
+            )
         share = 100 * float(adds[0]) / max(abs(self.contrast), 1e-9)
         said = f"What {name} writes at the {side} adds most, {share:.0f} % of why {own} looks here"
         if left != left:
@@ -139,6 +147,13 @@ class Why(Shown):
     def named(self) -> str:
         """What is asked."""
         return f"Why {self.layer}.{self.head} of {self.model} looks here"
+
+    @property
+    def rest(self) -> str:
+        """What the pairs that are shown leave of the contrast, in words."""
+        if self.left >= 0:
+            return f"these pairs leave {100 * self.left:.0f} % of the contrast"
+        return f"all other pairs together take {-100 * self.left:.0f} % of the contrast away again"
 
     @property
     def subtitle(self) -> str:
@@ -195,7 +210,7 @@ def lines(found: Why) -> list[str]:
     out.append("pairs (query × key)")
     pairs = zip(found.pairs, found.pair_adds, strict=True)
     out += [f"  {one} × {other}: {value:+.2f}" for (one, other), value in pairs]
-    out.append(f"these pairs leave {100 * found.left:.0f} % of the contrast")
+    out.append(found.rest)
     return out
 
 
@@ -280,7 +295,7 @@ def why(
     ]
     if any(site.softcap or site.biased for site in network.layout.sites):
         notes.append("Scores are bent or biased after this sum; what is split is the score before that")
-    name = model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")
+    name = title_of(model)
     tags = looks(read_unedited(network, ids))[1]
     shown = {*sides[0][0], *sides[1][0], f"{layer}.{head}"}
     roles = {

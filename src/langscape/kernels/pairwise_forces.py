@@ -131,7 +131,7 @@ def _weights(lanes: Lanes, apart: Sequence[Any], share: float, p: Any) -> tuple[
     squares = lanes.number(1.0)
     for u in apart:
         squares = lanes.times_plus(u, u, squares)
-    q = build.fdiv(lanes.number(1.0), squares)
+    q = lanes.inverse(squares)
     counted = q if share == 1.0 else build.fmul(q, lanes.number(share))
     forces = [] if p is None else [build.fmul(p, counted)]
     return counted, [*forces, build.fmul(q, counted)]

@@ -108,7 +108,11 @@ def area_variance(shapes: Any, spread: Any) -> float:
 
 
 def area_variance_by_chance(pairs: Any, draws: int = 199, seed: int = 0) -> Null:
-    """The same with the variances dealt anew among the items; of several pairs of both, their mean.
+    """The same with the variances dealt anew among the items.
+
+    Of two pairs it is their mean, and the pairs are those of two halves: areas of the first with variances of
+    the second, and the other way round. The second half is then dealt anew as a whole, as its areas and
+    variances belong together.
 
     >>> shapes = np.linspace(1, 2, 30)[:, None, None] * np.eye(2)
     >>> 0.2 < area_variance_by_chance([(shapes, np.arange(30))]).high < 0.4
@@ -118,7 +122,9 @@ def area_variance_by_chance(pairs: Any, draws: int = 199, seed: int = 0) -> Null
     rng = np.random.default_rng(seed)
     n = len(pairs[0][1])
     orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
-    return Null.of(np.mean([_area_variance(shapes, spread, orders) for shapes, spread in pairs], axis=0))
+    dealt = (orders, np.argsort(orders, axis=1))
+    found = [_area_variance(*pair, order) for pair, order in zip(pairs, dealt[: len(pairs)], strict=True)]
+    return Null.of(np.mean(found, axis=0))
 
 
 def _area_variance(shapes: Any, spread: Any, orders: np.ndarray | None) -> Any:

@@ -21,12 +21,12 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "first-token sink": ("first_token", 0.5),
     "separator sink": ("separator", 0.5),
     "local band": ("local_band", 0.7),
-    "broad": ("broad", 0.85),
+    "diffuse": ("broad", 0.85),
 }
 """tag: (score, value from which a head wears it). A tag also needs four times what even weights would give
 (once and a half for the band), so that short texts name nobody."""
 
-TIMES: Mapping[str, float] = {"local band": 1.5, "broad": 0.0}
+TIMES: Mapping[str, float] = {"local band": 1.5, "diffuse": 0.0}
 """How many times what even weights would give, where it is not four times."""
 
 
@@ -157,7 +157,7 @@ def most_like(
     """Of every head the tag it comes nearest to, (layer, head) of text: the largest share of a threshold.
 
     For heads that `name_heads` leaves without a tag. A head that spreads its weight always has some of every
-    pattern, so "broad" is said only where nothing else reaches half of its threshold.
+    pattern, so "diffuse" is said only where nothing else reaches half of its threshold.
 
     >>> scores = {"previous_token": np.array([[0.28]]), "broad": np.array([[0.7]])}
     >>> str(most_like(scores)[0, 0])
@@ -167,9 +167,9 @@ def most_like(
     found = np.full(shape, "", dtype=object)
     for where in np.ndindex(*shape):
         reached = _reached(scores, even, where, thresholds)
-        shares = {tag: share for tag, share in reached.items() if tag != "broad" and not np.isnan(share)}
+        shares = {tag: share for tag, share in reached.items() if tag != "diffuse" and not np.isnan(share)}
         best = max(shares, key=lambda tag: shares[tag], default="")
-        found[where] = best if shares.get(best, 0.0) >= 0.5 or "broad" not in reached else "broad"
+        found[where] = best if shares.get(best, 0.0) >= 0.5 or "diffuse" not in reached else "diffuse"
     return found
 
 

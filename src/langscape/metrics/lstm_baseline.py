@@ -6,9 +6,9 @@ compared with a run over a text, which is made once and kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ PARTS = ("input", "forget", "candidate", "output")
 @noun
 @dataclass(frozen=True, eq=False)
 class LSTMBaseline:
-    """An LSTM over a text, read in one go.
+    """An LSTM over a text, read in one go; `surprise` says what else is read.
 
     text       what was read, in words
     steps      how many words of it
@@ -36,10 +36,13 @@ class LSTMBaseline:
                lowest and highest leave out one step in a hundred
     hidden     lowest and highest hidden value, (2, layer, unit)
     cell       largest size of every cell, (layer, unit)
-    logits     how far the logits of a word vary over steps, the mean of all words
-    surprise   mean and largest surprise of the next word, in nats; NaN where no text was read
+    logits     how far the logits of a word vary over steps, the mean of all words; and how far the mean
+               logits of words differ from each other, whatever was read
+    surprise   mean surprise of the next word, in nats, and the largest where every line is read from the
+               start, as a prompt is; NaN where no text was read
     entropy    mean surprise that the model itself expects
     counts     the mean surprise of word counts, each half of the text foretold by the other
+    read       numbers of the words that were read
     """
 
     text: str
@@ -47,28 +50,30 @@ class LSTMBaseline:
     gates: np.ndarray
     hidden: np.ndarray
     cell: np.ndarray
-    logits: float
+    logits: tuple[float, float]
     surprise: tuple[float, float]
     entropy: float
     counts: float
+    read: np.ndarray
 
     @property
     def evidence(self) -> str:
         """What was read, as the end of a sentence.
 
         >>> nothing = np.zeros(0)
-        >>> LSTMBaseline("its own text", 1500, *[nothing] * 3, 0.0, (0.0, 0.0), 0.0, 0.0).evidence
+        >>> LSTMBaseline("its own text", 1500, *[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, nothing).evidence
         'over 1,500 words of its own text'
         """
         return f"over {self.steps:,} words of {self.text}"
 
 
 def lstm_baseline(
-    weights: Mapping[str, Any], ids: np.ndarray, text: str, *, sensible: bool = True
+    weights: Mapping[str, Any], ids: np.ndarray, text: str, *, starts: np.ndarray | None = None
 ) -> LSTMBaseline:
     """Read word numbers as one text and keep what is usual; see `LSTMModel.weights` for the weights.
 
-    sensible is False where the words are no text, so that nothing can be said of predictions.
+    starts are the places where lines begin; without them the words are no text, and nothing is said of how
+    well they are foretold.
     """
     ids = np.asarray(ids, np.int64)[: STEPS + 1]
     if len(ids) < 3:
@@ -78,7 +83,8 @@ def lstm_baseline(
     gates = np.empty((len(PARTS), 3, layers, units), np.float32)
     hidden = np.empty((2, layers, units), np.float32)
     cells = np.empty((layers, units), np.float32)
-    inputs = weights["embedding"][ids[:-1]].astype(np.float64)
+    words = weights["embedding"][ids[:-1]].astype(np.float64)
+    inputs = words
     for layer in range(layers):
         values, cell, inputs = read_layer(inputs, [weights[name][layer] for name in _NAMES], units)
         low, high = np.percentile(values, [1, 99], axis=0)
@@ -87,12 +93,16 @@ def lstm_baseline(
             gates[at, :, layer] = low[rows], values[:, rows].mean(0), high[rows]
         hidden[:, layer] = inputs.min(0), inputs.max(0)
         cells[layer] = np.abs(cell).max(0)
-    surprise, entropy, logits = _predicted(inputs, ids[1:], weights)
-    if not sensible:
-        surprise = np.full(1, np.nan)
+    read = _predicted(inputs, ids[1:], weights)
+    mean = largest = float("nan")
+    if starts is not None:
+        for layer in range(layers):
+            rows = [weights[name][layer] for name in _NAMES]
+            words = read_layer(words, rows, units, frozenset(starts.tolist()))[2]
+        mean, largest = float(read.surprise.mean()), float(_predicted(words, ids[1:], weights).surprise.max())
     return LSTMBaseline(
-        text, steps, gates, hidden, cells, logits, (float(surprise.mean()), float(surprise.max())),
-        entropy, _counted(ids, len(weights["decoder"])),
+        text, steps, gates, hidden, cells, read.logits, (mean, largest), read.entropy,
+        _counted(ids, len(weights["decoder"])), np.unique(ids[:-1]),
     )  # fmt: skip
 
 
@@ -100,8 +110,13 @@ _NAMES = ("input_weights", "hidden_weights", "bias")
 _BLOCK = 128
 
 
-def read_layer(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gates and candidate (step, 4·unit), cells and hidden values (step, unit) of one layer."""
+def read_layer(
+    inputs: np.ndarray, weights: Any, units: int, starts: Collection[int] = ()
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gates and candidate (step, 4·unit), cells and hidden values (step, unit) of one layer.
+
+    At the steps of `starts` nothing is remembered of those before.
+    """
     into, again, bias = (one.astype(np.float64) for one in weights)
     given = inputs @ into.T + bias
     values = np.empty_like(given)
@@ -109,6 +124,8 @@ def read_layer(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray
     candidate = slice(2 * units, 3 * units)
     hidden, cell = np.zeros(units), np.zeros(units)
     for step, pre in enumerate(given):
+        if step in starts:
+            hidden, cell = np.zeros(units), np.zeros(units)
         pre = pre + again @ hidden
         now = values[step]
         now[:] = 0.5 * (1 + np.tanh(0.5 * pre))
@@ -119,10 +136,15 @@ def read_layer(inputs: np.ndarray, weights: Any, units: int) -> tuple[np.ndarray
     return values, cells, hiddens
 
 
-def _predicted(
-    hidden: np.ndarray, following: np.ndarray, weights: Mapping[str, Any]
-) -> tuple[np.ndarray, float, float]:
-    """The surprise of each next word, the mean entropy, and how far logits vary over steps."""
+class _Predictions(NamedTuple):
+    """The surprise of each next word, the mean entropy, and how far logits vary over steps and over words."""
+
+    surprise: np.ndarray
+    entropy: float
+    logits: tuple[float, float]
+
+
+def _predicted(hidden: np.ndarray, following: np.ndarray, weights: Mapping[str, Any]) -> _Predictions:
     decoder = weights["decoder"].astype(np.float32)
     bias = weights["decoder_bias"].astype(np.float32)
     surprise, entropies = np.empty(len(following)), np.empty(len(following))
@@ -138,8 +160,10 @@ def _predicted(
         rows = np.arange(len(logits))
         surprise[at : at + _BLOCK] = np.log(whole) - logits[rows, following[at : at + _BLOCK]]
         entropies[at : at + _BLOCK] = np.log(whole) - (chances * logits).sum(1) / whole
-    variance = squares / len(hidden) - (total / len(hidden)) ** 2
-    return surprise, float(entropies.mean()), float(np.sqrt(np.maximum(variance, 0)).mean())
+    means = total / len(hidden)
+    variance = squares / len(hidden) - means**2
+    spread = float(np.sqrt(np.maximum(variance, 0)).mean()), float((means + bias).std())
+    return _Predictions(surprise, float(entropies.mean()), spread)
 
 
 def _counted(ids: np.ndarray, words: int) -> float:

@@ -36,6 +36,9 @@ NOTHING = 1e-3
 GROWS = 0.5
 """A step adds at most 1 to a cell: one that gains this much with every word of a text grows without end."""
 
+HARDLY = 0.6
+"""Logits that vary over steps by less, of how far words differ whatever was read, hardly show what was."""
+
 EVEN = 0.97
 """Of the entropy of an even chance: a model that expects as much has learned nothing."""
 
@@ -69,7 +72,7 @@ def lstm_faults(weights: Mapping[str, Any], seen: LSTMBaseline, words: Sequence[
     even = math.log(len(words))
     moves = np.ptp(seen.hidden, axis=0)
     size = float(np.linalg.norm(weights["decoder"]))
-    told = size > 0 and seen.logits > NOTHING * 0.1
+    told = size > 0 and seen.logits[0] > NOTHING * 0.1
     fixed = ((seen.gates[:, 2] - seen.gates[:, 0] < EXACT).mean(-1) >= HALF).any()
     if seen.entropy > EVEN * even and told and not fixed and (np.median(moves, axis=1) > 1e-4).all():
         text = (
@@ -87,10 +90,11 @@ def lstm_faults(weights: Mapping[str, Any], seen: LSTMBaseline, words: Sequence[
     if not told:
         text = (
             f"the decoder does not read the hidden vector: its weights have the length {size:.2g}, "
-            f"and logits vary by {seen.logits:.2g}, where those of a trained model vary by whole nats"
+            f"and logits vary by {seen.logits[0]:.2g}, where those of a trained model vary by whole nats"
         )
-        found.append(Fault("constant", "softmax", -1, (), seen.logits, 1.0, text, seen.evidence))
-    elif not found or all(one.kind == "empty" for one in found):
+        found.append(Fault("constant", "softmax", -1, (), seen.logits[0], 1.0, text, seen.evidence))
+    elif not any(one.kind != "empty" or np.isin(one.units, seen.read).any() for one in found):
+        # a word without a vector that stands in the text spoils its predictions; a row for padding does not
         found += _predictions(seen, len(words))
     return found
 
@@ -199,7 +203,9 @@ def _predictions(seen: LSTMBaseline, words: int) -> list[Fault]:
     surprise, even = seen.surprise[0], math.log(words)
     if not surprise > seen.counts:  # a NaN as well: nothing is known
         return []
-    if surprise > even + 1:
+    over_steps, over_words = seen.logits
+    same = over_steps < HARDLY * over_words
+    if surprise > even + 1 and not same:
         text = (
             f"the model is sure of wrong words: a surprise of {surprise:.2f} nats where it expects "
             f"{seen.entropy:.2f}, and an even chance has {even:.2f}; its words may stand in another "
@@ -210,6 +216,10 @@ def _predictions(seen: LSTMBaseline, words: int) -> list[Fault]:
         f"next words are foretold worse than by word counts: a surprise of {surprise:.2f} nats, that "
         f"of counts is {seen.counts:.2f}"
     )
+    if same:
+        text += (
+            f"; logits vary by {over_steps:.2g} with what was read, and from word to word by {over_words:.2g}"
+        )
     return [Fault("worse than counts", "softmax", -1, (), surprise, seen.counts, text, seen.evidence)]
 
 

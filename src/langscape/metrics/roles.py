@@ -66,7 +66,7 @@ ROLES: Mapping[str, Role] = {
         "bracket", 0.3, 4.0, "Looks from a closing bracket or quote to the one it closes."
     ),
     "position-only": Role("by_position", 0.8, 0.0, "Its weights are explained by distance alone."),
-    "broad": _known("broad", "Spreads its weight evenly."),
+    "diffuse": _known("diffuse", "Spreads its weight over many tokens."),
 }
 """Every role, in the order in which heads wear them."""
 

@@ -55,6 +55,9 @@ __all__ = [
 ORDER = ("matters", "share", "interest")
 """What an atlas is ordered by, the first of these that is known: what heads do, or else where they look."""
 
+SHORT = {"interest": "focused"}
+"""What a score is called where there is no room for its label, if that is not its name."""
+
 
 def _local(seen: TwoSpaces) -> np.ndarray:
     from langscape.metrics.neighbours import local_of

@@ -98,8 +98,11 @@ def _turns_to_mean(units: Sequence[np.ndarray]) -> np.ndarray:
     return turns
 
 
-def align(reference: Any, other: Any) -> np.ndarray:
+def align(reference: Any, other: Any, *, same_size: bool = False) -> np.ndarray:
     """`other` moved, turned, mirrored and scaled to lie as near to `reference` as it can; (n, dims).
+
+    The nearest size of points that have little to do with the reference is small: all of them gather in its
+    middle. With same_size, `other` is given the root mean square radius of the reference instead.
 
     >>> (align([[0, 0], [2, 0], [0, 1]], [[5, 5], [5, 9], [3, 5]]).round(6) + 0.0).tolist()
     [[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]
@@ -116,8 +119,11 @@ def align(reference: Any, other: Any) -> np.ndarray:
     turn = _turn(still, moving)
     turned = moving @ turn
     size = float(np.einsum("nd,nd->", turned, turned))
-    scale = float(np.einsum("nd,nd->", still, turned)) / size if size > 0 else 0.0
-    return scale * turned + centre
+    if size == 0:
+        return turned + centre
+    nearest = np.einsum("nd,nd->", still, turned) / size
+    equal = np.sqrt(np.einsum("nd,nd->", still, still) / size)
+    return (equal if same_size else nearest) * turned + centre
 
 
 def _unit(xy: np.ndarray) -> np.ndarray:

@@ -34,8 +34,14 @@ def surprises(seen: Capture, *, most: int = 5) -> list[Alarm]:
 
 
 def share_in_words(chance: float) -> str:
-    """A chance as a percentage that says what is known."""
-    return f"{100 * chance:.2g} %" if chance >= 1e-4 else "less than 0.01 %"
+    """A chance as a percentage, and a very small one as one in so many.
+
+    >>> share_in_words(0.25), share_in_words(2.3e-6), share_in_words(0.0)
+    ('25 %', '1 in 430,000', 'less than 1 in 1,000,000,000')
+    """
+    if chance >= 1e-4:
+        return f"{100 * chance:.2g} %"
+    return f"1 in {in_digits(1 / chance)}" if chance >= 1e-9 else "less than 1 in 1,000,000,000"
 
 
 def in_digits(value: float, figures: int = 2) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from langscape.models.catalog import CATALOG
 
@@ -17,3 +18,8 @@ def model_title(name: str) -> str:
         return CATALOG[name].title
     is_folder = Path(name).is_absolute() or name.startswith((".", "~"))
     return Path(name).name if is_folder else name
+
+
+def title_of(model: Any) -> str:
+    """The same of a model that is named, or opened already."""
+    return model_title(model) if isinstance(model, str) else getattr(model, "name", "a model")

@@ -23,10 +23,18 @@ def split_lines(lines: Sequence[Any], share: float, seed: int) -> tuple[list[Any
 
 def encode_lines(lines: Iterable[str], known: Vocabulary) -> np.ndarray:
     """All lines as one row of word numbers, the start word before each, and once more at the end."""
+    return encode_with_starts(lines, known)[0]
+
+
+def encode_with_starts(lines: Iterable[str], known: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """The same row, and where in it each line begins, with its start word."""
     start = [] if known.start is None else [known.number[known.start]]
     rows: list[int] = []
+    begins: list[int] = []
     for line in lines:
         # a line that ends with the start word, as sentences end with a full stop, has said it already
-        rows += [*(start if not rows or rows[-1:] != start else ()), *known.encode(line)]
+        rows += start if not rows or rows[-1:] != start else ()
+        begins.append(len(rows) - len(start))
+        rows += known.encode(line)
     rows += start if rows[-1:] != start else []
-    return np.asarray(rows, np.int64)
+    return np.asarray(rows, np.int64), np.asarray(begins, np.int64)

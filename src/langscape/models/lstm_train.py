@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 
 from langscape.data import Progress, Step
 from langscape.errors import DataError, FileError, SettingsError
+from langscape.faces import written
 from langscape.io.atomic_write import atomic_write
 from langscape.models.lines import encode_lines, split_lines
 from langscape.models.lstm import LSTMModel, Network
@@ -73,23 +74,29 @@ class Training:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("dim", "layers", "steps", "batch", "length", "keep", "threads"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} {getattr(self, name)} is not possible; it must be at least 1")
-        if self.hidden is not None and self.hidden < 1:
-            raise SettingsError(f"hidden {self.hidden} is not possible; it must be at least 1")
+        counts = ("dim", "layers", "steps", "batch", "length", "keep", "threads")
+        for name in (*counts, *(() if self.hidden is None else ("hidden",))):
+            self._demand(name, getattr(self, name) >= 1, "it must be at least 1")
         if self.tied and self.hidden not in (None, self.dim):
-            raise SettingsError(f"tied needs hidden = dim, but they are {self.hidden} and {self.dim}")
-        if not 0 < self.held_out < 1:
-            raise SettingsError(f"held_out {self.held_out:g} is not possible; it is a share between 0 and 1")
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout {self.dropout:g} is not possible; it is a share below 1")
-        if not 0 <= self.seed < 2**63:
-            raise SettingsError(f"seed {self.seed} is not possible; it is a whole number from 0 on")
-        if not 0 < self.rate < math.inf or not self.clip > 0 or not self.decay >= 0:
             raise SettingsError(
-                f"rate {self.rate:g} and clip {self.clip:g} must be above 0, decay {self.decay:g} at least 0"
+                f"{self.told('tied')} needs as many hidden units as dimensions, but there are "
+                f"{self.told('hidden')} and {self.told('dim')}"
             )
+        self._demand("held_out", 0 < self.held_out < 1, "it is a share between 0 and 1")
+        self._demand("dropout", 0 <= self.dropout < 1, "it is a share below 1")
+        self._demand("seed", 0 <= self.seed < 2**63, "it is a whole number from 0 on")
+        self._demand("rate", 0 < self.rate < math.inf, "it must be above 0; 0.004 is usual")
+        self._demand("clip", self.clip > 0, "it must be above 0")
+        self._demand("decay", self.decay >= 0, "it must be at least 0")
+
+    def _demand(self, name: str, holds: bool, wanted: str) -> None:
+        if not holds:
+            raise SettingsError(f"{self.told(name)} is not possible; {wanted}")
+
+    def told(self, name: str) -> str:
+        """A setting as the face in use writes it."""
+        value = getattr(self, name)
+        return written(name, value) or f"{name} {value}"
 
 
 @dataclass(frozen=True)
@@ -145,8 +152,8 @@ def train_lstm(
             loss = state.advance(step, streams)
             if not loss < EXPLODED:  # a NaN as well
                 raise SettingsError(
-                    f"the loss is {loss:.3g} nats at step {step}, so training has exploded; lower rate "
-                    f"{settings.rate:g}, or clip {settings.clip:g}"
+                    f"the loss is {loss:.3g} nats at step {step}, so training has exploded; lower "
+                    f"{settings.told('rate')}, for example to a tenth of it"
                 )
             if (step + 1) % settings.keep == 0 and step + 1 < settings.steps:
                 state.save(out / CHECKPOINT, step + 1, run)
@@ -299,8 +306,8 @@ def _streams(stream: np.ndarray, settings: Training) -> np.ndarray:
     width = len(stream) // batch
     if width < settings.length + 1:
         raise DataError(
-            f"there are {len(stream)} words to train on, fewer than one window of {settings.length}; give a "
-            "longer text, or a smaller length (--length)"
+            f"there are {len(stream)} words to train on, fewer than one window of them; give a longer "
+            f"text, or lower {settings.told('length')}"
         )
     return stream[: batch * width].reshape(batch, width)
 

@@ -74,11 +74,18 @@ def studio(
         parts.update(jobs=jobs, inputs=Inputs(store), pictures=Pictures(jobs), fetches=ModelFetches())
         parts["inputs"].get_ready()
         parts["examples"] = await run_in_threadpool(begin_examples, jobs, parts["inputs"]) if examples else {}
+        stopped = threading.Event()
+
+        def get_ready() -> None:
+            make_ready()
+            parts["pictures"].make_ready(parts["examples"].values(), stopped)
+
         if examples:
-            threading.Thread(target=make_ready, name="studio insertion", daemon=True).start()
+            threading.Thread(target=get_ready, name="studio preparation", daemon=True).start()
         try:
             yield
         finally:
+            stopped.set()
             events.close()
             parts["fetches"].close()
             await run_in_threadpool(parts["inputs"].close)

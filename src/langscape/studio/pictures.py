@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -15,10 +16,10 @@ import numpy as np
 from langscape.data import View
 from langscape.declarations import Analysis, Finished, Later, Picture
 from langscape.declarations.validation import check_settings, parse_setting
-from langscape.errors import SettingsError
+from langscape.errors import LangscapeError, SettingsError
 from langscape.store import Recipe
 from langscape.studio.forms import offered
-from langscape.studio.jobs import Jobs
+from langscape.studio.jobs import LIVE, Jobs
 from langscape.studio.problem import Problem
 from langscape.views.plain import plain
 
@@ -48,6 +49,25 @@ class Pictures:
         self._views: _Kept[View] = _Kept(MOST // 2)
         # matplotlib's settings and its fonts are one for the whole process
         self._drawing = threading.Lock()
+        self._asked = threading.Event()
+
+    def make_ready(self, ids: Iterable[str], stopped: threading.Event) -> None:
+        """Draw the first view of each of these jobs before anybody asks for it, as soon as the job is done.
+
+        The first look at a kind of picture imports what draws it, which takes longer than drawing it. Nothing
+        is begun before a reader has the picture that the page opens on.
+        """
+        waiting = list(ids)
+        while waiting and not stopped.wait(0.5):
+            if not self._asked.is_set():
+                continue
+            for id in tuple(waiting):
+                with suppress(LangscapeError, Problem):  # told to the one who asks
+                    if self._jobs.get(id)["state"] in LIVE:
+                        continue
+                    _, analysis, _ = self._finished(id)
+                    self.view(id, analysis.pictures[0].name, {})
+                waiting.remove(id)
 
     def view(self, id: str, name: str, query: Mapping[str, str]) -> dict[str, Any]:
         """A view as JSON: properties, and where its arrays are to be had."""
@@ -63,6 +83,7 @@ class Pictures:
             if one["dtype"] not in _DTYPES:
                 raise Problem("internal", f"array {key!r} of view {name} is {one['dtype']}")
             one["url"] = f"/api/jobs/{id}/views/{name}/{key}?{again}"
+        self._asked.set()
         return {"kind": view.kind, "properties": plain(view.properties), "arrays": arrays}
 
     def array(self, id: str, name: str, key: str, query: Mapping[str, str]) -> bytes:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from langscape.data import View
-from langscape.metrics.scores import ORDER, SCORES
+from langscape.metrics.scores import ORDER, SCORES, SHORT
 from langscape.views.colours import NEUTRAL, RAMP, VERDICTS
 from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, number_heads
 
@@ -174,7 +174,7 @@ def _verdicts(view: View) -> list[str]:
 def _said(name: str, value: float) -> str:
     if np.isnan(value):
         return "–"
-    return f"{value:.2f}" if name == "kl" else f"{name} {SCORES[name].text(float(value))}"
+    return f"{value:.2f}" if name == "kl" else f"{SHORT.get(name, name)} {SCORES[name].text(float(value))}"
 
 
 def _letters(grid: _Grid) -> float:

@@ -90,7 +90,7 @@ def _scatter(axes: Axes, view: View) -> None:
             size=7.5, color=INK, **PLAIN,
         )  # fmt: skip
     words = {"size": 8.5, "color": SOFT, **PLAIN}
-    axes.set_xlabel("attends to: focused attention, how far it looks at chosen tokens", **words)
+    axes.set_xlabel("focused attention: how far it looks at chosen tokens", **words)
     axes.set_ylabel(
         f"matters: {'share of the stream' if properties['how'] == 'share' else 'effect'}", **words
     )

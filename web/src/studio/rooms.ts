@@ -10,8 +10,10 @@ export interface RoomAnalysis {
   main: string[]
   /** What it gives, as a sentence goes on after "Compute": "queries and keys". */
   gives?: string
-  /** What one sees and how to read it, for the room while it is empty. */
+  /** What one sees and how to read it: for the room while it is empty, and under the pointer. */
   about?: string
+  /** What the switches of a room with many analyses are gathered under. */
+  group?: string
   /** What the carried text and model do not say: one head, or what only the form can ask. */
   needs?: 'head' | 'form'
   /** What a form begins with besides what is carried. */
@@ -58,6 +60,8 @@ export interface RoomName {
   analyses: RoomAnalysis[]
   /** What the room is for, in one line. */
   about: string
+  /** Whether what is said of an analysis stays above its picture. */
+  explains?: boolean
 }
 
 const ATLAS: RoomAnalysis = {
@@ -121,6 +125,8 @@ export const ROOMS: RoomName[] = [
     analyses: [
       {
         analysis: 'query_key',
+        group: 'One head',
+        about: 'A query lies near the keys it attends to; a click on a token draws lines to its strongest.',
         title: 'One head',
         change: 'Your text',
         verb: 'Map queries and keys',
@@ -130,15 +136,9 @@ export const ROOMS: RoomName[] = [
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
       {
-        analysis: 'query_key.grid',
-        title: 'Every head',
-        change: 'Your text',
-        verb: 'Map every head',
-        gives: 'queries and keys of every head',
-        main: ['model', 'by', 'c', 'tokens'],
-      },
-      {
         analysis: 'query_key.constants',
+        group: 'One head',
+        about: 'The same head laid out by distance under six constants c, the chosen one in a frame.',
         title: 'Six constants',
         change: 'Your text',
         verb: 'Map under six constants',
@@ -147,6 +147,8 @@ export const ROOMS: RoomName[] = [
       },
       {
         analysis: 'query_key.beside',
+        group: 'One head',
+        about: 'The map of queries and keys beside the map of the same tokens by attention.',
         title: 'Two ways',
         change: 'Your text',
         verb: 'Map both ways',
@@ -154,8 +156,20 @@ export const ROOMS: RoomName[] = [
         main: ['model', 'layer', 'head', 'by'],
       },
       {
+        analysis: 'query_key.grid',
+        group: 'Every head',
+        about: 'Queries and keys of every head of the model, as small maps.',
+        title: 'Every head',
+        change: 'Your text',
+        verb: 'Map every head',
+        gives: 'queries and keys of every head',
+        main: ['model', 'by', 'c', 'tokens'],
+      },
+      {
         analysis: 'query_key.search',
-        title: 'Search heads',
+        group: 'Every head',
+        about: 'Which heads look along a pattern: from a noun to its pronoun, to the same word, to the next.',
+        title: 'Search',
         change: 'Your text',
         verb: 'Search all heads',
         gives: 'what every head does',
@@ -163,7 +177,9 @@ export const ROOMS: RoomName[] = [
       },
       {
         analysis: 'query_key.scale',
-        title: 'The constant c',
+        group: 'Every head',
+        about: 'The best constant c of every head by three metrics, and which class of tokens attends to which.',
+        title: 'Best c',
         change: 'Your text',
         verb: 'Measure every head',
         gives: 'the best constant of every head',
@@ -230,6 +246,7 @@ export const ROOMS: RoomName[] = [
     analyses: [
       {
         analysis: 'effects',
+        group: 'Take away',
         title: 'What matters',
         change: 'Your text',
         verb: 'Take parts away',
@@ -240,7 +257,42 @@ export const ROOMS: RoomName[] = [
         main: ['model', 'how', 'parts', 'groups', 'measure'],
       },
       {
+        analysis: 'edges',
+        group: 'Take away',
+        title: 'Edges',
+        change: 'Another head',
+        verb: 'Cut the edges of this head',
+        gives: 'what the edges of this head do',
+        about:
+          'Each line from a token to another that a head draws is cut alone: a bright cell is a weight that is large, a framed one is a weight that matters.',
+        needs: 'head',
+        main: ['model', 'layer', 'head', 'verify'],
+      },
+      {
+        analysis: 'chunks',
+        group: 'Take away',
+        title: 'Chunks',
+        change: 'Your text',
+        verb: 'Leave each chunk out',
+        gives: 'what each chunk does',
+        about: 'Each sentence or paragraph is left out in turn: what changes, beside how much heads attended to it. Both often differ.',
+        quick: 'small',
+        main: ['model', 'by'],
+      },
+      {
+        analysis: 'roles',
+        group: 'Take away',
+        title: 'Roles',
+        change: 'Another model',
+        verb: 'Test the roles',
+        gives: 'whether roles hold',
+        about:
+          'Heads are named by where they look. Here each name is tested: taken away, do they cost what the name promises, alone or together?',
+        main: ['model', 'heads', 'others'],
+      },
+      {
         analysis: 'why',
+        group: 'Trace',
         title: 'Why it looks here',
         change: 'Another weight',
         verb: 'Trace this weight',
@@ -252,38 +304,8 @@ export const ROOMS: RoomName[] = [
         main: ['model', 'layer', 'head', 'query', 'key'],
       },
       {
-        analysis: 'edges',
-        title: 'Edges',
-        change: 'Another head',
-        verb: 'Cut the edges of this head',
-        gives: 'what the edges of this head do',
-        about:
-          'Each line from a token to another that a head draws is cut alone: a bright cell is a weight that is large, a framed one is a weight that matters.',
-        needs: 'head',
-        main: ['model', 'layer', 'head', 'verify'],
-      },
-      {
-        analysis: 'roles',
-        title: 'Roles',
-        change: 'Another model',
-        verb: 'Test the roles',
-        gives: 'whether roles hold',
-        about:
-          'Heads are named by where they look. Here each name is tested: taken away, do they cost what the name promises, alone or together?',
-        main: ['model', 'heads', 'others'],
-      },
-      {
-        analysis: 'chunks',
-        title: 'Chunks',
-        change: 'Your text',
-        verb: 'Leave each chunk out',
-        gives: 'what each chunk does',
-        about: 'Each sentence or paragraph is left out in turn: what changes, beside how much heads attended to it. Both often differ.',
-        quick: 'small',
-        main: ['model', 'by'],
-      },
-      {
         analysis: 'patch',
+        group: 'Trace',
         title: 'Two prompts',
         change: 'Your prompts',
         verb: 'Patch every cell',
@@ -295,6 +317,7 @@ export const ROOMS: RoomName[] = [
       },
       {
         analysis: 'edit',
+        group: 'Change',
         title: 'Edit',
         change: 'Other edits',
         verb: 'Run with edits',
@@ -306,6 +329,7 @@ export const ROOMS: RoomName[] = [
       },
     ],
     about: 'Take parts of a model away, or patch them, and see what changes: does it matter?',
+    explains: true,
   },
   {
     name: 'compare',

@@ -104,7 +104,7 @@ describe('verdicts', () => {
     properties: {
       ...view.properties,
       columns: [
-        { name: 'interest', label: 'Interest', meaning: '', type: 'number', array: 'score1' },
+        { name: 'interest', label: 'Focused attention', meaning: '', type: 'number', array: 'score1' },
         { name: 'kept', label: 'Kept', meaning: '', type: 'number', array: 'score3' },
         { name: 'parked', label: 'Parked', meaning: '', type: 'number', array: 'score4' },
         {
@@ -162,8 +162,8 @@ describe('verdicts', () => {
 describe('the beginning', () => {
   const columns = [
     { name: 'tags', label: 'Tags', meaning: '', type: 'category', array: 'score0', categories: ['sink', 'previous-token'] },
-    { name: 'most_like', label: 'Most like', meaning: '', type: 'category', array: 'score2', categories: ['broad', 'itself'] },
-    { name: 'interest', label: 'Interest', meaning: '', type: 'number', array: 'score1' },
+    { name: 'most_like', label: 'Most like', meaning: '', type: 'category', array: 'score2', categories: ['diffuse', 'itself'] },
+    { name: 'interest', label: 'Focused attention', meaning: '', type: 'number', array: 'score1' },
   ]
   const roles = { sink: { score: 'interest', rule: 'Parks.' } }
   const ranked = readAtlas({ ...view, properties: { ...view.properties, columns, roles } })
@@ -180,7 +180,7 @@ describe('the beginning', () => {
 
   it('lists the best heads of each role by the score that tells it', () => {
     expect(bestOfRoles(ranked, 1).map(({ role, heads }) => [role, heads.map(({ name }) => name)])).toEqual([['sink', ['0.0']]])
-    expect(described(ranked, ranked.heads[2])).toContain('most like broad')
+    expect(described(ranked, ranked.heads[2])).toContain('most like diffuse')
   })
 
   it('shows the word whose weight on another word is largest', () => {

@@ -275,7 +275,7 @@ export function rank(values: Float32Array, row: number): number | null {
 }
 
 /** Roles that say where a head does not look: true, and no story. */
-const DULL = /^broad$|sink$/
+const DULL = /^diffuse$|sink$/
 
 /**
  * The head to begin with: it has a role that tells where it looks, or at least a role, if any has; the best verdict among

@@ -64,3 +64,13 @@ export function bounds(plane: Float32Array): Box {
   }
   return box.left > box.right ? { left: -0.5, right: 0.5, bottom: -0.5, top: 0.5 } : box
 }
+
+/** The smallest box around two. */
+export function around(a: Box, b: Box): Box {
+  return {
+    left: Math.min(a.left, b.left),
+    right: Math.max(a.right, b.right),
+    bottom: Math.min(a.bottom, b.bottom),
+    top: Math.max(a.top, b.top),
+  }
+}

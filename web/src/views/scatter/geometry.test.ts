@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { bounds, fit, pan, toScreen, toWorld, zoomAt } from './camera'
+import { around, bounds, fit, pan, toScreen, toWorld, zoomAt } from './camera'
 import { Grid } from './grid'
 import { insideOutline, isInside } from './lasso'
 import { neighbours } from './neighbours'
@@ -42,6 +42,15 @@ describe('the camera', () => {
   it('shows a single point and no point in the middle', () => {
     expect(fit(bounds(Float32Array.of(5, 7)), size)).toEqual({ x: 5, y: 7, scale: 1 })
     expect(bounds(new Float32Array(0))).toEqual({ left: -0.5, right: 0.5, bottom: -0.5, top: 0.5 })
+  })
+
+  it('has one frame for two maps', () => {
+    expect(around(bounds(Float32Array.of(0, 0, 2, 1)), bounds(Float32Array.of(-1, 0.5, 1, 3)))).toEqual({
+      left: -1,
+      right: 2,
+      bottom: 0,
+      top: 3,
+    })
   })
 
   it('keeps the place under the pointer while zooming', () => {

@@ -1,7 +1,7 @@
 import { formatNumber } from '../../lib/format'
 import { plainWord, type Word } from '../../lib/words'
 import { forward, inverse, quantileScale, type QuantileScale } from '../../lib/quantile'
-import { bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, type Size } from './camera'
+import { around, bounds, fit, pan, toScreen, toWorld, zoomAt, type Box, type Camera, type Size } from './camera'
 import { Grid } from './grid'
 import { placeLabels, placeNames, shorten, type PlacedLabel, type PlacedName, type Rectangle } from './labels'
 import { insideOutline } from './lasso'
@@ -132,7 +132,9 @@ export class Stage {
     host.prepend(this.#layer.canvas, this.#overlay)
     if (scatter.dims === 3) this.#centre = middle(scatter.at)
     this.plane = this.#flat = this.#project()
-    this.#home = bounds(this.#flat)
+    // two maps that are compared have one frame, so that both ends of a line between them are seen
+    const boxes = [this.#flat, ...(scatter.elsewhere ? [scatter.elsewhere.at] : [])].map(bounds)
+    this.#home = boxes.reduce(around)
     this.#resize = new ResizeObserver(() => this.#measure())
     this.#resize.observe(host)
     this.#measure()

@@ -18,11 +18,11 @@ function view(): View {
         [0, 1],
         [1, 0],
       ],
-      names: [['previous-token'], [], ['previous-token', 'broad']],
-      scores: [{ name: 'interest', label: 'Interest', meaning: '', format: '', texts: 9 }],
+      names: [['previous-token'], [], ['previous-token', 'diffuse']],
+      scores: [{ name: 'interest', label: 'Focused attention', meaning: '', format: '', texts: 9 }],
       roles: [
         { name: 'previous-token', rule: 'Looks back.', texts: 9 },
-        { name: 'broad', rule: 'Spreads.', texts: 9 },
+        { name: 'diffuse', rule: 'Spreads.', texts: 9 },
       ],
       recurrence: [1, null],
       head_map: [{ name: 'kept', label: 'Kept', brief: '50 %', shown: '50 %', meaning: 'm' }],
@@ -68,7 +68,7 @@ it('reads heads with the roles they are given and those they have sometimes', ()
   expect(survey.heads[1].sometimes).toEqual([{ role: 'previous-token', share: expect.closeTo(0.4) }])
   expect(survey.given).toEqual([
     ['previous-token', 2],
-    ['broad', 1],
+    ['diffuse', 1],
   ])
   expect(survey.rolesOf(2).map(({ state }) => state)).toEqual(['given', 'given'])
   expect(survey.groups).toEqual([
@@ -85,7 +85,7 @@ it('arranges heads by the tree, by the model or by a score, and filters them', (
   expect(names({})).toEqual(['0.1', '0.0', '1.0'])
   expect(names({ sort: 'model' })).toEqual(['0.0', '0.1', '1.0'])
   expect(names({ sort: 'interest' })).toEqual(['1.0', '0.0', '0.1']) // without a value last
-  expect(names({ role: 'broad' })).toEqual(['1.0'])
+  expect(names({ role: 'diffuse' })).toEqual(['1.0'])
   expect(names({ group: 0 })).toEqual(['0.0', '1.0'])
   expect(names({ text: '0' })).toEqual(['0.1', '0.0'])
   expect(names({ text: '1.0' })).toEqual(['1.0'])
