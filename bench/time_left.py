@@ -20,7 +20,6 @@ import numpy as np
 from bench.studio import Server
 from langscape.sources import samples
 
-
 Told = list[tuple[float, float, str]]
 """Seconds since the beginning, seconds told to be left, what was being done; the whole time comes last."""
 
