@@ -63,7 +63,7 @@ def many_at_once(size: int, new: int, peer: bool) -> None:
     Those that judge nothing are held against the call without figures.
     """
     X = word_vectors(size + new)
-    base = embed(affinity.points(X[:size], 30), schedule=Schedule(steps=750), quality=False)
+    base = embed(affinity.points(X[:size], 30), schedule=Schedule(steps=750, early_steps=250), quality=False)
     insert(base, X[size : size + 10])  # kernels are loaded
     placed, ours, _ = timed(lambda: insert(base, X[size:], keep_vectors=False, quality=False))
     judged, full, _ = timed(lambda: insert(base, X[size:], keep_vectors=False))
@@ -94,7 +94,9 @@ def many_at_once(size: int, new: int, peer: bool) -> None:
     row("`insert`, one at a time, each judged*", calls * new / len(alone), full)
     _, exact, _ = timed(lambda: nearest_to(unit, X[size : size + 4000], 10))
     row("the exact search for ten neighbours alone (faiss)*", exact * new / 4000)
-    _, again, _ = timed(lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750), quality=False))
+    _, again, _ = timed(
+        lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750, early_steps=250), quality=False)
+    )
     row(f"langscape's t-SNE of all {size + new:,} again", again)
     if peer:
         from openTSNE import TSNE
@@ -116,7 +118,9 @@ def landmarks(size: int, count: int) -> None:
         return f"{100 * near:.1f} | {100 * wide:.1f} | {metrics.global_(X, xy, rows=rows).mean:.3f}"
 
     print("\n| | CPU s | 10-NN % | 50-NN % | global |\n| --- | ---: | ---: | ---: | ---: |")
-    full, cpu, _ = timed(lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750), quality=False))
+    full, cpu, _ = timed(
+        lambda: embed(affinity.points(X, 30), schedule=Schedule(steps=750, early_steps=250), quality=False)
+    )
     print(f"| full map of {size:,} | {cpu:.0f} | {figures(full.xy)} |")
     for sample in ("frequency", "random"):
         for method, theta in (("median", 0.3), ("median", 0.05), ("optimise", 0.3)):
@@ -127,7 +131,11 @@ def landmarks(size: int, count: int) -> None:
             def work(
                 first: np.ndarray = first, rest: np.ndarray = rest, method: Any = method, theta: float = theta
             ) -> np.ndarray:
-                base = embed(affinity.points(X[first], 30), schedule=Schedule(steps=750), quality=False)
+                base = embed(
+                    affinity.points(X[first], 30),
+                    schedule=Schedule(steps=750, early_steps=250),
+                    quality=False,
+                )
                 grown = insert(base, X[rest], method=method, theta=theta, keep_vectors=False, quality=False)
                 xy = np.empty((size, 2), np.float32)
                 xy[np.concatenate([first, rest])] = grown.xy

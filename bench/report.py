@@ -13,6 +13,7 @@ from bench import peers
 from bench.timing import Turns
 
 OURS = "langscape"
+TO_KL = "langscape’s default to that KL, CPU s"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Report:
     bars: list[Bar] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    seconds_to: dict[str, float] = field(default_factory=dict)
+    """By peer, the CPU seconds of our default descent until its KL is the peer's."""
 
     def markdown(self) -> str:
         """The section of `results.md`."""
@@ -59,6 +62,7 @@ class Report:
             *_ratios(self),
             "KL",
         ]
+        head += [TO_KL] * bool(self.seconds_to)
         head += ["peak MB", "steps", "runs"]
         rows = [self._row(turns, phases) for turns in self.turns.values()]
         rows += [[name, "not installed", *[""] * (len(head) - 2)] for name in self.missing]
@@ -88,6 +92,9 @@ class Report:
             cells.append("")
         cells.append(f"{turns.cpu() / ours.cpu():.1f}×")
         cells += [f"{turns.kl:.4f}" if turns.kls else "–"]
+        if self.seconds_to:
+            needed = self.seconds_to.get(turns.name)
+            cells.append("" if needed is None else "not reached" if math.isnan(needed) else _number(needed))
         cells += ["" if math.isnan(turns.peak) else _megabytes(turns.peak), str(turns.steps or "–")]
         return [*cells, str(len(turns.clocks))]
 
@@ -104,6 +111,11 @@ def write(path: Path, reports: list[Report], *, quick: bool) -> None:
     size = " (quick: small sizes, no verdicts)" if quick else ""
     text = f"# Side by side{size}\n\n{_about()}\n\n" + "\n".join(sections[name] for name in sorted(sections))
     path.write_text(text, encoding="utf-8")
+
+
+def peers_kls(turns: dict[str, Turns]) -> dict[str, float]:
+    """The KL that each peer ends at."""
+    return {name: one.kl for name, one in turns.items() if name != OURS and one.kls}
 
 
 def same_steps(turns: dict[str, Turns]) -> None:

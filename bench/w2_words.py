@@ -6,7 +6,7 @@ import numpy as np
 
 from bench import ours, peers
 from bench.data import words_600
-from bench.report import OURS, Bar, Report, same_steps
+from bench.report import OURS, Bar, Report, peers_kls, same_steps
 from bench.timing import Clock, Contender, Landed, alternate
 from langscape import affinity, metrics
 from langscape.engine import Schedule
@@ -81,6 +81,7 @@ def run(*, quick: bool) -> Report:
         "Barnes–Hut keep 75 neighbours per word, the exact ones all.",
         turns,
         ratio_of=("optimiser",),
+        seconds_to=ours.seconds_to(common, start, peers_kls(turns)),
         missing=missing,
         notes=[f"The figures that our maps carry cost another {1000 * clock.cpu['figures']:.0f} ms."],
     )

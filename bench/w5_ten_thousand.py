@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench import ours, peers
 from bench.large import Large
-from bench.report import OURS, Bar, Report, same_steps
+from bench.report import OURS, Bar, Report, peers_kls, same_steps
 from bench.timing import Clock, Contender, Landed, alternate
 from langscape import metrics
 
@@ -38,6 +38,7 @@ def run(*, quick: bool) -> Report:
         "optimisers get the same P and start; scikit-learn-intelex keeps the early rate throughout.",
         turns,
         ratio_of=("optimiser",),
+        seconds_to=ours.seconds_to(ours.given(large.P), large.start, peers_kls(turns)),
         missing=missing,
     )
     if not quick:

@@ -10,7 +10,7 @@ from bench.report import Bar, Report, same_steps, write
 from bench.timing import Clock, Contender, Landed, alternate
 from scipy.spatial.distance import squareform
 
-from langscape import metrics
+from langscape import affinity, metrics
 from langscape.engine import Schedule
 
 ROOT = Path(__file__).parents[1]
@@ -100,3 +100,18 @@ def test_a_quick_run_writes_its_table(tmp_path):
     text = out.read_text(encoding="utf-8")
     for words in ("## W1:", "## W2:", "## W3:", "| scikit-learn exact |", "| openTSNE (Barnes–Hut) |"):
         assert words in text
+
+
+def test_the_time_to_a_peers_kl_is_told_beside_it_or_that_it_was_not_reached():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    near = affinity.points(X, 10)
+    begin = np.random.default_rng(1).normal(size=(60, 2)) * 1e-4
+    found = ours.seconds_to(near, begin, {"easy": 5.0, "never": 1e-9})
+    assert found["easy"] > 0
+    assert np.isnan(found["never"])
+    turns = alternate([contender("langscape"), contender("easy"), contender("never")], 1, lambda xy: 1.0)
+    said = Report("W9", "t", "a", turns, ("optimiser",), seconds_to=found).markdown()
+    rows = {line.split(" | ")[0].strip("| "): line for line in said.splitlines() if line.startswith("|")}
+    assert "default to that KL" in said
+    assert "not reached" in rows["never"]
+    assert "not reached" not in rows["easy"]

@@ -108,7 +108,7 @@ def measure(X: np.ndarray, rule: Callable[[np.ndarray], Affinities], seed: int) 
     near = rule(X)
     first = start(near, "pca", 2, seed)
     first = first + np.random.default_rng(seed).normal(scale=1e-5, size=first.shape).astype(np.float32)
-    made = embed(near, initial=first, schedule=Schedule(steps=750), quality=False, seed=seed)
+    made = embed(near, initial=first, schedule=Schedule(steps=750, early_steps=250), quality=False, seed=seed)
     return {**judge(X, made.xy), "cpu": time.process_time() - began}
 
 

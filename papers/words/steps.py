@@ -47,7 +47,8 @@ def map_of(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Pr
     else:
         made = affinity.points(X, settings["perplexity"])
     first = start(made, settings["initial"], 2, settings["seed"], spread=settings["spread"])
-    schedule = Schedule(**settings["schedule"])
+    # exaggeration ends at once, as the document's does
+    schedule = Schedule(**{"early_steps": 250, **settings["schedule"]})
     found = embed(made, initial=first, schedule=schedule, seed=settings["seed"], progress=progress)
     return found.but(vectors=None, settings={**found.settings, "initial": settings["initial"]})
 

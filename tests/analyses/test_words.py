@@ -317,5 +317,5 @@ def test_a_large_map_says_beside_its_progress_what_it_takes_and_a_small_one_does
         tell = saying(map_memory(words, 100), told.append)
         assert tell is not None
         tell(Step(1, 2, "neighbours", {"KL": 1.0}))
-    assert [one.doing for one in told] == ["neighbours (about 2.3 GB of memory)", "neighbours"]
+    assert [one.doing for one in told] == ["neighbours (about 2.8 GB of memory)", "neighbours"]
     assert told[0].figures == {"KL": 1.0}

@@ -117,7 +117,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, np.maximum(mean - half, 0), mean + half
 
 
-@analysis(version=2, name="effects.text", hidden=True)
+@analysis(version=3, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,

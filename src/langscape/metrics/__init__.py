@@ -45,6 +45,7 @@ from langscape.metrics.query_key import (
 )
 from langscape.metrics.ranks import global_, spearman
 from langscape.metrics.scores import SCORES, Score
+from langscape.metrics.senses import Senses, find_senses
 from langscape.metrics.sinks import find_sinks, parked_weight
 from langscape.metrics.space import Space, distances, vectors
 from langscape.metrics.stability import align, stability, stability_by_chance
@@ -71,6 +72,7 @@ __all__ = [
     "Partners",
     "PointScores",
     "Score",
+    "Senses",
     "Space",
     "Stability",
     "TrueNeighbours",
@@ -87,6 +89,7 @@ __all__ = [
     "ellipse_distances",
     "euclidean2",
     "even_scores",
+    "find_senses",
     "find_sinks",
     "global_",
     "head_distances",

@@ -2805,7 +2805,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -2927,7 +2927,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -3103,7 +3103,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -3466,7 +3466,7 @@ export interface components {
             /**
              * Steps
              * @description Steps of t-SNE.
-             * @default 300
+             * @default 200
              */
             steps?: number;
             /**
@@ -4143,7 +4143,7 @@ export interface components {
             dims?: 2 | 3 | 4;
             /**
              * Steps
-             * @description Steps of t-SNE, 250 of them exaggerated.
+             * @description Steps of t-SNE; exaggeration fades within the first quarter.
              * @default 1000
              */
             steps?: number;
