@@ -16,10 +16,12 @@ import pyarrow as pa
 import pytest
 
 import langscape
-from langscape import Capture, Gaussians, Items, Map, View, notebook
+from langscape import Capture, Gaussians, Items, Map, View, affinity, embed, notebook
 from langscape.data import Shown
+from langscape.engine import Schedule
 from langscape.errors import MissingError
 from langscape.metrics.null import Null
+from langscape.sources import samples
 
 WORDS = ["tea", "coffee", "milk", "oslo", "rome", "paris", "bern", "cairo", "quito"]
 
@@ -82,6 +84,15 @@ def test_the_text_of_a_map_gives_each_score_beside_its_chance_and_says_when_item
     assert "  Local 75.0 % (far better than chance, 25.0 %)" in lines
     assert lines[-1].startswith("  4 items are too few for t-SNE")
     assert "local_null" not in repr(made)
+
+
+def test_the_words_of_the_package_are_a_live_page_in_a_notebook(monkeypatch):
+    monkeypatch.setattr(notebook, "_shell", lambda: None)
+    words = samples.words(groups_only=True)
+    made = embed(
+        affinity.points(words.matrix, 20, items=words.items()), schedule=Schedule(steps=20, early_steps=10)
+    )
+    assert "text/html" in made._repr_mimebundle_()
 
 
 def test_outside_of_a_kernel_it_is_a_page_of_its_own_in_a_frame(held, monkeypatch):

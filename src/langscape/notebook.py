@@ -7,7 +7,7 @@ does; elsewhere a page or a PNG is shown.
 from __future__ import annotations
 
 import base64
-import html
+import io
 import json
 import os
 import sys
@@ -202,10 +202,15 @@ def bundle(value: Any) -> dict[str, Any]:
 
 
 def png(view: View, *, dpi: int = 110) -> str:
-    """The view as a PNG in base64."""
+    """The view as a PNG in base64, in 256 colours, which takes a third of the bytes."""
+    from PIL import Image
+
     from langscape.views.figure import figure_bytes
 
-    return base64.b64encode(figure_bytes(view, ".png", dpi=dpi)).decode()
+    drawn = Image.open(io.BytesIO(figure_bytes(view, ".png", dpi=dpi))).convert("RGB")
+    small = io.BytesIO()
+    drawn.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return base64.b64encode(small.getvalue()).decode()
 
 
 def _still(views: list[View]) -> dict[str, str]:
@@ -221,13 +226,18 @@ def _still(views: list[View]) -> dict[str, str]:
         # Where frames and styles are taken out, as on GitHub and in notebooks that are not trusted, the
         # picture behind it is left
         framed = (
-            f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
+            f'<iframe srcdoc="{_quoted(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
             f'height="580" style="border: 0" title="langscape"></iframe>'
             f'<img src="data:image/png;base64,{still}" alt="langscape" style="display: none">'
         )
         if len(framed.encode()) <= LARGEST_PAGE:
             return {"text/html": framed}
     return {"image/png": still}
+
+
+def _quoted(page: str) -> str:
+    """A page as the value of an attribute; in one, `<` and `>` stand for themselves."""
+    return page.replace("&", "&amp;").replace('"', "&quot;")
 
 
 def _lighter(view: View) -> View:

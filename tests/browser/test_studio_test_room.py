@@ -15,9 +15,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory):
-    """A fresh studio with two examples: a small atlas, and the reason of a weight as it is shipped."""
+    """A fresh studio with a small atlas, and the reason of a weight and a flow as they are shipped."""
     get_model("decoder")
-    shipped = {name: examples._example(analyses()[name]) for name in ("why", "effects")}
+    shipped = {name: examples._example(analyses()[name]) for name in ("why", "effects", "flow")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(examples, "examples", lambda: {**shipped, "atlas": SMALL["atlas"]})
         one = Studio(tmp_path_factory.mktemp("studio") / "store")
@@ -53,6 +53,23 @@ def test_three_clicks_show_that_16_0_makes_18_6_an_induction_head(open_studio, s
         "What 16.0 (previous-token) writes at the key adds most, 71 % of why 18.6 (induction) looks here"
     )
     expect(page.locator("main header").first).to_contain_text(sentence)
+
+
+def test_a_part_is_taken_away_in_flow_and_the_word_has_the_chance_that_was_told(open_studio, studio):
+    page = open_studio("flow").page
+    why = page.get_by_role("button", name=re.compile("^head 23.4", re.I)).first
+    why.click(timeout=300_000)
+    detail = page.locator(".detail", has=page.get_by_role("button", name="Take it away"))
+    told = re.search(r"the chance of “Paris” ([\d.]+) % instead of ([\d.]+) %", detail.inner_text())
+    detail.get_by_role("button", name="Take it away").click()
+    row = page.get_by_text(re.compile("␣is: “Paris”"))
+    expect(row).to_be_visible(timeout=120_000)
+    before, after = re.search(r"“Paris” (\d+) % → (?:“\w+” )?(\d+) %", row.inner_text()).groups()
+    assert abs(float(told[2]) - float(before)) <= 0.5
+    assert abs(float(told[1]) - float(after)) <= 0.5
+    page.get_by_role("button", name="Before and after").click()
+    for run in ("unedited", "edited"):
+        expect(page.get_by_role("heading", name=re.compile(rf"Head \d+\.\d, {run}$"))).to_be_visible()
 
 
 def test_a_head_and_a_weight_are_asked_about_where_they_are_shown(open_studio, studio):

@@ -173,3 +173,27 @@ def test_what_would_not_be_shown_is_refused_by_name(network, tmp_path):
             import_lstm(tmp_path / bad, WORDS)
     with pytest.raises(DataError, match="all three must be equal"):
         import_lstm(network.state_dict(), WORDS[:4])
+
+
+def test_files_laid_out_as_those_of_textgenrnn_are_refused_with_the_reason(network, tmp_path):
+    words = [f"w{row}" for row in range(len(network.embedding.weight))]
+    path = tmp_path / "weights.h5"
+    keras_file(path, network, extra=[("attention", [("attention_W", np.ones((9, 1), np.float32))])])
+    with pytest.raises(DataError, match=r"attention over its steps .*textgenrnn"):
+        import_lstm(path, words)
+    if isinstance(network.lstm, torch.nn.GRU):
+        return
+    keras_file(path, network)
+    with h5py.File(path, "a") as file:
+        name = next(one for one in _datasets(file) if "bias" in one and len(file[one]) == 28)
+        bias = file[name][:]
+        del file[name]
+        file[name] = np.concatenate([bias, bias])
+    with pytest.raises(DataError, match="CuDNNLSTM of Keras 2"):
+        import_lstm(path, words)
+
+
+def _datasets(file):
+    found = []
+    file.visititems(lambda name, one: found.append(name) if isinstance(one, h5py.Dataset) else None)
+    return found

@@ -1,6 +1,31 @@
 """How long a job will still take, as the page says it."""
 
+import pytest
+
 from langscape.studio import record
+
+
+def test_time_left_counts_what_an_earlier_job_of_the_kind_did_later(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(record.time, "monotonic", lambda: now)
+
+    def run(clock, slower):
+        """Ten seconds of reading, sixty of mapping, thirty of scoring, ten of silence, each so many times."""
+        nonlocal now
+        begun, told = now, {}
+        for doing, start, end in (("heads mapped", 10, 70), ("heads scored", 70, 100)):
+            for share in range(11):
+                now = begun + slower * (start + (end - start) * share / 10)
+                told[now - begun] = clock.at({"done": share, "total": 10, "doing": doing})[1]
+        now = begun + slower * 110
+        return told
+
+    first = record.Clock()
+    told = run(first, 1.0)
+    assert told[40] == pytest.approx(30)  # of the mapping alone: of what follows nothing is known
+    assert first.parts() == [["", 10.0], ["heads mapped", 60.0], ["heads scored", 30.0], ["", 10.0]]
+    again = run(record.Clock(first.parts()), 2.0)
+    assert again == {at: pytest.approx(220 - at, abs=0.1) for at in again}
 
 
 def test_time_left_is_of_what_is_being_done_and_ends_with_it(monkeypatch):

@@ -257,6 +257,9 @@ def test_what_somebody_waits_for_goes_before_what_nobody_asked_for(tmp_path, sam
         other = ask(4, False)
         assert ask(4, True) == other  # somebody waits for it now
         assert jobs._queue == [urgent, later, other, background]
+        assert jobs.look_at(background)["state"] == "queued"  # it is on somebody's screen now
+        assert jobs._queue == [background, urgent, later, other]
+        assert jobs.look_at(running)["state"] == "running"
     finally:
         jobs.close()
 

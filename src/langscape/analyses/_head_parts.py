@@ -124,7 +124,7 @@ def head_texts(
     return Writes("file", write)  # type: ignore[return-value]
 
 
-@analysis(version=1, name="heads.part", hidden=True)
+@analysis(version=2, name="heads.part", hidden=True)
 def head_part(
     model: Model = "default",
     texts: Texts = None,

@@ -22,7 +22,7 @@ How = Annotated[
     Setting(
         "How",
         "Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. "
-        "Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.",
+        "Screen: the estimate, and the parts that it and the share put first taken away. Exact: every part.",
         labels={"screen": "screen and verify", "exact": "exact, every part"},
     ),
 ]
@@ -117,7 +117,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, np.maximum(mean - half, 0), mean + half
 
 
-@analysis(version=2, name="effects.text", hidden=True)
+@analysis(version=3, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,

@@ -285,6 +285,16 @@ def _array_names(atlas: Atlas) -> dict[str, tuple[int, int]]:
     return {f"attention_{layer}_{head}": (layer, head) for layer, head in sorted(atlas.maps)}
 
 
+def _head_title(layer: int, head: int, title: str) -> str:
+    """What a picture of one head is called: a file that leaves the studio says of which model and text."""
+    where = f"Layer {layer}, head {head}"
+    return (
+        f"{where} of {title.removeprefix('Heads of ')}"
+        if title.startswith("Heads of ")
+        else f"{where}: {title}"
+    )
+
+
 @picture("scatter", name="head")
 def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles: Quantiles = None) -> View:
     """The map of one head."""
@@ -300,7 +310,7 @@ def one_head(atlas: Atlas, context: Any, *, layer: Layer, head: Head, quantiles:
     partners = head_partners(atlas.capture, found, atlas.side)
     tokens = atlas.capture.attention(atlas.side).keys
     look: dict[str, Any] = {"quantiles": quantiles, "partners": partners, "tokens": tokens}
-    view = scatter(found, title=f"Layer {layer}, head {head}", **look)
+    view = scatter(found, title=_head_title(layer, head, context.title), **look)
     return View(view.kind, {**view.properties, "kls": [float(one) for one in found.kls]}, view.arrays)
 
 
@@ -309,7 +319,8 @@ def one_matrix(atlas: Atlas, context: Any, *, layer: Layer, head: Head) -> View:
     """The attention of one head as a matrix, and as lines between tokens."""
     from langscape.views import attention
 
-    return attention(atlas.capture, layer, head, side=atlas.side)
+    title = _head_title(layer, head, context.title)
+    return attention(atlas.capture, layer, head, side=atlas.side, title=title)
 
 
 ShowAttention = Annotated[

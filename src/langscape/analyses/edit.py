@@ -14,12 +14,19 @@ from langscape.data import Capture, Progress, Shown, View
 from langscape.data.edit import LIKE, Edit
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
-from langscape.declarations.settings import FirstTokens, Head, Layer, Model, Text
+from langscape.declarations.settings import FirstTokens, Model, Text
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 Edits = Annotated[list[str], Setting("Edits", f"What is replaced: {LIKE}; one after the other.", short="e")]
+_CHOSEN = "if left out, that of the head that looks elsewhere most after the edit."
+ShownLayer = Annotated[
+    int | None, Setting("Layer", f"The layer, numbered from 0; {_CHOSEN}", ge=0, names="layer")
+]
+ShownHead = Annotated[
+    int | None, Setting("Head", f"The head, numbered from 0; {_CHOSEN}", ge=0, names="head")
+]
 
 
 @noun
@@ -59,18 +66,21 @@ class EditedRun(Shown):
             "KL of the next token, in nats" if self.decoder else "movement of the last hidden state",
             rows, ["effect"], self.effect[:, None], "plain", 0.0, 3,
         )  # fmt: skip
-        said = "beside each token the likeliest next one, unedited → edited where they differ"
+        said = "beside each token the likeliest next one and its chance, unedited → edited"
         return matrices(
             [table], title=title or f"{self.model}, edited", subtitle=said if self.after else "",
             row_name="token", notes=self.notes,
         )  # fmt: skip
 
     def _next(self, at: int) -> str:
-        """The likeliest next token in both runs; of encoders nothing."""
+        """The likeliest next token in both runs, with its chances; of encoders nothing."""
         if not self.after:
             return ""
-        before, after = self.before[at].strip(), self.after[at].strip()
-        return f": “{after}”" if before == after else f": “{before}” → “{after}”"
+        before, after = (one[at].strip() or one[at].replace(" ", "␣") for one in (self.before, self.after))
+        word = "" if before == after else f"“{after}” "
+        return (
+            f": “{before}” {100 * self.before_chance[at]:.0f} % → {word}{100 * self.after_chance[at]:.0f} %"
+        )
 
     def attention(self, layer: int, head: int, *, edited: bool = True) -> View:
         """The attention of a head in the edited or in the unedited run; both say what it looks like there."""
@@ -87,6 +97,23 @@ class EditedRun(Shown):
         what = "; ".join(self.edits) if edited else "nothing is replaced"
         properties = {**view.properties, "subtitle": " · ".join([what, *said])}
         return View(view.kind, properties, view.arrays)
+
+    def shown_head(self, layer: int | None, head: int | None) -> tuple[int, int]:
+        """The head that is named, and where none is the one that looks elsewhere most after the edit.
+
+        Where only the layer or only the head is named, it is the one among these.
+        """
+        before, after = (one.attention() for one in (self.unedited, self.capture))
+        moved = [
+            (float(np.abs(after.one(at, number) - before.one(at, number)).sum(-1).mean()), at, number)
+            for at in ([layer] if layer is not None else after.layers)
+            for number in ([head] if head is not None else after.heads)
+            if at in after.layers and number in after.heads
+        ]
+        if not moved:
+            return layer or 0, head or 0
+        _, at, number = max(moved, key=lambda one: one[0])
+        return at, number
 
     def _looks(self, layer: int, head: int) -> list[tuple[str, float, float]]:
         """The roles that the head has in either run, with their scores in both."""
@@ -128,15 +155,19 @@ def tokens_picture(found: EditedRun, context: Any) -> View:
 
 
 @picture("attention", name="attention")
-def after_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
+def after_picture(
+    found: EditedRun, context: Any, *, layer: ShownLayer = None, head: ShownHead = None
+) -> View:
     """The attention of a head in the edited run, with what it looks like in both."""
-    return found.attention(layer, head)
+    return found.attention(*found.shown_head(layer, head))
 
 
 @picture("attention", name="unedited")
-def before_picture(found: EditedRun, context: Any, *, layer: Layer, head: Head) -> View:
+def before_picture(
+    found: EditedRun, context: Any, *, layer: ShownLayer = None, head: ShownHead = None
+) -> View:
     """The attention of the same head in the unedited run."""
-    return found.attention(layer, head, edited=False)
+    return found.attention(*found.shown_head(layer, head), edited=False)
 
 
 def lines(found: EditedRun) -> list[str]:

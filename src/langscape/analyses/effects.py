@@ -52,6 +52,7 @@ Verify = Annotated[int, Setting("Verify", "How many parts are taken away after s
 Sort = Annotated[str, Setting("Sort", "Rank parts by this column.")]
 Show = Annotated[int, Setting("Show", "How many parts to print; 0 prints all.", ge=0)]
 
+_SCREENED = ("estimate", "share")
 _SHARE = "share: how far what a part adds is from its mean, over the length of the stream it is added to"
 
 
@@ -173,8 +174,8 @@ def _words(how: str) -> list[str]:
             "effects and those of the first two layers come out too low"
         ],
         "screen": [
-            f"{replaced}, for the parts that an estimate puts first; the others are estimates, too low where "
-            "effects are strong"
+            f"{replaced}, for the parts that estimate and share put first; the others are estimates, too "
+            "low where effects are strong"
         ],
         "exact": [f"{replaced}; effects are total, through all later parts"],
     }[how]
@@ -306,6 +307,7 @@ def effects(
     (72, 'exact', True)
     """
     from langscape.declarations.running import opened
+    from langscape.models.effect_estimates import screening_order
     from langscape.models.part_groups import group_members, part_numbers
     from langscape.sources.texts import count_texts, read_texts
 
@@ -336,8 +338,10 @@ def effects(
         network, roles = opened(model), _role_heads(found)
         named = {one.strip(): group_members(network, one, roles) for one in groups}
     if how == "screen":
-        mean = np.mean([one.estimate for one in found], axis=0)
-        first = [found[0].names[int(at)] for at in np.argsort(-mean)[:verify]]
+        order = screening_order(
+            *(np.mean([getattr(one, name) for one in found], axis=0) for name in _SCREENED)
+        )
+        first = [found[0].names[int(at)] for at in order[:verify]]
         taken = parted("exact effects", exact=True, chosen=first)
         found = [replace(a, estimate=b.estimate) for a, b in zip(taken, found, strict=True)]
     name = title_of(model)

@@ -181,6 +181,13 @@ def _tensors(
     """Layers by their shapes: matrices turned, a GRU's blocks in torch's order."""
     found: dict[str, torch.Tensor] = {}
     layer = 0
+    for group, _ in groups:
+        if "attention" in group.lower():
+            raise DataError(
+                f"{named} has attention over its steps ({group}), as textgenrnn’s models have: the next word "
+                "is read off an average of all steps, not off the last hidden vector, so that the graph of "
+                "an LSTM would not show what it does; it is not opened"
+            )
     for group, members in groups:
         if re.search(r"(^|/|_)(bidirectional|backward)", group):
             raise DataError(f"{named} reads in both directions ({group}), so it cannot predict the next word")
@@ -235,6 +242,11 @@ def _layer_weights(layer: int, arrays: list[np.ndarray], group: str) -> Iterator
         order = np.r_[units : 2 * units, :units, 2 * units : 3 * units]
         kernel, again = kernel[:, order], again[:, order]
         bias = None if bias is None else bias[:, order]
+    elif bias is not None and bias.shape == (8 * units,):
+        raise DataError(
+            f"{group} is a CuDNNLSTM of Keras 2, whose matrices stand in another order: load it in Keras "
+            "into an LSTM layer and save that"
+        )
     yield f"lstm.weight_ih_l{layer}", kernel.T
     yield f"lstm.weight_hh_l{layer}", again.T
     if bias is not None:

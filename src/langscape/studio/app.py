@@ -197,6 +197,11 @@ def _add_jobs(app: FastAPI, parts: dict[str, Any]) -> None:
         """How a job stands."""
         return Plain(parts["jobs"].get(id))
 
+    @app.post("/api/jobs/{id}/look", response_model=bodies.Job, responses=refusals("not_found"))
+    def _look_at(id: JobId) -> Response:
+        """Say that somebody looks at a job: where it waits, it comes next."""
+        return Plain(parts["jobs"].look_at(id))
+
     @app.post("/api/jobs/{id}/cancel", response_model=bodies.Job, responses=refusals("not_found"))
     def _cancel(id: JobId) -> Response:
         """End a job now."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langscape.data import Progress
+from langscape.data import Progress, Step
 from langscape.declarations import Analysis
 from langscape.declarations.validation import check_settings
 from langscape.errors import LangscapeError
@@ -24,7 +24,7 @@ from langscape.store import Store, locks
 from langscape.store.manifest import Entry
 from langscape.studio.forms import OFFERED, GivenInput, offered, recipe_of, title_of
 from langscape.studio.problem import Problem, problem_named
-from langscape.studio.record import Clock, error_in_names, is_there, job_id, new_record, record_text
+from langscape.studio.record import Clock, Parts, error_in_names, is_there, job_id, new_record, record_text
 
 LIVE = ("queued", "running")
 TRIES = 2
@@ -33,8 +33,8 @@ TRIES = 2
 KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
-_BLANK = {"needs": {}, "background": False, "named": False}
-_PRIVATE = ("recipe", "needs", "background", "named", "owner")
+_BLANK = {"needs": {}, "background": False, "named": False, "parts": []}
+_PRIVATE = ("recipe", "needs", "background", "named", "owner", "parts")
 
 
 class Jobs:
@@ -88,11 +88,7 @@ class Jobs:
                 if not known["named"]:
                     known["title"] = title_of(analysis, complete, inputs)
                 if first and known["background"] and id in self._queue:
-                    # now somebody waits for it
-                    known["background"] = False
-                    self._queue.remove(id)
-                    self._queue.insert(self._first_place(), id)
-                    self.pool.wake()
+                    self._move_up(known, self._first_place())
                 return self._shown(known), False
             record = new_record(analysis, complete, recipe, inputs, self.owner, background=not first)
             if known is not None:
@@ -123,6 +119,14 @@ class Jobs:
         """The job of that id."""
         with self._mutex:
             return self._shown(self._find(id))
+
+    def look_at(self, id: str) -> dict[str, Any]:
+        """Somebody looks at it now: where it waits, it comes next."""
+        with self._mutex:
+            record = self._find(id)
+            if id in self._queue:
+                self._move_up(record, 0)
+            return self._shown(record)
 
     def cancel(self, id: str) -> dict[str, Any]:
         """End it now if it is ours, else ask its owner to."""
@@ -240,13 +244,26 @@ class Jobs:
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
                 record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
-                self._clocks[id] = Clock()
+                self._clocks[id] = Clock(self._parts_of_its_kind(record))
                 self.pool.send([{"key": id, "recipe": record["recipe"]}])
                 self._save(record)
                 self._say(record)
             if self._queue and self.pool.error is not None:
                 record = self._records[self._queue.pop(0)]
                 self._finish(record, "failed", problem_named("Exception", str(self.pool.error)))
+
+    def _parts_of_its_kind(self, record: Mapping[str, Any]) -> Parts:
+        """What the latest job of the same analysis did, of the same model if there is one."""
+
+        def fit(one: Mapping[str, Any]) -> tuple[bool, float]:
+            return one["settings"].get("model") == record["settings"].get("model"), one["changed"]
+
+        alike = [
+            one
+            for one in self._records.values()
+            if one["analysis"] == record["analysis"] and one["state"] == "done" and len(one["parts"]) > 1
+        ]
+        return max(alike, key=fit)["parts"] if alike else ()
 
     def _next(self) -> str | None:
         """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
@@ -270,7 +287,7 @@ class Jobs:
             elif "digest" in message:
                 record |= {"digest": message["digest"], "needs": message["needs"]}
             elif message["state"] == "done":
-                record["seconds"] = message["seconds"]
+                record |= {"seconds": message["seconds"], "parts": clock.parts()}
                 self._finish(record, "done")
             elif message["state"] in ("lost", "back"):
                 self._tries[key] = self._tries.get(key, 0) + (message["state"] == "lost")
@@ -370,6 +387,13 @@ class Jobs:
             raise Problem("not_found", f"there is no job {id[:80]!r}", "It may have been deleted; ask again.")
         return self._records[id]
 
+    def _move_up(self, record: dict[str, Any], place: int) -> None:
+        """Somebody waits for it."""
+        record["background"] = False
+        self._queue.remove(record["id"])
+        self._queue.insert(place, record["id"])
+        self.pool.wake()
+
     def _first_place(self) -> int:
         """Behind those who wait, before what nobody waits for."""
         return sum(not self._records[id]["background"] for id in self._queue)
@@ -407,8 +431,15 @@ def do_now(
     complete = check_settings(analysis.signature.settings, settings, analysis.name)
     recipe = recipe_of(analysis, complete, inputs, store)
     named = store.name(recipe)
-    entry = store.make(named, progress)
+    clock = Clock()
+
+    def timed(step: Step) -> None:
+        clock.at({"done": step.done, "total": step.total, "doing": step.doing})
+        progress(step)
+
+    entry = store.make(named, timed)
     record = new_record(analysis, complete, recipe, inputs, "", background=True)
     record |= {"state": "done", "digest": named.digest, "needs": named.digests(), "seconds": entry.seconds}
+    record["parts"] = clock.parts()
     if store.index.claim_job(record["id"], "", record_text(record)):
         store.index.change_job(record["id"], "", "done", record_text(record))

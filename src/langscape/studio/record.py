@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langscape.declarations import Analysis
@@ -61,6 +61,7 @@ def new_record(
         "needs": {},
         "background": background,
         "named": False,
+        "parts": [],
     }
 
 
@@ -98,26 +99,58 @@ def error_in_names(store: Store, record: Mapping[str, Any], message: Mapping[str
     return message_text.replace(str(store.root), "the store")
 
 
-class Clock:
-    """How long a job has taken, and how long the thing it is doing will still take."""
+Parts = Sequence[Sequence[Any]]
+"""What a job did one after the other, and how many seconds each took; what comes before the first is ""."""
 
-    def __init__(self) -> None:
+
+class Clock:
+    """How long a job has taken, and how long it will still take.
+
+    earlier is what a job of the same kind did: what is not begun yet is taken to last as long as it did then,
+    times how much slower or faster this job is so far. Without it only what is being done now can be told.
+    """
+
+    def __init__(self, earlier: Parts = ()) -> None:
         self._begun = self._since = time.monotonic()
         self._doing = ""
         self._from = 0
+        self._starts = [("", self._begun)]
+        self._full: float | None = None
+        self._earlier = [(str(doing), float(seconds)) for doing, seconds in earlier]
 
     def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
-        """Seconds so far, and seconds left of what is being done now, once it can be said.
-
-        When all of it is done something else follows, which nobody has timed yet.
-        """
+        """Seconds so far, and seconds left, once that can be said."""
         now = time.monotonic()
         done, total = step["done"], step["total"]
+        if step["doing"] != self._doing:
+            self._starts.append((step["doing"], now))
+        self._full = now if done >= total else None
         if step["doing"] != self._doing or done < self._from:
             self._doing, self._since, self._from = step["doing"], now, done
         passed, advanced = now - self._since, done - self._from
         left = passed * (total - done) / advanced if advanced > 0 and total > done else None
+        left = self._with_later(left, now, done / total if total else 0.0)
         return round(now - self._begun, 2), None if left is None else round(left, 1)
+
+    def parts(self) -> list[list[Any]]:
+        """What was done so far, and for how long; what followed the last of it without a word is "" again."""
+        starts = [*self._starts, *([("", self._full)] if self._full is not None else [])]
+        ends = [*(start for _, start in starts[1:]), time.monotonic()]
+        each = zip(starts, ends, strict=True)
+        return [[doing, round(end - start, 2)] for (doing, start), end in each]
+
+    def _with_later(self, left: float | None, now: float, share: float) -> float | None:
+        """What is left of the whole job, from what is left of this part of it."""
+        places = [at for at, (doing, _) in enumerate(self._earlier) if doing == self._doing]
+        if not places:
+            return left
+        at = next((place for place in places if place >= len(self._starts) - 1), places[-1])
+        seconds = [one for _, one in self._earlier]
+        before = sum(seconds[:at]) + share * seconds[at]
+        slower = (now - self._begun) / before if before > 0 else 1.0
+        here = slower * (1 - share) * seconds[at] if left is None else left
+        whole = here + slower * sum(seconds[at + 1 :])
+        return whole if whole > 0 else None
 
 
 def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:

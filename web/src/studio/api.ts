@@ -98,6 +98,11 @@ export class Api {
     return this.#json('/api/jobs', this.#body({ analysis, settings, inputs }))
   }
 
+  /** Somebody looks at it: where it waits, it comes next. */
+  lookAt(id: string): Promise<Job> {
+    return this.#json(`/api/jobs/${encodeURIComponent(id)}/look`, { method: 'POST' })
+  }
+
   cancel(id: string): Promise<Job> {
     return this.#json(`/api/jobs/${encodeURIComponent(id)}/cancel`, { method: 'POST' })
   }

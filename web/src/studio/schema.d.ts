@@ -136,6 +136,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/jobs/{id}/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look At
+         * @description Say that somebody looks at a job: where it waits, it comes next.
+         */
+        post: operations["look_at"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jobs/{id}/cancel": {
         parameters: {
             query?: never;
@@ -1023,7 +1043,7 @@ export interface components {
             model?: string;
             /**
              * How
-             * @description Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. Screen: the estimate, and the parts it puts first taken away one by one. Exact: every part.
+             * @description Share: from one run, how much of the stream a part makes. Estimate: from a few backward passes. Screen: the estimate, and the parts that it and the share put first taken away. Exact: every part.
              * @default screen
              * @enum {string}
              */
@@ -4604,6 +4624,47 @@ export interface operations {
             };
         };
     };
+    look_at: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a job. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused, or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     cancel: {
         parameters: {
             query?: never;
@@ -4715,11 +4776,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -4810,11 +4871,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -4911,11 +4972,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention, edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
