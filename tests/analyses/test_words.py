@@ -300,7 +300,7 @@ def test_a_map_that_does_not_fit_is_refused_with_what_would():
     needed = map_memory(1_000_000, 100)
     check_map_memory(1_000_000, 100, needed, available=int(2 * needed))
     with pytest.raises(
-        TooLargeError, match=r"a map of 1,000,000 words × 100 takes about 6\.\d GB"
+        TooLargeError, match=r"a map of 1,000,000 words × 100 takes about 7\.\d GB"
     ) as refused:
         check_map_memory(1_000_000, 100, needed, available=3_000_000_000)
     first, second = refused.value.ways

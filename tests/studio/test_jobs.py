@@ -47,7 +47,7 @@ def test_a_map_made_by_a_job_is_the_librarys_own_bit_for_bit(client, vectors, fe
     (tmp_path / "few.txt").write_bytes(few)
     words = read_vectors(tmp_path / "few.txt")
     P = affinity.local(words.matrix, 10.0, 2.0, 1, items=words.items(), seed=3)
-    same = embed(P, schedule=Schedule(steps=60, early_steps=30), seed=3)
+    same = embed(P, schedule=Schedule(steps=60), seed=3)
     assert view["properties"]["labels"] == list(words.words)
     assert client.arrays(view)["xy"].tobytes() == np.asarray(same.xy, np.float32).tobytes()
 

@@ -37,7 +37,7 @@ def library(few, tmp_path):
     (tmp_path / "few.txt").write_bytes(few)
     read = read_vectors(tmp_path / "few.txt")
     P = affinity.points(read.matrix, 10.0, items=read.items())
-    return embed(P, schedule=Schedule(steps=60, early_steps=30))
+    return embed(P, schedule=Schedule(steps=60))
 
 
 @pytest.fixture(scope="module")
