@@ -247,7 +247,7 @@ def overview() -> str:
         for one in ENTRIES:
             if one.part == part:
                 file, small = one.files
-                text += [f"### {one.title}", "", f"[![{one.title}]({small}){{ width=420 }}]({file})", ""]
+                text += [f"### {one.title}", "", f"[![{one.title}]({small}){{ .picture }}]({file})", ""]
                 text += ["```python", *one.code.splitlines(), "```", "", f"**Notice.** {one.notice}", ""]
                 text += [f"[Open the {'page' if one.ending == 'html' else 'figure'}]({file})", ""]
     return "\n".join(text)

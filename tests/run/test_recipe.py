@@ -113,7 +113,7 @@ def test_a_folder_counts_by_the_names_and_bytes_in_it(tmp_path: Path) -> None:
 
 
 def test_a_missing_input_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="nothing\\.txt cannot be read"):
+    with pytest.raises(FileError, match="nothing\\.txt does not exist"):
         digest(Recipe("chores.lines", {}, {"text": tmp_path / "nothing.txt"}))
     for wrong in (None, 3, "", "sha256:12"):
         with pytest.raises(SettingsError, match="input 'text'"):

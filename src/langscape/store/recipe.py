@@ -143,8 +143,7 @@ def plain(value: Any, name: str) -> Any:
 def hash_file(path: Path) -> str:
     """The sha256 of a file's bytes, 64 hex digits."""
     try:
-        missing = f"input {path} cannot be read (No such file or directory); check the path"
-        with open_regular(path, missing=missing) as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FileError(
@@ -197,6 +196,8 @@ def _stat(path: Path) -> os.stat_result:
     try:
         return path.stat()
     except (OSError, ValueError) as error:  # ValueError: a zero byte, or half a letter
+        if isinstance(error, FileNotFoundError) and str(path).isprintable():
+            check_regular(path)  # which says what name is near, if any is
         why = error.strerror if isinstance(error, OSError) else "no file can have this name"
         name = str(path) if str(path).isprintable() else repr(str(path))
         raise FileError(f"input {name[:300]} cannot be read ({why}); check the path") from None
