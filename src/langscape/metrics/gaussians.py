@@ -123,7 +123,10 @@ def area_variance_by_chance(pairs: Any, draws: int = 199, seed: int = 0) -> Null
     n = len(pairs[0][1])
     orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
     dealt = (orders, np.argsort(orders, axis=1))
-    found = [_area_variance(*pair, order) for pair, order in zip(pairs, dealt[: len(pairs)], strict=True)]
+    found = [
+        _area_variance(shapes, spread, order)
+        for (shapes, spread), order in zip(pairs, dealt[: len(pairs)], strict=True)
+    ]
     return Null.of(np.mean(found, axis=0))
 
 
