@@ -104,8 +104,8 @@ Parts = Sequence[Sequence[Any]]
 
 
 ALIKE = 4.0
-"""How many times as fast or slow as an earlier job one may be, and still be told by it how long the rest takes:
-the parts of a job of 600 words say nothing of one of 20,000."""
+"""How many times as fast or slow a job may be as an earlier one that tells how long its rest takes: parts of
+a map of 600 words say nothing of one of 20,000."""
 
 
 class Clock:
