@@ -26,6 +26,8 @@ def test_time_left_counts_what_an_earlier_job_of_the_kind_did_later(monkeypatch)
     assert first.parts() == [["", 10.0], ["heads mapped", 60.0], ["heads scored", 30.0], ["", 10.0]]
     again = run(record.Clock(first.parts()), 2.0)
     assert again == {at: pytest.approx(220 - at, abs=0.1) for at in again}
+    other = run(record.Clock(first.parts()), 30.0)
+    assert other[30 * 40] == pytest.approx(900)  # of another size: of the mapping alone again
 
 
 def test_time_left_is_of_what_is_being_done_and_ends_with_it(monkeypatch):

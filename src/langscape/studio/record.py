@@ -103,6 +103,11 @@ Parts = Sequence[Sequence[Any]]
 """What a job did one after the other, and how many seconds each took; what comes before the first is ""."""
 
 
+ALIKE = 4.0
+"""How many times as fast or slow a job may be as an earlier one that tells how long its rest takes: parts of
+a map of 600 words say nothing of one of 20,000."""
+
+
 class Clock:
     """How long a job has taken, and how long it will still take.
 
@@ -148,6 +153,8 @@ class Clock:
         seconds = [one for _, one in self._earlier]
         before = sum(seconds[:at]) + share * seconds[at]
         slower = (now - self._begun) / before if before > 0 else 1.0
+        if not 1 / ALIKE <= slower <= ALIKE:
+            return left
         here = slower * (1 - share) * seconds[at] if left is None else left
         whole = here + slower * sum(seconds[at + 1 :])
         return whole if whole > 0 else None
