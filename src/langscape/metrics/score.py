@@ -117,8 +117,8 @@ class Score:
     def text(self, value: float, sd: float = math.nan) -> str:
         """The value as it is shown, with its standard deviation if that is known.
 
-        >>> SCORES["local"].text(0.531, 0.18), SCORES["global"].text(-0.0001)
-        ('53.1 % ± 18.0', '0.000')
+        >>> SCORES["local"].text(0.531, 0.18), SCORES["global"].text(-0.0001), SCORES["global"].text(-0.25)
+        ('53.1 % ± 18.0', '0.000', '−0.250')
         """
         if not math.isfinite(value):
             return "–"
@@ -127,8 +127,10 @@ class Score:
         if self.format == "power":
             return f"{value:.0e}".replace("e-0", "e−").replace("e-", "e−")
         if self.format == "percent":
-            return f"{100 * value:.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
-        return f"{value:z.3f}" + (f" ± {sd:.3f}" if math.isfinite(sd) else "")
+            shown = f"{100 * value:z.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
+        else:
+            shown = f"{value:z.3f}" + (f" ± {sd:.3f}" if math.isfinite(sd) else "")
+        return shown.replace("-", "−")
 
     def verdict(self, value: float, null: Null) -> str:
         """What may be said of a picture with this value, beside pictures without the information.
