@@ -46,3 +46,23 @@ def test_time_left_is_of_what_is_being_done_and_ends_with_it(monkeypatch):
     assert at(9, 72) == (9, None)  # what follows was not timed: no "1 s left" while it lasts
     assert at(10, 0, "heads scored") == (10, None)
     assert at(11, 36, "heads scored") == (11, 1.0)
+
+
+def test_without_an_earlier_job_the_declaration_says_how_long_the_rest_takes(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(record.time, "monotonic", lambda: now)
+    clock = record.Clock((), {"t-SNE": 0.5})
+
+    def at(seconds, done, doing="t-SNE"):
+        nonlocal now
+        now = seconds
+        return clock.at({"done": done, "total": 100, "doing": doing})[1]
+
+    assert at(2.0, 0) is None
+    assert at(12.0, 25) == pytest.approx(30 + 20)  # forty seconds of t-SNE, and half as many after it
+    assert at(42.0, 100) == pytest.approx(20)
+    now = 52.0
+    assert clock.still(20.0) == pytest.approx(10)  # nothing was said since, and time went on
+    assert at(57.0, 0, "scores") == pytest.approx(5)
+    now = 90.0
+    assert clock.still(5.0) == 1.0  # it takes longer than was told, and is not over

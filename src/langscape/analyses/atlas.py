@@ -493,6 +493,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
     lines=lines,
     formats=FORMATS,
     folder=True,
+    follows={"heads mapped": 0.7, "heads scored": 4.0},
     example={"text": "sample-harbour"},
     examples=(
         "langscape atlas default --text letter.txt --out heads.html",

@@ -254,6 +254,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
     version=7,
     title="Map of words",
     room="words",
+    follows={"t-SNE": 1.0},
     pictures=(word_map,),
     uses=(packed_vectors, landmark_map, place_words),
     describe=_title,

@@ -227,6 +227,7 @@ class Analysis:
     opens: bool = False
     group: Group = "look"
     examples: tuple[str, ...] = ()
+    follows: Mapping[str, float] = field(default_factory=dict)
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -282,6 +283,7 @@ def analysis(
     opens: bool = False,
     group: Group = "look",
     examples: Sequence[str] = (),
+    follows: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare an analysis. Raise `version` whenever its result would change.
 
@@ -302,6 +304,8 @@ def analysis(
     opens     whether the command, where no file is named, writes a page aside and opens it
     group     where the list of commands has it
     examples  two calls of the command, which its help ends with; a test parses them
+    follows   by what progress calls a part of the work: how long all that comes after it takes, as a multiple
+              of it. The studio tells the time left by it where no job of the kind was done before
     """
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -314,7 +318,7 @@ def analysis(
         declared = Analysis(
             called, version, title or called.replace("_", " ").capitalize(), room or called, function,
             tuple(pictures), tuple(uses), describe, check, ignores, lines, notes, save, tuple(formats),
-            folder, example, hidden, tuple(aliases), out, opens, group, tuple(examples),
+            folder, example, hidden, tuple(aliases), out, opens, group, tuple(examples), follows or {},
         )  # fmt: skip
         _ANALYSES[called] = declared
 

@@ -244,7 +244,7 @@ class Jobs:
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
                 record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
-                self._clocks[id] = Clock(self._parts_of_its_kind(record))
+                self._clocks[id] = Clock(self._parts_of_its_kind(record), OFFERED[record["analysis"]].follows)
                 self.pool.send([{"key": id, "recipe": record["recipe"]}])
                 self._save(record)
                 self._say(record)
@@ -412,6 +412,8 @@ class Jobs:
         """A record as the page gets it."""
         out = {name: value for name, value in record.items() if name not in _PRIVATE}
         out["here"] = record["owner"] == self.owner
+        if out["left"] is not None and (clock := self._clocks.get(record["id"])) is not None:
+            out["left"] = clock.still(out["left"])
         out["views"] = [picture.name for picture in OFFERED[record["analysis"]].pictures]
         return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -112,15 +113,18 @@ class Clock:
     """How long a job has taken, and how long it will still take.
 
     earlier is what a job of the same kind did: what is not begun yet is taken to last as long as it did then,
-    times how much slower or faster this job is so far. Without it only what is being done now can be told.
+    times how much slower or faster this job is so far. Without it, `follows` says how long what comes after a
+    part takes, as a multiple of it; where that is not known either, only what is being done now can be told.
     """
 
-    def __init__(self, earlier: Parts = ()) -> None:
+    def __init__(self, earlier: Parts = (), follows: Mapping[str, float] | None = None) -> None:
         self._begun = self._since = time.monotonic()
         self._doing = ""
         self._from = 0
         self._starts = [("", self._begun)]
         self._full: float | None = None
+        self._follows = follows or {}
+        self._told, self._end = self._begun, math.inf
         self._earlier = [(str(doing), float(seconds)) for doing, seconds in earlier]
 
     def at(self, step: Mapping[str, Any]) -> tuple[float, float | None]:
@@ -135,7 +139,12 @@ class Clock:
         passed, advanced = now - self._since, done - self._from
         left = passed * (total - done) / advanced if advanced > 0 and total > done else None
         left = self._with_later(left, now, done / total if total else 0.0)
+        self._told = now
         return round(now - self._begun, 2), None if left is None else round(left, 1)
+
+    def still(self, left: float) -> float:
+        """What is left now of what was told to be left with the last step."""
+        return round(max(left - (time.monotonic() - self._told), min(left, 1.0)), 1)
 
     def parts(self) -> list[list[Any]]:
         """What was done so far, and for how long; what followed the last of it without a word is "" again."""
@@ -148,16 +157,26 @@ class Clock:
         """What is left of the whole job, from what is left of this part of it."""
         places = [at for at, (doing, _) in enumerate(self._earlier) if doing == self._doing]
         if not places:
-            return left
+            return self._with_following(left, now)
         at = next((place for place in places if place >= len(self._starts) - 1), places[-1])
         seconds = [one for _, one in self._earlier]
         before = sum(seconds[:at]) + share * seconds[at]
         slower = (now - self._begun) / before if before > 0 else 1.0
         if not 1 / ALIKE <= slower <= ALIKE:
-            return left
+            return self._with_following(left, now)
         here = slower * (1 - share) * seconds[at] if left is None else left
         whole = here + slower * sum(seconds[at + 1 :])
         return whole if whole > 0 else None
+
+    def _with_following(self, left: float | None, now: float) -> float | None:
+        """The same without an earlier job: what follows is so many times what this part of it takes."""
+        if (times := self._follows.get(self._doing)) is not None and (left is not None or self._full == now):
+            rest = (left or 0.0) + times * (now - self._since + (left or 0.0))
+            self._end = now + rest
+            return rest
+        if left is None and self._end < math.inf:
+            return max(self._end - now, 1.0)
+        return left
 
 
 def _sources(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
