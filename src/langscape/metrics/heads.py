@@ -23,8 +23,8 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "local band": ("local_band", 0.7),
     "diffuse": ("broad", 0.85),
 }
-"""tag: (score, value from which a head wears it). A tag also needs four times what even weights would give
-(once and a half for the band), so that short texts name nobody."""
+"""tag: (score, value from which a head gets it). A tag also needs several times what even weights would give
+(`TIMES`), so that in short texts no head is labelled by chance."""
 
 TIMES: Mapping[str, float] = {"local band": 1.5, "diffuse": 0.0}
 """How many times what even weights would give, where it is not four times."""
@@ -130,7 +130,7 @@ def name_heads(
 ) -> np.ndarray:
     """What each head can be called, (layer, head) of text: tags parted by commas, "" for none.
 
-    A head wears a tag whose score is at least its threshold and, with `even` (from `even_scores`),
+    A head gets a tag whose score is at least its threshold and, with `even` (from `even_scores`),
     well above what even weights would give. A next, previous, or own place is local too: "local band"
     is said only of heads that none of these names.
 
@@ -179,7 +179,7 @@ def _reached(
     where: tuple[int, ...],
     thresholds: Mapping[str, tuple[str, float]],
 ) -> dict[str, float]:
-    """Of every tag how much of what it needs the head has: 1 and more wears it, NaN is not known."""
+    """Of every tag how much of what it needs the head has: from 1 on it gets the tag, NaN is not known."""
     reached = {}
     for tag, (score, least) in thresholds.items():
         value = float(scores[score][where]) if score in scores else np.nan

@@ -80,7 +80,7 @@ def listed_texts(given: Any) -> Iterator[str] | None:
 
 
 def sample_texts(stream: Callable[[], Iterable[str]], most: int | None, seed: int = 0) -> Iterator[str]:
-    """At most so many of the texts, drawn evenly from all, in their order; all where most is None.
+    """At most so many of the texts, drawn at random from all, in their order; all where most is None.
 
     stream gives the texts from the beginning; it is asked twice, since how many there are is only known
     at the end.
