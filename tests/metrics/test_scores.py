@@ -95,7 +95,7 @@ def test_a_badge_says_value_null_and_verdict(base):
     badge = next(one for one in scatter(base).properties["quality"] if one["name"] == "local")
     null = SCORES["local"].text(base.quality["local_null"])
     assert badge["shown"].endswith(f"better than chance, {null})")
-    assert "dealt anew" in badge["meaning"]
+    assert "shuffled" in badge["meaning"]
     low, high = (SCORES["local"].text(base.quality[f"local_null_{end}"]) for end in ("low", "high"))
     assert f"from {low} to {high} in nine of ten cases" in badge["meaning"]
     assert f"better than chance, {null}" in summary(base)[0]

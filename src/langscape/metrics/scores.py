@@ -158,7 +158,7 @@ def _corpus_score(name: str, label: str, meaning: str, **more: Any) -> None:
     register(Score(name, label, meaning, {"corpus": None}, better="neither", headline=False, **more))
 
 
-_DEALT = "a random layout, the same places dealt anew among the items,"
+_DEALT = "a random layout, the same places shuffled among the items,"
 
 _BLIND = "a picture that knows no query (all queries on one spot, keys by the attention they get on average)"
 
@@ -335,7 +335,7 @@ register(
         {"query-key map": None, "head map": None},
         k=5,
         format="percent",
-        null="the same two maps with the tokens of one dealt anew",
+        null="the same two maps with the tokens of one shuffled",
     )
 )
 register(
@@ -364,7 +364,7 @@ register(
         low=-1.0,
         chance="0",
         reads="of learned and projected ellipses; where area is variance by construction it is not told",
-        null="the same ellipses dealt anew among the items",
+        null="the same ellipses shuffled among the items",
     )
 )
 register(
@@ -432,7 +432,7 @@ register(
         {"comparison": None},
         k=10,
         format="percent",
-        null="the same two maps with the items of one dealt anew",
+        null="the same two maps with the items of one shuffled",
     )
 )
 register(
@@ -444,7 +444,7 @@ register(
         high=None,
         better="lower",
         low=0.0,
-        null="the same two maps with the items of one dealt anew",
+        null="the same two maps with the items of one shuffled",
     )
 )
 register(
@@ -459,7 +459,7 @@ register(
         chance="about 1",
         reads="high values: do not read anything into that point’s place",
         headline=False,
-        null="the same restarts with the points of each dealt anew",
+        null="the same restarts with the points of each shuffled",
     )
 )
 register(
@@ -691,7 +691,7 @@ register(
         symbol="ρ",
         low=-1.0,
         chance="0",
-        null="the same colours dealt anew",
+        null="the same colours shuffled",
     )
 )
 register(

@@ -29,8 +29,8 @@ def find_sinks(attention: Any, *, separators: Any = None) -> np.ndarray:
     separators  tokens that part sentences; they are one sink where together they take what one would
 
     A sink takes at least a tenth of the weight on average, eight times what even weights would give it, and
-    at least half of the queries give it a twentieth. It is seen by at least a third of the queries: what only the last few
-    tokens look at is a finding, not a sink.
+    at least half of the queries give it a twentieth. It is seen by at least a third of the queries: what only
+    the last few tokens look at is a finding, not a sink.
 
     >>> A = np.full((6, 6), 0.02); A[:, 2] = 0.9
     >>> find_sinks(A[None, None])[0, 0].tolist()

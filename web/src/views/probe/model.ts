@@ -6,7 +6,7 @@ export type Null = (typeof NULLS)[number]
 export const NULL_WORDS: Record<Null, string> = {
   majority: 'the commonest answer, always',
   word: 'the commonest answer for the word that is read now: needs no memory',
-  shuffled: 'a probe of answers dealt anew',
+  shuffled: 'a probe of shuffled answers',
   control: 'a probe of a made-up answer for every word: what it learns by heart',
   untrained: 'the same probe of a network that learned nothing',
 }
