@@ -191,7 +191,7 @@ def test_a_lasso_takes_the_points_inside_it_and_saves_them(open_studio, words):
     page = opened.page
     page.wait_for_selector("[data-renderer]")
     box = opened.stage.bounding_box()
-    x0, y0, x1, y1 = box["x"] + 60, box["y"] + 60, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x0, y0, x1, y1 = box["x"] + 60, box["y"] + 60, box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2
     page.keyboard.down("Shift")
     page.mouse.move(x0, y0)
     page.mouse.down()

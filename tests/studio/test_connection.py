@@ -7,6 +7,7 @@ import gc
 import logging
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
 import pytest
@@ -304,4 +305,5 @@ def test_an_answer_does_not_wait_between_its_head_and_its_body():
                 out.close()
                 (await seen).close()
 
-    asyncio.run(served())
+    with ThreadPoolExecutor(1) as apart:  # a browser test may have left its loop in this thread
+        apart.submit(asyncio.run, served()).result()

@@ -61,7 +61,7 @@ def test_every_map_carries_what_its_sizes_are_worth_first(words, shape):
     first = views.ellipses(m).properties["quality"][0]
     name = "area_held" if shape == "contexts" else "area_variance"
     assert first["name"] == name
-    assert first["brief"].startswith(f"{m.quality[name]:z.3f} (")
+    assert first["brief"].startswith(f"{m.quality[name]:z.3f} (".replace("-", "−"))
     assert SCORES[name].in_words(m.quality[name], Null.read(m.quality, name)) in first["shown"]
     if shape != "contexts":
         assert "need not follow" in views.ellipses(m).properties["outline_meaning"]

@@ -15,7 +15,6 @@ import numpy as np
 
 from langscape.data import Gaussians, Progress, Step
 from langscape.errors import DataError, SettingsError
-from langscape.kernels.linear import one_blas_thread
 
 LEAST = 20
 """Contexts from which an item is tested: ten to find lumps in, and ten to judge them by."""
@@ -77,6 +76,8 @@ def find_senses(
     clouds = [given.samples_of(item) for item in range(n)]
     tested = [item for item in range(n) if given.counts[item] >= LEAST]
     lumps, (gain, null, p) = np.ones(n, int), np.full((3, n), np.nan)
+    from langscape.kernels.linear import one_blas_thread  # it loads Numba
+
     parts: dict[int, np.ndarray] = {}
     axes = _axes([clouds[item] for item in tested]) if tested else None
     for done, item in enumerate(tested):
@@ -100,6 +101,8 @@ def find_senses(
 
 def _axes(clouds: Sequence[np.ndarray | None]) -> np.ndarray:
     """(dim, axes): directions in which contexts of all items vary most, each divided by how far they do."""
+    from langscape.kernels.linear import one_blas_thread
+
     with one_blas_thread():
         centred = [cloud - cloud.mean(axis=0) for cloud in clouds if cloud is not None]
         shared = sum(rows.T @ rows / len(rows) for rows in centred) / len(centred)
