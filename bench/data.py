@@ -47,3 +47,27 @@ def word_gaussians(n: int = 3195, dim: int = 768, seed: int = 0) -> np.ndarray:
     width = np.exp(0.2 * (themes @ rng.standard_normal((40, dim)))[theme] / np.sqrt(40))
     deviations = 0.3 * width * np.exp(0.1 * rng.standard_normal((n, dim)))
     return np.hstack([means, deviations]).astype(np.float32)
+
+
+def mixed_words(real: int, n: int) -> np.ndarray:
+    """Vectors of the `real` most frequent words and, up to n, made ones, (n, 100) float32, real ones first.
+
+    A made one lies between a real word and one of its ten nearest, with noise as long as these two are apart:
+    about as far from its nearest as real words are from theirs. GloVe has 341,479 words.
+    """
+    from langscape.kernels.neighbours import nearest
+
+    X = word_vectors(real)
+    rng = np.random.default_rng(0)
+    near = nearest(X, 10, recall=0.5).index  # near ones, not the very nearest, are enough
+    out = np.empty((n, X.shape[1]), np.float32)
+    out[: len(X)] = X
+    for start in range(len(X), n, 65_536):
+        made = out[start : start + 65_536]
+        one = rng.integers(0, len(X), len(made))
+        other = near[one, rng.integers(0, 10, len(made))]
+        apart = X[other] - X[one]
+        noise = rng.standard_normal(made.shape, np.float32)
+        noise *= np.linalg.norm(apart, axis=1, keepdims=True) / np.sqrt(np.float32(X.shape[1]))
+        made[:] = X[one] + rng.random((len(made), 1), np.float32) * apart + noise
+    return out

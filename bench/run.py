@@ -17,15 +17,17 @@ WORKLOADS = {
     "W4": "w4_three_dimensions",
     "W5": "w5_ten_thousand",
     "W6": "w6_hundred_thousand",
+    "W7": "w7_whole_maps",
 }
 RESULTS = Path(__file__).parent / "results.md"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """`python -m bench [W1 …] [--quick] [--out FILE]`."""
+    """`python -m bench [W1 …] [--quick] [--long] [--out FILE]`."""
     options = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    options.add_argument("workloads", nargs="*", metavar="W1 … W6", help="which to run; all if none is named")
+    options.add_argument("workloads", nargs="*", metavar="W1 … W7", help="which to run; all if none is named")
     options.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
+    options.add_argument("--long", action="store_true", help="W7 with openTSNE too, which takes half an hour")
     options.add_argument("--out", type=Path, help="where to write; bench/results.md unless --quick")
     options.add_argument(
         "--get-peers", action="store_true", help="install scikit-learn-intelex, TorchDR and UADAPy aside"
@@ -41,7 +43,8 @@ def main(arguments: list[str] | None = None) -> None:
     for name in asked.workloads or WORKLOADS:
         print(name, file=sys.stderr)
         workload = importlib.import_module(f"bench.{WORKLOADS[name]}")
-        report = workload.run(quick=asked.quick)
+        more = {"long": True} if asked.long and name == "W7" else {}
+        report = workload.run(quick=asked.quick, **more)
         write(out, [report], quick=asked.quick)
         print(report.markdown())
     print(f"written to {out}", file=sys.stderr)

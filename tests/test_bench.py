@@ -8,6 +8,7 @@ from bench import ours, peers
 from bench.data import attention_joint, word_gaussians
 from bench.report import Bar, Report, same_steps, write
 from bench.timing import Clock, Contender, Landed, alternate
+from bench.w7_whole_maps import kept_of_sample
 from scipy.spatial.distance import squareform
 
 from langscape import affinity, metrics
@@ -115,3 +116,12 @@ def test_the_time_to_a_peers_kl_is_told_beside_it_or_that_it_was_not_reached():
     assert "default to that KL" in said
     assert "not reached" in rows["never"]
     assert "not reached" not in rows["easy"]
+
+
+def test_the_share_kept_of_a_sample_is_that_of_all_where_all_are_judged():
+    X = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    assert kept_of_sample(X, X)[0] == 1.0
+    shuffled = X[np.random.default_rng(1).permutation(300)]
+    kept, chance = kept_of_sample(X, shuffled)
+    assert kept == pytest.approx(metrics.local(X, shuffled, 10).mean, abs=1e-9)
+    assert chance == pytest.approx(10 / 299, abs=0.01)

@@ -42,7 +42,11 @@ export default defineConfig(({ mode }) => ({
   build: {
     ...(BUILDS[mode as keyof typeof BUILDS] ?? BUILDS.page),
     // How long each plugin took is no news to who only wants the page; warnings and errors still are shown.
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // A library's module keeps its white space, for who bundles it again; a notebook stores every byte of it.
+      ...(mode === 'widget' && { output: { minify: true } }),
+    },
   },
   // the sheet is read by a test
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'], css: { include: [/app\.css/] } },

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -176,6 +178,19 @@ def test_many_tokens_keep_each_ones_strongest() -> None:
     strongest = scores.argmax(axis=1)
     rows = got.P[:n][:, n:].tocsr()
     assert all(rows[i, strongest[i]] > 0 for i in range(0, n, 37))
+
+
+def test_many_tokens_have_the_affinity_of_few_where_every_key_is_kept(monkeypatch) -> None:
+    capture = collected(sentences=12, length=9, heads=1)
+    module = sys.modules["langscape.affinity.query_key"]
+    monkeypatch.setattr(module, "STRONGEST", 12 * 9)
+    for share in (0.0, 0.3):
+        dense = query_key(capture, 0, 0, share=share, perplexity=60.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "EXACT_UP_TO", 0)
+            sparse = query_key(capture, 0, 0, share=share, perplexity=60.0)
+        assert sparse.P.has_sorted_indices
+        np.testing.assert_allclose(sparse.P.toarray(), dense.P, atol=2e-8)
 
 
 def test_pairs_stay_within_a_sentence_and_weights_are_the_models_own() -> None:

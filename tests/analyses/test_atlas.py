@@ -195,3 +195,12 @@ def test_the_atlas_of_smollm2_names_its_known_heads():
     tags = dict(zip(keys, _scores(seen, keys, induction_probe(model).attention())["tags"], strict=True))
     assert all("induction" in tags[head] for head in ((18, 6), (17, 4)))
     assert all("previous-token" in tags[head] for head in ((16, 0), (11, 1)))
+
+
+def test_the_last_step_says_that_all_heads_are_scored():
+    from langscape.analyses.atlas import _counted
+
+    steps = []
+    assert list(_counted(iter("ab"), 2, steps.append)) == ["a", "b"]
+    # what comes after it is then timed as a part of its own
+    assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]

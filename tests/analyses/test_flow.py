@@ -99,3 +99,35 @@ def test_a_tuned_lens_is_fitted_once_for_all_prompts_and_read_beside_the_logit_l
     assert "tuned" not in plain.arrays
     with pytest.raises(SettingsError, match="has no lens"):
         flow("lstm-tiny", PROMPTS["lstm-tiny"], lens="tuned")
+
+
+def test_the_surprise_of_a_long_text_is_that_of_all_its_logits_at_once() -> None:
+    from langscape.analyses._flow_stream import AT_ONCE, _surprise
+    from langscape.models.bend import Bend
+
+    rng = np.random.default_rng(0)
+    count = 2 * AT_ONCE + 5
+    logits, ids = rng.normal(size=(count, 40)).astype(np.float32), rng.integers(0, 40, count)
+    high = logits.max(-1).astype(np.float64)
+    total = high + np.log(np.exp(logits - high[:, None], dtype=np.float64).sum(-1))
+    expected = np.append(total[:-1] - logits[np.arange(count - 1), ids[1:]], np.nan).astype(np.float32)
+    np.testing.assert_array_equal(_surprise(logits, Bend(), ids), expected)
+
+
+def test_what_an_lstm_owes_to_a_word_is_as_documented():
+    found = flow("lstm", "the people of the united")
+    at = found.arrays
+    assert found.words[at["top"][-1, 0]] == "states"
+    chances = (at["top_chances"][-1, 0], at["skipped"][-1, 0, 0], at["unwritten"][-1, 0, 0])
+    np.testing.assert_allclose(chances, (0.968, 0.012, 0.928), atol=5e-4)
+    assert found.words[at["skipped_first"][-1, 0]] == "united"
+
+
+def test_a_word_that_an_lstm_does_not_know_is_named_with_the_reason():
+    found = flow("lstm", "the zzunited states of zzunited")
+    assert found.unknown == ("", "", "zzunited", "", "", "zzunited")
+    [said] = [one for one in found.notes if "zzunited" in one]
+    assert said.startswith(
+        "“zzunited” is not among the 4,000 words that the model knows: it reads <unk> instead"
+    )
+    assert flow("lstm-tiny", PROMPTS["lstm-tiny"]).view().properties["unread"] == ""

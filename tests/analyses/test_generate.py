@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
-from langscape.analyses.generate import generate
+from langscape.analyses.generate import generate, what_changed
 from langscape.errors import SettingsError
-from langscape.models import wrap_model
+from langscape.models import capture, wrap_model
 from langscape.models.generate import Sampling
 
 PROMPT = "the red lamp hung over the"
@@ -57,7 +58,7 @@ def test_a_changed_prompt_stands_beside_the_first_with_what_changed(llama):
     found = generate(llama, PROMPT, other="the red boat hung over the", count=2, top=6)
     assert found.chances.shape[0] == 2
     assert found.kl > 0
-    assert found.view().properties["tables"][0]["title"] == "Next word"
+    assert found.view().properties["tables"][0]["title"] == "Next word, chance in %"
     same = generate(llama, PROMPT, other=PROMPT, count=2)
     assert same.kl == pytest.approx(0, abs=1e-9)
     assert same.continuations[0] == same.continuations[1]
@@ -75,3 +76,29 @@ def test_what_is_impossible_is_said(llama):
         generate(llama, "  ")
     with pytest.raises(SettingsError, match="cannot continue"):
         generate(wrap_model(built(ENCODERS["bert"]), tokenizer(), name="bert"), PROMPT)
+
+
+def test_a_part_that_is_taken_away_gives_the_chances_of_the_edited_run(llama):
+    found = generate(llama, PROMPT, edits=["head 1.2 zero"], count=3, top=6)
+    own = [capture(llama, PROMPT, "logits", edits=edits)["logits"][-1] for edits in ((), ["head 1.2 zero"])]
+    ids = [llama.tokenizer.convert_tokens_to_ids(llama.tokenizer.tokenize(word)) for word in found.words]
+    assert all(len(one) == 1 for one in ids)
+    for row, logits in zip(found.chances, own, strict=True):
+        np.testing.assert_allclose(row, softmax(logits)[[one[0] for one in ids]], atol=1e-5)
+    assert found.edits == ("head 1.2 replaced by zero at every token but the first",)
+    assert len(found.continuations[1]) == 3
+    assert found.view().properties["tables"][0]["columns"] == ["as it is", "edited"]
+
+
+def test_what_changed_is_said_of_the_word_that_came_first(llama):
+    found = generate(llama, PROMPT, edits=["mlp 0 zero"], count=0)
+    first = found.words[int(found.chances[0].argmax())].strip()
+    assert what_changed(found).startswith(f"“{first}” had ")
+    assert "nats" not in found.view().properties["subtitle"]
+
+
+def test_edits_and_a_changed_prompt_are_not_shown_at_once(llama):
+    with pytest.raises(SettingsError, match="not both"):
+        generate("lstm-tiny", "the small dog", other="the dog", edits=["mlp 0 zero"])
+    with pytest.raises(SettingsError, match="LSTM"):
+        generate("lstm-tiny", "the small dog", edits=["mlp 0 zero"])

@@ -71,6 +71,16 @@ def test_an_edited_run_says_what_the_model_would_write(tiny_gpt: Path) -> None:
     assert found.view().properties["notes"][0].startswith("Edited run: head 0.1")
 
 
+def test_a_picture_of_an_edited_run_says_which_head_looks_elsewhere_most(tiny_gpt: Path) -> None:
+    found = langscape.edit(str(tiny_gpt / "tiny"), TEXT, edits=["head 0.1 zero"])
+    layer, head = found.shown_head(None, None)
+    assert layer > 0
+    said = found.attention(layer, head).properties["subtitle"]
+    assert "of all heads it looks elsewhere most after the edit" in said
+    own = found.attention(0, 1).properties["subtitle"]  # what it writes is replaced, not where it looks
+    assert f"it looks at the same tokens in both runs; head {layer}.{head} looks elsewhere most" in own
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

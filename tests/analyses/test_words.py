@@ -281,6 +281,34 @@ def test_landmarks_are_one_road_whoever_asks_and_however_many_compute(store: Sto
             langscape.words(vectors, landmarks=300, **wrong)
 
 
+@pytest.mark.parametrize("where", [{"workers": 2}, {"cluster": "local", "workers": 2}])
+def test_neighbours_that_are_looked_for_in_shards_make_the_same_map(
+    store: Store, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: dict[str, Any]
+) -> None:
+    import langscape
+    from langscape.analyses import _neighbour_shards
+    from langscape.declarations.running import using
+    from langscape.kernels import neighbours
+
+    if "cluster" in where:
+        pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    monkeypatch.setattr(neighbours, "EXACT_BELOW", 500)
+    monkeypatch.setitem(metrics.true_neighbours.__globals__, "_EXACT", 500)
+    monkeypatch.setitem(affinity.points.__globals__, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(neighbours, "PART", 512)
+    monkeypatch.setattr(_neighbour_shards, "SHARD", 512)
+    with using(store):
+        here = langscape.words(vectors, perplexity=10, steps=20, workers=0)
+    with using(Store(tmp_path / "other")):
+        there = langscape.words(vectors, perplexity=10, steps=20, **where)
+    np.testing.assert_array_equal(there.xy, here.xy)
+    np.testing.assert_array_equal(there.neighbours, here.neighbours)
+    np.testing.assert_array_equal(there.distances, here.distances)
+    assert there.settings["recall"] == here.settings["recall"] < 1
+    steps = [dict(one.recipe)["step"] for one in Store(tmp_path / "other").entries() if one.kind != "bytes"]
+    assert sorted(steps) == ["words", *["words.neighbours"] * 6]  # three shards of each of two searches
+
+
 def test_arrays_are_inserted_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import langscape
 
@@ -300,7 +328,7 @@ def test_a_map_that_does_not_fit_is_refused_with_what_would():
     needed = map_memory(1_000_000, 100)
     check_map_memory(1_000_000, 100, needed, available=int(2 * needed))
     with pytest.raises(
-        TooLargeError, match=r"a map of 1,000,000 words × 100 takes about 7\.\d GB"
+        TooLargeError, match=r"a map of 1,000,000 words × 100 takes about 4\.\d GB"
     ) as refused:
         check_map_memory(1_000_000, 100, needed, available=3_000_000_000)
     first, second = refused.value.ways
@@ -317,5 +345,5 @@ def test_a_large_map_says_beside_its_progress_what_it_takes_and_a_small_one_does
         tell = saying(map_memory(words, 100), told.append)
         assert tell is not None
         tell(Step(1, 2, "neighbours", {"KL": 1.0}))
-    assert [one.doing for one in told] == ["neighbours (about 2.8 GB of memory)", "neighbours"]
+    assert [one.doing for one in told] == ["neighbours (about 1.6 GB of memory)", "neighbours"]
     assert told[0].figures == {"KL": 1.0}

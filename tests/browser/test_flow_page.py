@@ -12,9 +12,11 @@ from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
 from langscape.analyses.flow import flow
+from langscape.analyses.probe import probe
 from langscape.engine import colours
 from langscape.metrics import contributions as gate_contributions
 from langscape.models import capture, contributions, get_model, lens, open_model, stream, wrap_model
+from langscape.models.lstm_effects import memory_effects
 
 PROMPT = "the small dog barks ."
 TEXT = "the red lamp hung over the unbelievable boats of water"
@@ -188,6 +190,65 @@ def test_gates_are_plain_until_they_are_asked_to_have_colours(lstm_page):
     expect(cell).to_have_class(re.compile("plain"))
 
 
+def percent(share):
+    """As the page says a chance."""
+    value = 100 * float(share)
+    if 0 < value < 0.01:
+        return "< 0.01 %"
+    return f"{value:.0f} %" if value >= 99.95 else f"{value:.1f} %" if value >= 0.995 else f"{value:.2f} %"
+
+
+def test_why_a_word_is_said_stands_in_sentences_whose_numbers_were_measured(lstm_page):
+    model, seen = tiny()
+    words = np.argsort(-seen["logits"], axis=-1)[:, :3]
+    found = memory_effects(model.weights(), seen, words)
+    last = len(seen.tokens) - 1
+    panel = lstm_page.get_by_label("Why this word")
+    expect(panel.locator("h2")).to_have_text(f"Why “the”, {percent(seen['softmax'][last, words[last, 0]])}?")
+    skipped, unwritten = found.skipped[0][last, :, 0], found.unwritten[0][last, :, 0]
+    rows = panel.locator("tbody tr")
+    assert rows.count() == last + 1
+    for at in range(last + 1):  # the first word on top
+        assert percent(skipped[last - at]) in rows.nth(at).inner_text()
+        assert percent(unwritten[last - at]) in rows.nth(at).inner_text()
+    expect(panel).to_contain_text(f"in a text without it the chance is {percent(skipped[0])}")
+    expect(panel).to_contain_text(f"it leaves {percent(unwritten[0])}: it acts through what it writes")
+    shut, _, opened_gates = found.gates[0][last, :, 0]
+    expect(panel).to_contain_text(f"nothing is kept of the cells, the chance would be {percent(shut)}")
+    expect(panel).to_contain_text(f"is held back, the chance would be {percent(opened_gates)}")
+    # another word is asked about by clicking it
+    lstm_page.locator("[data-word='1']").click()
+    expect(panel.locator("h2")).to_have_text(f"Why “a”, {percent(seen['softmax'][last, words[last, 1]])}?")
+
+
+def test_a_word_that_the_model_does_not_know_says_so_beside_the_prompt(open_page):
+    page = opened(open_page, flow(open_model("lstm", device="cpu"), "the zzunited states").view())
+    expect(page.locator("[data-step='2']")).to_have_text("zzunited<unk>")
+    said = page.locator(".unread")
+    expect(said).to_contain_text("“zzunited” is not among the 4,000 words that the model knows")
+    steps = page.locator(".steps").bounding_box()
+    assert said.bounding_box()["y"] == pytest.approx(steps["y"] + steps["height"], abs=2)
+
+
+def test_two_steps_stand_beside_each_other_whole_with_numbers_that_can_be_read(open_page):
+    page = opened(open_page, lstm_view(), width=1440, height=900)
+    page.get_by_label("Two steps").check()
+    page.get_by_label("Numbers").check()
+    settle(page)
+    graphs = page.get_by_label("Graph of one step")
+    assert graphs.count() == 2
+    for graph in graphs.all():
+        assert graph.evaluate(
+            "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+        )
+    sizes = page.locator("text.number").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 10
+    assert len(sizes) == 2 * 7 * 12
+    assert not [text for text in page.locator("text.number").all_text_contents() if "e" in text]
+
+
 @pytest.fixture
 def stream_page(open_page):
     return opened(open_page, stream_view("llama"))
@@ -208,8 +269,24 @@ def test_every_node_says_its_best_word_and_opens(stream_page):
         expect(cell).to_have_text(decode([words.ids[node, token, 0]]))
     stream_page.locator("[data-node='4'][data-token='4']").click()
     expect(stream_page.get_by_label("Layer 1 at this token")).to_be_visible()
-    stream_page.keyboard.press("ArrowDown")
+    stream_page.keyboard.press("ArrowUp")
     expect(stream_page.locator("button.chosen[data-token]")).to_have_attribute("data-node", "3")
+
+
+def test_layers_go_down_from_the_first_in_every_picture(stream_page):
+    def order(found):
+        tops = [(one.bounding_box()["y"], one.get_attribute("data-part")) for one in found.all()]
+        return [int(name.rpartition(" ")[2]) for _, name in sorted(tops)]
+
+    assert order(stream_page.locator("[data-part^='mlp']")) == [0, 1, 2]
+    path = stream_page.get_by_role("group", name="Path from the prompt to the next word")
+    layers = [one for one in path.locator("text.layer").all() if one.text_content().isdigit()]
+    places = sorted((one.bounding_box()["y"], int(one.text_content())) for one in layers)
+    assert [layer for _, layer in places] == [0, 1, 2]
+    by_layers(stream_page)
+    nodes = stream_page.locator("[data-token='4']")
+    tops = sorted((one.bounding_box()["y"], int(one.get_attribute("data-node"))) for one in nodes.all())
+    assert [node for _, node in tops] == list(range(7))
 
 
 def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stream_page):
@@ -243,7 +320,8 @@ def test_a_vector_finds_its_colour_step_by_step_and_ends_where_the_library_puts_
     step = len(seen.tokens) - 1
     bar(lstm_page, "cell of layer 0", 2, 7)
     lstm_page.get_by_text("How its colour is found").click()
-    panel = lstm_page.get_by_label("How a vector finds its colour")
+    panel = lstm_page.get_by_role("dialog", name="How a vector finds its colour")
+    assert panel.evaluate("one => one.getBoundingClientRect().bottom <= innerHeight")
     slider = panel.get_by_label("Step of the fitting")
     expect(panel).to_contain_text("Step 0 of")
     middle = panel.locator("circle").last.get_attribute("fill")
@@ -344,6 +422,14 @@ def test_interactions_are_answered_and_measured(open_page, record_property, name
     assert all(len(taken) == 5 for taken in times.values())
     if name == "lstm":
         assert page.locator("text.label").count() > 10  # strips name their largest dimensions
+
+
+@pytest.mark.parametrize("width", [1440, 1256, 390])
+def test_the_table_of_probes_is_as_wide_as_its_place(open_page, width):
+    view = probe(tiny()[0], most=40, back=[1]).view()
+    page = opened(open_page, view, width=width, height=844)
+    table = page.locator(".detail table")
+    assert table.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth")
 
 
 def test_hostile_words_are_only_text(open_page):

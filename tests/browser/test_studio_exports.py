@@ -88,6 +88,67 @@ def test_compare_is_one_figure(room):
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.mark.parametrize("room", ["compare"], indirect=True)
+def test_lines_to_the_nearest_are_in_the_figure_of_a_map_without_true_neighbours(room):
+    _, page = room
+    page.keyboard.press("Escape")
+    page.get_by_label("What moved most").locator("ol button").first.click()
+    near = page.locator(".frame[data-label=First]").get_by_text("Nearest on the map, by distance")
+    expect(near).to_be_visible()
+    root = ElementTree.fromstring(saved(page, "Export First as SVG"))
+    assert sum(one.get("class") == "near" for one in root.iter(f"{SVG}path")) == 10
+    if not page.get_by_role("group", name="Export").is_visible():
+        page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as file:
+        page.get_by_role("button", name="Export First as CSV", exact=True).click()
+    assert (
+        file.value.suggested_filename == "first-minilm-l6-harbour-1.csv"
+    )  # and no vectors, which it has none of
+
+
+@pytest.mark.parametrize("room", ["distributions"], indirect=True)
+def test_the_ellipse_of_what_is_chosen_is_marked_in_the_figure(room):
+    _, page = room
+    page.keyboard.press("Escape")
+    page.get_by_label("Follow a token or word in every room").fill("bridge")
+    page.keyboard.press("Enter")
+    expect(page.locator(".focus .name")).to_have_text("bridge")
+    root = ElementTree.fromstring(saved(page, "Export Ellipses as SVG"))
+    (chosen,) = [one for one in root.iter(f"{SVG}ellipse") if one.get("class") == "focus"]
+    (dot,) = [one for one in root.iter(f"{SVG}circle") if one.get("class") == "focus"]
+    assert [chosen.get(name) for name in ("cx", "cy", "stroke")] == [
+        dot.get(name) for name in ("cx", "cy", "stroke")
+    ]
+
+
+@pytest.mark.parametrize("room", ["flow"], indirect=True)
+def test_names_that_have_a_rim_are_not_hidden_by_it_in_the_figure(room):
+    _, page = room
+    root = ElementTree.fromstring(saved(page, "Export Flow as SVG"))
+    rimmed = {
+        one.text for one in root.iter(f"{SVG}text") if (one.get("paint-order") or "").startswith("stroke")
+    }
+    assert {"forget gate", "cell before", "hidden", "tanh of the cell"} <= rimmed
+
+
+@pytest.mark.parametrize("room", ["head"], indirect=True)
+def test_map_and_matrix_are_one_figure_with_their_title_and_colours(room):
+    _, page = room
+    expect(page.locator(".frame[aria-busy=false]")).to_have_count(2)
+    drawing = saved(page, "Export all as one SVG").decode()
+    said = words(drawing)
+    heading = page.locator(".frame h1").first.inner_text()
+    assert said.startswith(f"{heading} {heading}")  # its title, as the file's and as text
+    assert "Does it matter?" not in said  # which asks, and shows nothing
+    used = set(re.findall(r"url\(#([^)]+)\)", drawing))
+    assert used <= set(re.findall(r'\sid="([^"]+)"', drawing))
+    assert "url(&quot;" not in drawing
+    # a title that is longer than the map is wide goes on in a second line
+    (first, *_), wide = re.findall(r'<text x="24"[^>]*font-size="17"[^>]*>([^<]*)<', drawing), 9.6
+    box = page.locator(".stage").first.bounding_box()
+    assert len(first) * wide <= box["width"]
+
+
 def test_selection_zoom_colours_and_lines_of_a_map_are_in_the_figure(open_studio, studio):
     studio.example("words")
     page = open_studio("words?sel=*:oslo").page
@@ -148,3 +209,19 @@ def test_the_chosen_token_its_row_and_its_lines_are_in_the_figure_of_attention(o
     said = words(ElementTree.tostring(root))
     for shown in ("Layer 1, head 8", "queries ↓", "bank attends most to"):
         assert shown in said
+
+
+def test_pictures_stand_in_the_figure_as_on_screen_whichever_came_first(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("jobs").page
+    held = []
+    page.route(re.compile("/views/head"), lambda route: held.append(route))
+    page.goto(page.url.partition("#")[0] + "#head?layer=1&head=8")
+    expect(page.locator(".frame[data-label=Attention][aria-busy=false]")).to_be_visible()
+    assert held  # the map is still on its way
+    page.unroute_all()
+    expect(page.locator(".frame[aria-busy=false]")).to_have_count(2)
+    drawing = saved(page, "Export all as one SVG").decode()
+    left = [page.locator(".frame").nth(at).bounding_box()["x"] for at in range(2)]
+    assert left[0] < left[1]
+    assert drawing.index('id="p0-stage"') < drawing.index("queries")  # the map, then the matrix

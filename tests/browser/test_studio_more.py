@@ -23,11 +23,11 @@ def next_job(page, ask, before):
     return job_of(page, ask)
 
 
-def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
+def test_many_restarts_show_their_kl_and_where_they_put_tokens(open_studio, studio):
     studio.example("atlas")
     page = open_studio("head?layer=1&head=2").page
     page.wait_for_selector("[data-renderer]")
-    page.get_by_role("button", name="Restart this head", exact=True).click()
+    page.get_by_role("button", name="Map it from 20 starts", exact=True).click()
     id = job_of(page, "head")
     dots = page.get_by_label("Restarts", exact=True).get_by_role("img")
     expect(dots).to_be_visible(timeout=120_000)
@@ -38,7 +38,7 @@ def test_many_restarts_show_their_kl_and_their_ghosts(open_studio, studio):
         "aria-label",
         f"KL of 20 restarts: best {kls.min():.3f}, median {np.median(kls):.3f}, worst {kls.max():.3f}",
     )
-    with page.expect_response(re.compile("/ghosts")) as answer:
+    with page.expect_response(re.compile("/restarts")) as answer:
         page.get_by_role("switch", name="Show where other restarts put them").check()
     sent = np.frombuffer(answer.value.body(), "<f4").reshape(made.runs.shape)
     np.testing.assert_array_equal(sent, made.runs)

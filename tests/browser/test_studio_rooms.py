@@ -361,3 +361,14 @@ def test_a_head_that_is_not_there_is_said_and_no_wide_window_is_needed(open_stud
     page.get_by_label("Follow a token or word in every room").fill("bread")
     page.keyboard.press("Enter")
     expect(page.locator("#followed")).to_contain_text("bread")
+
+
+def test_what_a_room_turns_to_is_asked_of_the_head_on_screen(open_studio, studio):
+    studio.example("query_key")  # layer 1, head 3 of harbour
+    page = open_studio("queries").page
+    page.wait_for_selector(".query-key")
+    for turned in ("Six values of c", "Beside attention"):
+        page.get_by_role("button", name=turned, exact=True).click()
+        expect(page.get_by_role("button", name=re.compile("^Compute"))).to_be_visible()
+        expect(page.locator("main")).to_contain_text("layer 1, head 3")
+        expect(page).to_have_url(re.compile("head=3&layer=1"))

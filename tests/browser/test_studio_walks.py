@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -88,6 +89,76 @@ def test_own_vectors_leave_the_sample_list(open_studio, tmp_path):
     expect(page.get_by_text("60 items")).to_be_visible(timeout=120_000)
 
 
+def test_a_map_of_own_vectors_says_which_words_it_lacks_and_outlasts_a_reload(open_studio, studio, tmp_path):
+    studio.example("words")
+    (tmp_path / "mine.txt").write_text(VECTORS)
+    page = open_studio("words?insert=music").page
+    placed = page.get_by_label("Placed words")
+    expect(placed).to_contain_text("musician")
+    page.get_by_role("button", name="Your words").click()
+    page.get_by_label("Upload Vectors", exact=True).set_input_files(tmp_path / "mine.txt")
+    page.get_by_role("button", name="Map words").click()
+    expect(page.get_by_text("60 items")).to_be_visible(timeout=120_000)
+    # what was placed on the map before is not said to be on this one
+    expect(placed).to_have_text("music is not in the vectors")
+    page.wait_for_url(re.compile(r"^(?!.*insert=)"))
+    page.get_by_label("Follow a token or word in every room").fill("tea")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Place it").click()
+    expect(placed).to_have_text("tea is not in the vectors")
+    rooms = page.get_by_role("navigation", name="Rooms")
+    rooms.get_by_role("link", name="Jobs").click()
+    page.reload()
+    rooms.get_by_role("link", name="Words").click()
+    expect(page.get_by_text("60 items")).to_be_visible()
+
+
+def test_a_token_that_is_placed_among_words_stays_the_one_of_its_text(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words?sel=*26:music").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_role("button", name="Place music on the map").click()
+    expect(page.get_by_label("Placed words")).to_contain_text("musician")
+    page.wait_for_url(re.compile("insert=music"))
+    assert "sel=*26:music" in page.url
+    expect(page.locator(".focus .name")).to_have_text("music")
+
+
+def test_a_head_chosen_in_the_atlas_is_the_head_of_the_other_rooms(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    page.locator("[data-head='2.1']").click()
+    page.get_by_role("navigation", name="Rooms").get_by_role("link", name="Head").click()
+    expect(page.get_by_role("heading", name="Layer 2, head 1").first).to_be_visible()
+
+
+def test_what_comes_next_writes_on_the_prompt_of_the_flow(open_studio, studio):
+    studio.example("flow")
+    page = open_studio("flow").page
+    page.get_by_role("button", name="What comes next").click()
+    written = page.get_by_role("heading", name="What Tiny LSTM writes after “cats that chase birds sing”")
+    expect(written.first).to_be_visible(timeout=60_000)
+    # the line of the flow is of the flow alone
+    expect(page.get_by_role("button", name="Read it")).to_have_count(0)
+
+
+def test_the_words_of_the_text_that_other_rooms_show_become_distributions(open_studio, studio):
+    studio.example("ellipses")
+    page = open_studio("distributions?text=sample-orchard").page
+    page.get_by_role("button", name="Map the words of this text").click()
+    expect(page.get_by_role("heading", name="Words of orchard as distributions")).to_be_visible(
+        timeout=120_000
+    )
+    expect(page.get_by_role("button", name="Map the words of this text")).to_have_count(0)
+
+
+def test_rooms_have_names_where_only_their_signs_are_shown(open_studio):
+    page = open_studio(width=390, height=844).page
+    rooms = page.get_by_role("navigation", name="Rooms")
+    for name in ("Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Test", "Compare"):
+        expect(rooms.get_by_role("link", name=name, exact=True)).to_be_visible()
+
+
 def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, studio):
     made = studio.example("ellipses")
     page = open_studio("distributions").page
@@ -145,3 +216,31 @@ def test_jobs_and_texts_are_renamed_and_texts_deleted(open_studio, studio):
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Delete Harbours").click()
     expect(page.get_by_text("Harbours")).to_have_count(0)
+
+
+def test_distributions_are_made_from_a_table_by_a_form_that_asks_for_nothing_else(
+    open_studio, studio, tmp_path
+):
+    studio.example("ellipses")
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{x:.3f},{y:.3f}" for name in "abcdef" for x, y in rng.normal(ord(name), 1, (12, 2))]
+    (tmp_path / "mine.csv").write_text("group,height,width\n" + "\n".join(rows) + "\n")
+    page = open_studio("distributions").page
+    page.get_by_role("button", name="Your distributions").click()
+    form = page.locator("form.composer")
+    expect(form.get_by_label("Corpus", exact=True)).to_be_visible()
+    expect(form.get_by_label("Table", exact=True)).to_have_count(0)
+    form.get_by_role("button", name="A table of numbers").click()
+    expect(form.get_by_label("Corpus", exact=True)).to_have_count(0)
+    expect(form.get_by_label("Model", exact=True)).to_have_count(0)
+    form.get_by_role("button", name="Map distributions").click()
+    expect(page.get_by_text("“A table of numbers” is chosen and none is given.")).to_be_visible()
+    form.get_by_label("Upload Table", exact=True).set_input_files(tmp_path / "mine.csv")
+    form.get_by_label("Group by", exact=True).fill("group")
+    form.get_by_label("Method", exact=True).select_option("pca")
+    form.get_by_role("button", name="Map distributions").click()
+    expect(page.locator("main header").get_by_text("6 items")).to_be_visible(timeout=120_000)
+    facts = page.get_by_role("list", name="What is shown")
+    expect(facts).to_contain_text("table mine.csv")
+    expect(facts).not_to_contain_text("corpus")
+    expect(page.get_by_role("switch", name="Function words")).to_have_count(0)

@@ -25,7 +25,7 @@ def test_a_prompt_becomes_a_figure_and_figures_of_trust_are_said(tmp_path):
     assert out.stat().st_size > 10_000
     assert "Tiny LSTM reads “the the dog barks .”" in out.read_text(encoding="utf-8")
     assert str(out) in done.stdout
-    assert "Sums: " in done.stderr
+    assert "Sum check: " in done.stderr
     assert "noticed: after “the” came “the”" in done.stderr
 
 

@@ -109,7 +109,7 @@ def test_a_table_becomes_ellipses(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gaussians", "--table", "x.csv"], "by is missing: name the column"),
+        (["gaussians", "--table", "x.csv"], "say what to group the table by: the column"),
         (["gaussians", "--table", "x.csv", "--by", "a", "--word", "tea"], "one or the other"),
         (["gaussians", "--table", "x.csv", "--by", "a", "--corpus", "x.txt"], "one or the other"),
         (["gaussians", "--word", "tea", "--words", "x.csv"], "named twice"),

@@ -110,3 +110,18 @@ def test_a_missing_head_and_an_unknown_choice_are_said(texts, words, said):
     done = CliRunner().invoke(app, ["qk", "tiny", *map(str, words)])
     assert done.exit_code == 2
     assert said in done.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("query-key-scale", "--percentile", 20), "rows"),
+        (("query-key-search",), "Which head"),
+        (("query-key-grid", "--workers", 0, *SHORT), "Query-specific order"),
+    ],
+    ids=["scale", "search", "grid"],
+)
+def test_measure_reads_every_table_of_heads(texts, words, said):
+    run(words[0], "tiny", "-t", "many.txt", *words[1:], "-o", "table.parquet")
+    assert said in run("measure", "table.parquet").stdout

@@ -220,6 +220,15 @@ def test_the_interval_of_a_spread_holds_the_planted_one_in_nine_of_ten_and_is_wi
     assert np.median(wide[rows < 4]) > 1.5 * np.median(wide[rows > 30])
 
 
+def test_the_variance_that_is_told_lies_within_its_own_interval():
+    given = _planted(np.array([2] * 8 + [60] * 10), np.ones(18))
+    told = with_contexts(Map(rng.normal(size=(18, 2)), given.items), given).per_point
+    assert (told["variance_low"] <= told["variance"]).all()
+    assert (told["variance"] <= told["variance_high"]).all()
+    # the plain variance of two rows is half of the true one, and lies below
+    assert (given.spread[:8] < told["variance_low"][:8]).all()
+
+
 def test_a_second_outline_has_the_area_of_the_largest_likely_variance():
     given = _planted(np.array([2] * 5 + [60] * 10), np.ones(15))
     made = with_contexts(Map(rng.normal(size=(15, 2)), given.items), given)

@@ -79,6 +79,17 @@ def test_every_named_start_has_the_spread_it_promises(initial):
     assert Y[:, 0].std() == pytest.approx(1e-4, rel=0.2)
 
 
+def test_a_spectral_start_of_many_points_is_that_of_all_eigenvectors():
+    X = np.concatenate([rng.normal(size=(900, 4)), rng.normal(size=(900, 4)) + 9])
+    a = affinity.points(X, 10, method="neighbours")
+    Y = start(a, "spectral", 1, seed=0)[:, 0]
+    P = a.P.toarray().astype(np.float64)
+    degree = P.sum(1)
+    _, vectors = np.linalg.eigh(P / np.sqrt(degree[:, None] * degree))
+    expected = vectors[:, -2] / np.sqrt(degree)
+    assert abs(np.corrcoef(Y, expected)[0, 1]) > 0.999
+
+
 def test_classical_scaling_recovers_points_from_angles_of_few_dimensions():
     from langscape.engine.initial import classical_scaling
 
@@ -172,6 +183,7 @@ def test_vectors_given_in_place_of_affinities_are_named(shape):
     [
         ({"steps": 0}, "steps 0"),
         ({"steps": 100, "early_steps": 250}, "do not fit"),
+        ({"expand": 600}, "600 steps of expansion from step 450 on do not fit into 1000"),
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"learning_rate": "fast"}, "fast"),
         ({"momentum": (0.5, 1.0)}, "momentum"),
@@ -264,6 +276,32 @@ def test_the_default_fades_and_naming_early_steps_or_a_rate_does_not():
         assert (classic.early_steps, classic.fade, classic.momentum) == (250, 0, (0.5, 0.8))
     np.testing.assert_allclose(Schedule(early_steps=250).plan(480)[1, [0, -1]], [10, 120])
     np.testing.assert_allclose(Schedule().plan(480)[1, [0, -1]], [10, 240])
+
+
+def test_a_large_map_expands_by_its_size_and_none_that_is_smaller_or_was_not_measured():
+    for n in (2000, 100_001):
+        assert (Schedule().plan(n)[0, 275:] == 1).all()
+    for n, factor in ((5000, 0.817), (20_000, 0.603), (100_000, 0.423)):
+        assert Schedule().plan(n)[0, 450:700] == pytest.approx(factor, abs=1e-3)
+        assert (Schedule().plan(n)[0, 275:450] == 1).all()
+        assert (Schedule().plan(n)[0, 700:] == 1).all()
+    assert (Schedule(steps=500).plan(5000)[0, 224:349] < 1).all()
+    given = (
+        {"early_steps": 250},
+        {"fade": 100},
+        {"learning_rate": 200.0},
+        {"expand": 0},
+        {"late_steps": 100, "late_exaggeration": 1.5},
+    )
+    assert not any(Schedule(**one).expand for one in given)
+
+
+@pytest.mark.slow
+def test_expansion_lowers_the_kl_of_5000_words_and_keeps_as_many_neighbours():
+    near = affinity.points(samples.words().matrix, 30)
+    made, plain = (embed(near, schedule=one) for one in (Schedule(), Schedule(expand=0)))
+    assert made.kl < 0.993 * plain.kl
+    assert made.quality["local"] > plain.quality["local"] - 0.005
 
 
 @pytest.mark.parametrize("n", [150, 600])

@@ -75,7 +75,7 @@ def test_a_checkpoint_alone_changes_no_bit(problem: affinity.Affinities) -> None
 
 def test_a_search_that_was_ended_looks_only_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_BELOW", 5000)
-    monkeypatch.setattr(neighbours, "_PART", 4096)
+    monkeypatch.setattr(neighbours, "PART", 4096)
     X = some(20_000, 6)
     told: list[Step] = []
     whole = nearest(X, 7, progress=told.append)

@@ -70,3 +70,17 @@ def test_recall_is_measured_on_the_queries_that_are_asked():
     share = np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, np.argsort(D, 1)[:, :10], strict=True)])
     assert share / 10 == pytest.approx(cells.recall, abs=0.005)
     assert cells.probes > Cells(X, 10, 0.95).probes
+
+
+def test_the_neighbours_of_some_rows_in_given_cells_are_those_of_the_whole_search(monkeypatch):
+    monkeypatch.setattr(neighbours, "EXACT_BELOW", 1000)
+    monkeypatch.setattr(neighbours, "PART", 4096)
+    rng = np.random.default_rng(5)
+    X = (rng.normal(size=(40, 16))[rng.integers(0, 40, 9000)] * 2 + rng.normal(size=(9000, 16))).astype("f4")
+    whole = neighbours.nearest(X, 12, recall=0.9)
+    cells = Cells(neighbours._centred(X, neighbours.centre_of(X)), 13, (0.9 * 12 + 1) / 13)
+    cells = Cells.restored(cells.arrays(), cells.probes, cells.recall)
+    for first, count in ((0, 4096), (4096, 4904)):
+        index, squared = neighbours.neighbours_in(cells, first, count, 12)
+        np.testing.assert_array_equal(index, whole.index[first : first + count])
+        np.testing.assert_array_equal(squared, whole.squared[first : first + count])

@@ -167,3 +167,10 @@ def test_popularity_is_the_mean_over_the_queries_that_see_a_key():
     beyond = metrics.without_popularity(score, key)
     for one in range(5):
         np.testing.assert_allclose(beyond[key == one], score[key == one] - score[key == one].mean())
+
+
+def test_keys_near_a_query_dealt_anew_are_those_near_its_new_place():
+    dealt = places().dealt(np.random.default_rng(3))
+    assert not np.array_equal(dealt.queries, places().queries)
+    searched = metrics.query_key.nearest_keys(dealt.queries, dealt.keys)
+    assert np.array_equal(dealt.nearest_keys(), searched)

@@ -202,7 +202,7 @@ def test_a_column_of_the_items_keeps_its_own_meaning_whatever_its_name():
         ("number", -0.00001, "0.000"),
         ("number", float("nan"), "–"),
         ("count", 1234.0, "1,234"),
-        ("power", 3.2e-7, "3e−7"),
+        ("tiny", 3.2e-7, "0.0000003"),
     ],
 )
 def test_values_are_shown_by_their_format(format, value, text):

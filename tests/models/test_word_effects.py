@@ -62,6 +62,18 @@ def test_chances_without_a_part_are_those_of_the_edited_run():
     np.testing.assert_allclose(found.chance[0, 0], chances[WORDS[-1]], atol=1e-5)
 
 
+def test_the_word_that_comes_first_without_a_part_is_that_of_the_edited_run():
+    held = seen("llama")
+    found = effects_on_words(held, read_unedited(held.model, IDS), PARTS, WORDS)
+    for at, edit in enumerate(
+        [Edit.head(0, 1, to="zero"), Edit.head(2, 3, to="zero"), Edit.mlp(1, to="zero")]
+    ):
+        without = capture(held.model, IDS, "logits", edits=[edit])["logits"]
+        chances = torch.from_numpy(without.copy()).softmax(-1).numpy()
+        np.testing.assert_array_equal(found.first[at], chances.argmax(-1))
+        np.testing.assert_allclose(found.first_chance[at], chances.max(-1), atol=1e-5)
+
+
 def test_the_last_mlp_differs_from_its_direct_effect_only_by_the_final_scale():
     """No part comes after it: of a model without a final norm both would be one number."""
     held = seen("llama")

@@ -119,3 +119,17 @@ def test_a_worker_whose_parent_is_gone_ends_without_a_word() -> None:
     assert worker.wait(60) == 0
     worker.stdin.close()
     worker.stderr.close()
+
+
+def test_the_last_step_of_a_part_is_told_however_soon_it_comes(monkeypatch):
+    import io
+
+    from langscape.data import Step
+    from langscape.execution.worker import _Teller
+
+    told = []
+    teller = _Teller("key", io.BytesIO())
+    monkeypatch.setattr(teller, "send", told.append)
+    for done in range(4):
+        teller(Step(done, 3, "heads scored"))
+    assert [message["step"]["done"] for message in told] == [0, 3]

@@ -30,6 +30,27 @@ def test_time_left_counts_what_an_earlier_job_of_the_kind_did_later(monkeypatch)
     assert other[30 * 40] == pytest.approx(900)  # of another size: of the mapping alone again
 
 
+def test_a_model_that_an_earlier_job_had_to_open_does_not_make_the_rest_seem_short(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(record.time, "monotonic", lambda: now)
+    earlier = [
+        ["", 1.0],
+        ["looking at model and inputs", 30.0],
+        ["heads mapped", 20.0],
+        ["heads scored", 20.0],
+    ]
+    clock = record.Clock(earlier)
+
+    def at(seconds, done, doing):
+        nonlocal now
+        now = seconds
+        return clock.at({"done": done, "total": 72, "doing": doing})[1]
+
+    at(0.5, 0, "looking at model and inputs")
+    at(1.0, 0, "heads mapped")
+    assert at(6.0, 18, "heads mapped") == pytest.approx(15 + 20, abs=0.1)
+
+
 def test_time_left_is_of_what_is_being_done_and_ends_with_it(monkeypatch):
     now = 100.0
     monkeypatch.setattr(record.time, "monotonic", lambda: now)
@@ -66,3 +87,16 @@ def test_without_an_earlier_job_the_declaration_says_how_long_the_rest_takes(mon
     assert at(57.0, 0, "scores") == pytest.approx(5)
     now = 90.0
     assert clock.still(5.0) == 1.0  # it takes longer than was told, and is not over
+
+
+def test_an_earlier_job_tells_of_its_own_model_alone():
+    def job(model, changed, parts, state="done"):
+        settings = {"model": model} if model else {}
+        return {"analysis": "atlas", "settings": settings, "state": state, "changed": changed, "parts": parts}
+
+    small, large, later = ([["", 1.0], ["heads mapped", seconds]] for seconds in (3.0, 30.0, 4.0))
+    records = [job("default", 1, small), job("default", 2, later), job("default", 3, [], "failed")]
+    assert record.earlier_parts(job("default", 0, []), records) == later
+    assert record.earlier_parts(job("decoder", 0, []), records) == ()
+    assert record.earlier_parts(job("decoder", 0, []), [*records, job("decoder", 0, large)]) == large
+    assert record.earlier_parts(job(None, 0, []), [job(None, 1, small)]) == small  # words have no model

@@ -268,7 +268,12 @@ def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkey
     wanted = {"vectors": "sample-words"}
     monkeypatch.setattr(examples, "examples", lambda: {"words": ({**SHORT, "limit": 40}, wanted)})
     store = Store(tmp_path / "store")
-    examples.prepare(store, lambda step: None)
+    told = []
+    examples.prepare(store, lambda step: None, told.append)
+    assert told[-2].startswith("example 1 of 1, words: ")
+    assert told[-1].startswith("  computed in ")
+    examples.prepare(store, lambda step: None, told.append)
+    assert told[-1] == "  it was in the store"
     jobs = Jobs(store, lambda record: None, workers=1)
     try:
         found = examples.begin_examples(jobs, Inputs(store))

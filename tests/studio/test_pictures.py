@@ -335,15 +335,15 @@ def test_every_view_of_every_ask_is_drawn_sent_and_saved(client, name):
 
 
 @pytest.mark.slow
-def test_ghosts_and_the_kl_of_every_restart_come_with_a_head(client, held):
+def test_the_places_and_the_kl_of_every_restart_come_with_a_head(client, held):
     text = client.post("/api/inputs?kind=text&name=harbour.txt", TEXT).json["id"]
     record = client.wait(client.ask("head", ASKED["head"], text=text)["id"], seconds=300)
     view = view_of(client, record["id"], "head")
-    assert view["properties"]["later"] == ["ghosts"]
+    assert view["properties"]["later"] == ["restarts"]
     arrays = client.arrays(view)
     kls = view["properties"]["kls"]
-    assert arrays["ghosts"].shape == (3, *arrays["xy"].shape)
-    assert np.allclose(arrays["ghosts"][int(np.argmin(kls))], arrays["xy"], atol=1e-3)
+    assert arrays["restarts"].shape == (3, *arrays["xy"].shape)
+    assert np.allclose(arrays["restarts"][int(np.argmin(kls))], arrays["xy"], atol=1e-3)
 
 
 @pytest.mark.slow

@@ -347,4 +347,4 @@ def test_of_a_large_vocabulary_the_words_of_the_page_are_coloured(monkeypatch):
     monkeypatch.setattr("langscape.analyses.flow.WHOLE", 10)
     view = flow(stream_of("gpt2").model, TEXT).view()
     assert len(np.unique(view.arrays["word_colours"], axis=0)) > 20
-    assert [one["label"] for one in view.properties["quality"]] == ["Sums", "Colours"]
+    assert [one["label"] for one in view.properties["quality"]] == ["Sum check", "Colour match"]

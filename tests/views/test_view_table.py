@@ -5,10 +5,12 @@ import csv
 import duckdb
 import numpy as np
 import pytest
+from tests.commands import run
 
 from langscape.data import Capture, Items, Map, View
 from langscape.errors import SettingsError
 from langscape.views import attention, boxes, max_attention, scatter, write
+from langscape.views.effects import NUMBERS, effects
 from langscape.views.kinds import KINDS
 from langscape.views.matrices import Matrix, matrices
 from langscape.views.table import table
@@ -62,6 +64,22 @@ def test_tables_and_boxes_have_a_row_for_every_cell():
     assert made["value"].tolist() == [1.0, 2.0]
     drawn = table(boxes({("0", "heads"): [1, 2, 3, 4]}))
     assert (drawn["count"].tolist(), drawn["median"].tolist()) == ([4.0], [2.5])
+
+
+def test_effects_are_listed_in_the_order_of_the_picture_and_measured_by_their_own_scores(tmp_path):
+    columns: dict[str, np.ndarray] = {name: np.array([0.1, 0.3, 0.2]) for name in NUMBERS}
+    columns |= {name: np.array(["a", "b", "c"], object) for name in ("part", "tags", "source", "found")}
+    columns |= {"layer": np.arange(3), "head": np.arange(3)}
+    told = {"title": "T", "measure": "m", "how": "exact", "texts": 1}
+    view = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=64, first_tokens=64)
+    assert view.properties["subtitle"].endswith("1 text, the first 64 tokens")
+    shorter = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=60, first_tokens=64)
+    assert shorter.properties["subtitle"].endswith("1 text, 60 tokens")
+    made = table(view)
+    assert made["label"].tolist() == ["1.1", "2.2", "0.0"]
+    assert made["source"].tolist() == ["b", "c", "a"]
+    assert made["matters"].tolist() == pytest.approx([0.3, 0.2, 0.1])
+    assert "Attention order" not in run("measure", write(view, tmp_path / "effects.parquet")).stdout
 
 
 def test_other_kinds_list_what_there_is_one_of_for_each_label():

@@ -81,7 +81,10 @@ class HeadVectors:
     ) -> np.ndarray:
         """q·k·scaling of the chosen queries with the chosen keys, float32, whatever their sentences."""
         with one_blas_thread():
-            scores = (self.Q[rows] * np.float32(self.scaling)) @ self.K[columns].T
+            return self._scores(rows, columns)
+
+    def _scores(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
+        scores = (self.Q[rows] * np.float32(self.scaling)) @ self.K[columns].T
         return scores if self.softcap is None else self.softcap * np.tanh(scores / self.softcap)
 
     @cached_property
@@ -89,6 +92,10 @@ class HeadVectors:
         """Every query–key pair within a sentence; for a causal head, of keys up to the query's position."""
         if self.whole is not None and self.rows is not None:
             return _kept_pairs(self.whole.pairs, *self.rows)
+        with one_blas_thread():  # once for all: to ask BLAS for it takes longer than a sentence
+            return self._all_pairs()
+
+    def _all_pairs(self) -> Pairs:
         asked, seen = self.queries.columns["sentence"], self.keys.columns["sentence"]
         from_, to = self.queries.columns["position"], self.keys.columns["position"]
         query, key, score, weight, valued = [], [], [], [], []
@@ -98,7 +105,7 @@ class HeadVectors:
             columns = np.flatnonzero(seen == sentence)
             if not len(columns):
                 continue
-            scores = self.scores(rows, columns).astype(np.float64)
+            scores = self._scores(rows, columns).astype(np.float64)
             visible = np.ones(scores.shape, bool)
             if self.causal:
                 visible = to[columns][None, :] <= from_[rows][:, None]

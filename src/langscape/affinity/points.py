@@ -137,9 +137,9 @@ def neighbour_rows(
     n = len(X)
     k = int(min(n - 1, np.ceil(3 * perplexity.max())))
     found = nearest(X, k, recall=recall, seed=seed, progress=progress, checkpoint=checkpoint)
-    P = np.empty((n, k), np.float32)
+    P = found.squared  # each row of probabilities takes the place of its distances
     betas, reached = np.empty((2, n))
-    conditional_rows(found.squared, 0, np.log(np.minimum(perplexity, k)), False, P, betas, reached)
+    conditional_rows(P, 0, np.log(np.minimum(perplexity, k)), False, P, betas, reached)
     return NeighbourRows(P, found.index, np.exp(reached), found.recall)
 
 

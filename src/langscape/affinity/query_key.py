@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import bmat, csr_array
+from scipy.sparse import csr_array
 
 from langscape.affinity.head_vectors import HeadVectors, head_vectors
 from langscape.affinity.joint import joint_from_dense
@@ -21,6 +21,7 @@ from langscape.affinity.points import (
 from langscape.data import Affinities, Capture
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, side_by_side
+from langscape.kernels.sparse import beside
 
 By = Literal["attention", "distance"]
 
@@ -141,18 +142,29 @@ def _by_attention(one: HeadVectors, share: float, reach: float, perplexity: floa
                 rows[part, part] = share * conditional(side, _perplexities(perplexity, len(side)))[0]
         return joint_from_dense(rows)
     across, back = ((1 - share) * part for part in _strongest(one, sharp, STRONGEST))
-    within: list[Any] = [None, None]
-    for at, side in enumerate((one.Q, one.K)):
+    within: list[csr_array] = []
+    for side in (one.Q, one.K):
+        half: Any = csr_array((len(side), len(side)), dtype=np.float32)
         if share and len(side) > 2:
             found = neighbour_rows(side, _perplexities(perplexity, len(side)), 0.95, seed)
-            within[at] = share * found.matrix()
-            within[at].sort_indices()  # adding matrices whose rows are in order takes a third of the time
-    both = csr_array(bmat([[within[0], across], [back, within[1]]], format="csr"))
-    both.has_canonical_format = True
-    joint = csr_array(both + csr_array(both.T))
-    joint.sort_indices()
-    total = joint.data.sum(dtype=np.float64)
-    return csr_array(((joint.data / total).astype(np.float32), joint.indices, joint.indptr), (n + m, n + m))
+            half = share * found.matrix()
+            half.sort_indices()  # adding matrices whose rows are in order takes a third of the time
+        within.append(csr_array(half + csr_array(half.T)))
+    between = csr_array(across + csr_array(back.T))
+    return _four_blocks(within[0], between, csr_array(between.T), within[1])
+
+
+def _four_blocks(*four: Any) -> csr_array:
+    """One matrix of sum 1 of two rows of blocks, each CSR with its rows in order, float32."""
+    n, m = four[1].shape
+    counts = np.concatenate([np.diff(a.indptr) + np.diff(b.indptr) for a, b in (four[:2], four[2:])])
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    for part, (left, right) in ((starts[: n + 1], four[:2]), (starts[n:], four[2:])):
+        a, b = ((one.indptr, one.indices, one.data) for one in (left, right))
+        beside(*a, *b, left.shape[1], part, columns, values)
+    values /= values.sum(dtype=np.float64)
+    return csr_array((values, columns, starts), shape=(n + m, n + m))
 
 
 def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
@@ -202,14 +214,15 @@ def _strongest(one: HeadVectors, sharp: np.ndarray, keep: int) -> tuple[csr_arra
 
 
 def _kept(scores: Callable[[slice], np.ndarray], n: int, m: int, keep: int) -> csr_array:
+    """A softmax over the largest `keep` of each row's m scores, as CSR with rows in order."""
+    from langscape.kernels.selection import smallest_in_rows
+
     keep = min(keep, m)
     index, weight = np.empty((n, keep), np.int32), np.empty((n, keep), np.float32)
 
     def work(part: slice) -> None:
-        rows = scores(part)
-        top = np.sort(np.argpartition(rows, m - keep, axis=1)[:, m - keep :], axis=1)
-        index[part] = top
-        weight[part] = _softmax(np.take_along_axis(rows, top, axis=1).astype(np.float64))
+        index[part], below = smallest_in_rows(-scores(part), keep)
+        weight[part] = _softmax(-below.astype(np.float64))
 
     side_by_side(work, blocks(n))
     return csr_array((weight.ravel(), index.ravel(), np.arange(0, n * keep + 1, keep)), shape=(n, m))

@@ -113,15 +113,19 @@ def strongest_pairs(
     Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer. With
     `valued`, weights are those times the lengths of the keys' values, as shares.
     """
+    from langscape.kernels.groups import ranks_and_places
+
     n, pairs = len(one.Q), one.pairs
     key = pairs.key + n
     given = pairs.valued if valued else pairs.attention
     assert given is not None
     rows, weights = np.full((n + len(one.K), most), -1, np.int32), np.zeros((n + len(one.K), most))
     for of, other in ((pairs.query, key), (key, pairs.query)):
-        order = np.lexsort((other, -given, of))
+        order = np.argsort(of, kind="stable")
         at = of[order]
-        place = np.arange(len(at)) - np.searchsorted(at, at)
+        starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1], [True]]))
+        place = np.empty(len(at), np.intp)
+        ranks_and_places(-given[order], starts, np.empty(len(at)), place)
         kept = place < most
         rows[at[kept], place[kept]] = other[order][kept]
         weights[at[kept], place[kept]] = given[order][kept]

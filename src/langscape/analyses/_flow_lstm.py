@@ -18,6 +18,15 @@ from langscape.metrics.lstm_faults import Fault, lstm_faults
 from langscape.metrics.surprisal import share_in_words
 
 NEAREST = 5
+WORD_IDS = ("top", "skipped_first", "unwritten_first", "held_first", "unit_first")
+"""Arrays whose values are words."""
+
+PER_WORD = (
+    "top", "top_chances", "top_logits", "skipped", "unwritten", "held",
+    "unit", "unit_chance", "unit_first", "unit_first_chance",
+)  # fmt: skip
+"""Arrays whose last axis are the best next words."""
+
 BEYOND, LARGER = math.log(100), 3.0
 """Nats beyond the largest surprise of a text, and times its largest cell, from which a prompt stands out."""
 
@@ -29,10 +38,12 @@ class LSTMReading:
 
     capture     its vectors at every step
     arrays      the best words at every step with chances and logits, (step, `DEEPEST`); `log_total`,
-                `surprise`, `change`
+                `surprise`, `change`; of an LSTM, what its `memory_effects` are (`_effects`)
     nearest     the words nearest to every vector, by the vector's name: ids and distances or logits
     words       those words, with rows of the output projection, the bias last
     meanings    every vector in the words' own space, where it has another width: what it would predict
+    unknown     per step what the text says where the model has no such word, elsewhere empty
+    notes       what there is to know of the model itself
     """
 
     model: str
@@ -49,6 +60,8 @@ class LSTMReading:
     meanings: Mapping[str, np.ndarray]
     worst_sum: float
     alarms: tuple[Mapping[str, Any], ...]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def coloured_vectors(self) -> dict[str, np.ndarray]:
         """The vectors that get a colour, in the space of the words."""
@@ -74,6 +87,8 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
     arrays = _softmax(seen, ids)
     vectors_shown = VECTORS[model.kind]
     arrays["change"] = _change(seen, layers, model.kind)
+    if model.kind == "lstm":
+        arrays |= _effects(seen, weights, arrays["top"])
     nearest = {name: _nearest(seen[name], weights) for name in vectors_shown}
     width = weights["embedding"].shape[1]
     meanings = {}
@@ -86,7 +101,11 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
             )
             meanings[name] = predicted.reshape(*vectors.shape[:-1], width)
     words = named_words(
-        [ids, arrays["top"], *(best for best, _ in nearest.values())],
+        [
+            ids,
+            *(arrays[name] for name in WORD_IDS if name in arrays),
+            *(best for best, _ in nearest.values()),
+        ],
         lambda word: model.words[word],
         lambda known: np.column_stack([weights["decoder"][known], weights["decoder_bias"][known]]),
     )
@@ -119,6 +138,8 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
         meanings,
         _worst_sum(seen, weights),
         tuple(found),
+        _unknown(seen, model.tokenizer.unknown),
+        tuple(model.notes),
     )
 
 
@@ -139,8 +160,9 @@ def lstm_flow(
     seen, numbering = reading.capture, Numbering()
     arrays: dict[str, np.ndarray] = {"ids": numbering.number(np.asarray(reading.ids))}
     for name, array in reading.arrays.items():
-        arrays[name] = array[:, :top] if name.startswith("top") else array
-    arrays["top"] = numbering.number(arrays["top"])
+        arrays[name] = array[..., :top] if name in PER_WORD else array
+        if name in WORD_IDS:
+            arrays[name] = numbering.number(arrays[name])
     for name, (best, by) in reading.nearest.items():
         arrays[f"nearest_{name}"] = numbering.number(best)
         arrays[f"nearest_{name}_by"] = by
@@ -152,7 +174,7 @@ def lstm_flow(
         weights = {}
     arrays["word_colours"] = screen_bytes(colours.rgb[ids])
     arrays |= {f"colour_{name}": colour for name, colour in vector_colours.items()}
-    remarks = [*seen.notes]
+    remarks = [*reading.notes]
     if not weights:
         remarks.append("the weights would not fit a page, so the summands of matrix products are left out")
     if reading.meanings:
@@ -176,6 +198,7 @@ def lstm_flow(
         reading.alarms,
         weights,
         reading.start,
+        unknown=reading.unknown,
         remarks=tuple(remarks),
     )
 
@@ -210,6 +233,14 @@ def _start(capture: Capture) -> str:
     return f"{known}: every text starts from it, though the prompt does not say it"
 
 
+def _unknown(capture: Capture, unknown: str | None) -> tuple[str, ...]:
+    """Per step what the text says where the model has no such word; elsewhere empty."""
+    tokens = capture.tokens
+    return tuple(
+        said if read == unknown != said else "" for read, said in zip(tokens, tokens.texts, strict=True)
+    )
+
+
 def _softmax(capture: Capture, ids: np.ndarray) -> dict[str, np.ndarray]:
     """The best next words of every step, and how much the word that came was a surprise."""
     logits, chances = capture["logits"].astype(np.float64), capture["softmax"]
@@ -223,6 +254,22 @@ def _softmax(capture: Capture, ids: np.ndarray) -> dict[str, np.ndarray]:
         "log_total": (high + np.log(np.exp(logits - high[:, None]).sum(-1))).astype(np.float32),
         "surprise": np.append(-np.log(np.maximum(given, 1e-30)), np.nan).astype(np.float32),
     }
+
+
+def _effects(capture: Capture, weights: Mapping[str, Any], top: np.ndarray) -> dict[str, np.ndarray]:
+    """What the best next words owe to words, gates and units (`models.lstm_effects.MemoryEffects`)."""
+    from langscape.models.lstm_effects import memory_effects
+
+    found = memory_effects(weights, capture, top)
+    arrays = {"unit": found.unit}
+    for name, (chances, first, first_chances) in (
+        ("skipped", found.skipped), ("unwritten", found.unwritten), ("held", found.gates),
+        ("unit_chance", found.units),
+    ):  # fmt: skip
+        arrays[name] = chances
+        short = name.removesuffix("_chance")
+        arrays |= {f"{short}_first": first, f"{short}_first_chance": first_chances}
+    return arrays
 
 
 def _nearest(vectors: np.ndarray, weights: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from langscape.io.codec import noun
 
 if TYPE_CHECKING:
     from langscape.models import Contributions, Stream
+    from langscape.models.bend import Bend
     from langscape.models.effects import PartName
     from langscape.models.routes import Routes
     from langscape.models.tuned_lens import TunedLens
@@ -39,6 +40,9 @@ RUNS = 8_000
 
 MEETS = 0.01
 """The share of the largest score by which sums of parts may miss the model's own; else none is shown."""
+
+AT_ONCE = 16
+"""Tokens whose logits are looked at together."""
 
 GREY = np.array([154, 160, 168])
 
@@ -62,6 +66,8 @@ class StreamReading:
     parts       what every part adds to their scores, directly and in total: each array begins with token and
                 choice
     raised      the words that "heads" and "mlp" raise most, ids and values; −1 where no flow looks them up
+    without     the word that comes first without each of the "heads" (token, layer, head) and each "mlp", ids
+                and chances; −1 where it is not known
     arrays      change, sizes, surprise, routes, q·k, neurons, experts and the norms on the stream
     words       all words that a flow may name, with the rows that they are compared by
     measured    how many heads and MLPs were taken away, of how many
@@ -83,6 +89,7 @@ class StreamReading:
     own: tuple[int, ...]
     parts: Mapping[str, np.ndarray]
     raised: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    without: Mapping[str, tuple[np.ndarray, np.ndarray]]
     arrays: Mapping[str, np.ndarray]
     words: NamedWords
     alarms: tuple[Mapping[str, Any], ...]
@@ -115,20 +122,7 @@ def read_stream(
     looked = looked_at(residual, at)
     some = residual.only(looked)
     kind: FlowKind = "encoder" if not some.head else "decoder" if some.causal else "masked"
-    best = lens(some, DEEPEST)
-    lenses = {"lens": (best.ids, best.values), **tuned_words(some, fitted)}
-    chosen = choices(
-        best.ids[..., :LENS_WORDS], [ids[one : one + 2] for one in looked], kind, len(some.words), own
-    )
-    taken = contributions(some, chosen, split=SPLIT)
-    parts = _token_first(taken)
-    busy = busy_heads(parts["heads"])
-    heads, mlp = promoted(some, "heads", 3, busy), promoted(some, "mlp", 3)
     found = routes(residual, looked)
-    names, effects, unmeasured = _total(
-        residual, prompt_ids=ids, looked=looked, chosen=chosen, parts=parts, found=found
-    )
-    parts |= effects
     nodes = some.capture["stream"]
     arrays = {
         "change": change(nodes[:-1], nodes[1:]).astype(np.float32),
@@ -137,16 +131,33 @@ def read_stream(
         "route_importance": found.head_importance,
         "route_mlps": found.mlps.astype(np.float32),
         "route_residual": found.residual.astype(np.float32),
-        **_inside(residual, some, looked, chosen),
+        **_query_key(residual, looked),
         **lens_scores(fitted),
     }
     if kind == "decoder":
-        arrays["surprise"] = _surprise(residual.bend.of(seen["logits"]), np.asarray(ids))
+        arrays["surprise"] = _surprise(seen["logits"], residual.bend, np.asarray(ids))
     if residual.post_norm:
         arrays |= _norms(some)
+    tokens = seen.tokens
+    alarms = tuple(stream_alarms(seen["stream"], seen["heads"], tokens, grows=not residual.post_norm))
+    del residual, seen  # of a long prompt it is a gigabyte; what follows is of the tokens that are looked at
+    best = lens(some, DEEPEST)
+    lenses = {"lens": (best.ids, best.values), **tuned_words(some, fitted)}
+    chosen = choices(
+        best.ids[..., :LENS_WORDS], [ids[one : one + 2] for one in looked], kind, len(some.words), own
+    )
+    parts = _token_first(contributions(some, chosen, split=SPLIT))
+    busy = busy_heads(parts["heads"])
+    heads, mlp = promoted(some, "heads", 3, busy), promoted(some, "mlp", 3)
+    arrays |= _inside(some, chosen)
+    names, effects, without, unmeasured = _total(
+        some, prompt_ids=ids, looked=looked, chosen=chosen, parts=parts, found=found
+    )
+    parts |= effects
     named = [np.asarray(ids), *(ids for ids, _ in lenses.values()), chosen, heads.ids, mlp.ids]
+    named += [first for first, _ in without.values()]
     wrong, largest = float(parts["errors"].max()), float(np.abs(parts["score"]).max())
-    notes = [*seen.notes, *unmeasured, *lens_notes(fitted)]
+    notes = [*some.capture.notes, *unmeasured, *lens_notes(fitted)]
     if wrong > MEETS * largest:
         for name in ("embedding", "heads", "bias", "mlp", "constant", "sources", "neuron_values"):
             parts[name] = np.full_like(parts[name], np.nan)
@@ -159,15 +170,14 @@ def read_stream(
         model.name,
         prompt,
         kind,
-        residual.post_norm,
-        len(residual.words),
+        some.post_norm,
+        len(some.words),
         tuple(
-            text if text.strip() else sign
-            for text, sign in zip(seen.tokens.texts, seen.tokens.readable, strict=True)
+            text if text.strip() else sign for text, sign in zip(tokens.texts, tokens.readable, strict=True)
         ),
         ids,
         looked,
-        tuple(seen.metadata["parts"]),
+        tuple(some.capture.metadata["parts"]),
         {name: some.capture[name] for name in shown},
         {name: some.capture.axes[name] for name in shown},
         lenses,
@@ -175,11 +185,12 @@ def read_stream(
         own,
         parts,
         {"heads": (heads.ids, heads.values), "mlp": (mlp.ids, mlp.values)},
+        without,
         arrays,
-        named_words(named, lambda word: _word(model, word), lambda known: residual.words[known].numpy()),
-        tuple(stream_alarms(seen["stream"], seen["heads"], seen.tokens, grows=not residual.post_norm)),
+        named_words(named, lambda word: _word(model, word), lambda known: some.words[known].numpy()),
+        alarms,
         tuple(notes),
-        (names, residual.layers * (seen["heads"].shape[1] + 1)),
+        (names, some.layers * (some.capture["heads"].shape[1] + 1)),
     )
 
 
@@ -204,6 +215,9 @@ def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouri
     raised = dict(reading.raised)
     for name, (words, _) in raised.items():
         arrays[f"{name}_words"] = numbering.number(words)
+    for name, (words, chances) in reading.without.items():
+        arrays[f"without_{name}"] = numbering.number(words)
+        arrays[f"without_{name}_chance"] = chances
     colours, follows = colouring(numbering.ids)
     arrays["word_colours"] = colours
     for lens, stripe in LENSES.items():
@@ -285,8 +299,11 @@ def _total(
     chosen: np.ndarray,
     parts: Mapping[str, np.ndarray],
     found: Routes,
-) -> tuple[int, dict[str, np.ndarray], list[str]]:
-    """How many parts were taken away, the total effects (token, choice, …) of heads and MLPs, and notes."""
+) -> tuple[int, dict[str, np.ndarray], dict[str, tuple[np.ndarray, np.ndarray]], list[str]]:
+    """How many parts were taken away, the total effects (token, choice, …) of heads and MLPs, and notes.
+
+    Before the notes, the word that comes first without each part, and its chance (token, …).
+    """
     from langscape.models.effects import parts_of
     from langscape.models.unedited import read_unedited
     from langscape.models.word_effects import effects_on_words
@@ -294,14 +311,20 @@ def _total(
     layers, heads = stream.layers, stream.capture["heads"].shape[1]
     shape = (*chosen.shape, layers, heads + 1)
     total, chance = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    first, highest = (
+        np.full((len(chosen), *shape[2:]), -1),
+        np.full((len(chosen), *shape[2:]), np.nan, np.float32),
+    )
     measured, notes = 0, []
     try:
         names = parts_of(stream.model, ("head", "mlp"))
         run = read_unedited(stream.model, list(prompt_ids))
         names = _worth(names, len(prompt_ids), parts, found)
         effects = effects_on_words(stream, run, names, chosen, tokens=looked)
-        for name, one, left in zip(names, effects.total, effects.chance, strict=True):
-            total[..., name.layer, name.head], chance[..., name.layer, name.head] = one, left
+        for at, name in enumerate(names):
+            place = (..., name.layer, name.head)
+            total[place], chance[place] = effects.total[at], effects.chance[at]
+            first[place], highest[place] = effects.first[at], effects.first_chance[at]
         measured = len(names)
         if measured < layers * (heads + 1):
             notes.append(
@@ -314,7 +337,11 @@ def _total(
         "total_heads": total[..., :-1], "total_mlp": total[..., -1],
         "chance_heads": chance[..., :-1], "chance_mlp": chance[..., -1],
     }  # fmt: skip
-    return measured, {name: np.ascontiguousarray(array) for name, array in kept.items()}, notes
+    without = {
+        "heads": (first[..., :-1].copy(), highest[..., :-1].copy()),
+        "mlp": (first[..., -1].copy(), highest[..., -1].copy()),
+    }
+    return measured, {name: np.ascontiguousarray(array) for name, array in kept.items()}, without, notes
 
 
 def _worth(
@@ -346,23 +373,28 @@ def _worth(
     return list(merged)[:fits]
 
 
-def _inside(whole: Stream, some: Stream, looked: Sequence[int], chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """q·k of heads, all neurons of the first words, and experts of mixtures, where they can be had."""
-    from langscape.models.logits import neuron_shares, query_key_scores
+def _query_key(whole: Stream, looked: Sequence[int]) -> dict[str, np.ndarray]:
+    """q·k of heads with every token, where it can be had."""
+    from langscape.models.logits import query_key_scores
+
+    scores = [[query_key_scores(whole, layer, token) for layer in range(whole.layers)] for token in looked]
+    known = all(one is not None for row in scores for one in row)
+    return {"query_key": np.array(scores, np.float32)} if known else {}
+
+
+def _inside(some: Stream, chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """All neurons of the first words, and experts of mixtures, where they can be had."""
+    from langscape.models.logits import neuron_shares
 
     arrays: dict[str, np.ndarray] = {}
-    layers = range(whole.layers)
-    scores = [[query_key_scores(whole, layer, token) for layer in layers] for token in looked]
-    if all(one is not None for row in scores for one in row):
-        arrays["query_key"] = np.array(scores, np.float32)
     shares = [
-        [neuron_shares(some, layer, place, chosen[place, :WHOLE_MLPS]) for layer in layers]
-        for place in range(len(looked))
+        [neuron_shares(some, layer, place, chosen[place, :WHOLE_MLPS]) for layer in range(some.layers)]
+        for place in range(len(chosen))
     ]
     if all(one is not None for row in shares for one in row):
         arrays["all_neurons"] = np.moveaxis(np.array(shares, np.float32), 1, 2)
     mixtures = [one for one in some.experts if one is not None]
-    if mixtures and len(mixtures) == whole.layers:
+    if mixtures and len(mixtures) == some.layers:
         arrays["experts"] = np.stack([one.index.numpy() for one in mixtures], 1).astype(np.int32)
         arrays["expert_weights"] = np.stack([one.weight.numpy() for one in mixtures], 1).astype(np.float32)
     return arrays
@@ -421,11 +453,16 @@ def _norms(stream: Stream) -> dict[str, np.ndarray]:
     }
 
 
-def _surprise(logits: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    high = logits.max(-1).astype(np.float64)
-    total = high + np.log(np.exp(logits - high[:, None], dtype=np.float64).sum(-1))
-    given = logits[np.arange(len(ids) - 1), ids[1:]]
-    return np.append(total[:-1] - given, np.nan).astype(np.float32)
+def _surprise(logits: np.ndarray, bend: Bend, ids: np.ndarray) -> np.ndarray:
+    """The surprise in nats at every next token, a few rows at a time; NaN behind the last."""
+    found = np.full(len(ids), np.nan, np.float32)
+    for start in range(0, len(ids) - 1, AT_ONCE):
+        rows = np.arange(start, min(start + AT_ONCE, len(ids) - 1))
+        some = bend.of(logits[rows])
+        high = some.max(-1).astype(np.float64)
+        total = high + np.log(np.exp(some - high[:, None], dtype=np.float64).sum(-1))
+        found[rows] = total - some[np.arange(len(rows)), ids[rows + 1]]
+    return found
 
 
 def _word(model: Any, number: int) -> str:

@@ -184,20 +184,15 @@ def write_scores(panels: Sequence[tuple[Key, Map]], path: Path) -> Path:
     """A row per map as CSV or Parquet: its head, its c, its KL and its scores."""
     from langscape.views.table import write_columns
 
-    def column(values: list[Any]) -> np.ndarray:
-        out = np.empty(len(values), object)
-        out[:] = values
-        return out
-
     names = list(dict.fromkeys(name for _, one in panels for name in one.quality))
-    columns: dict[str, np.ndarray] = {
-        "layer": column([layer for (layer, _), _ in panels]),
-        "head": column([head for (_, head), _ in panels]),
-        "c": column([one.settings.get("c", "") for _, one in panels]),
-        "kl": column([one.kl for _, one in panels]),
+    columns = {
+        "layer": [layer for (layer, _), _ in panels],
+        "head": [head for (_, head), _ in panels],
+        "c": [one.settings.get("c", np.nan) for _, one in panels],
+        "kl": [one.kl for _, one in panels],
     }
-    columns |= {name: column([one.quality.get(name, "") for _, one in panels]) for name in names}
-    return write_columns(columns, path)
+    columns |= {name: [one.quality.get(name, np.nan) for _, one in panels] for name in names}
+    return write_columns(columns, path, "Scores of query–key maps")
 
 
 def notes_of_maps(capture: Capture, maps: Sequence[Map]) -> tuple[str, ...]:

@@ -166,11 +166,14 @@ def make_atlas(
 
 
 def _counted(each: Iterable[Any], count: int, progress: Progress | None) -> Iterator[Any]:
-    """The same one by one, said as heads that are scored."""
+    """The same one by one, said as heads that are scored; the last step says that all are."""
+    done = -1
     for done, one in enumerate(each):
         if progress:
             progress(Step(done, count, "heads scored"))
         yield one
+    if progress and done >= 0:
+        progress(Step(done + 1, count, "heads scored"))
 
 
 def _keys(seen: Attention) -> list[tuple[int, int]]:

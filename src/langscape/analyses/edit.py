@@ -20,6 +20,9 @@ from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 Edits = Annotated[list[str], Setting("Edits", f"What is replaced: {LIKE}; one after the other.", short="e")]
+SAME = 1e-4
+"""Attention that goes elsewhere, below which a head looks at the same tokens."""
+
 _CHOSEN = "if left out, that of the head that looks elsewhere most after the edit."
 ShownLayer = Annotated[
     int | None, Setting("Layer", f"The layer, numbered from 0; {_CHOSEN}", ge=0, names="layer")
@@ -94,6 +97,7 @@ class EditedRun(Shown):
         view = attention(seen, layer, head, title=f"Head {layer}.{head}, {run}")
         scores = self._looks(layer, head)
         said = [f"{role} score {after if edited else before:.2f}" for role, before, after in scores]
+        said += self._elsewhere(layer, head)
         what = "; ".join(self.edits) if edited else "nothing is replaced"
         properties = {**view.properties, "subtitle": " · ".join([what, *said])}
         return View(view.kind, properties, view.arrays)
@@ -103,9 +107,9 @@ class EditedRun(Shown):
 
         Where only the layer or only the head is named, it is the one among these.
         """
-        before, after = (one.attention() for one in (self.unedited, self.capture))
+        after = self.capture.attention()
         moved = [
-            (float(np.abs(after.one(at, number) - before.one(at, number)).sum(-1).mean()), at, number)
+            (self._moved(at, number), at, number)
             for at in ([layer] if layer is not None else after.layers)
             for number in ([head] if head is not None else after.heads)
             if at in after.layers and number in after.heads
@@ -114,6 +118,21 @@ class EditedRun(Shown):
             return layer or 0, head or 0
         _, at, number = max(moved, key=lambda one: one[0])
         return at, number
+
+    def _moved(self, layer: int, head: int) -> float:
+        """How much of a token's attention goes elsewhere in the edited run, on average; 2 is all of it."""
+        before, after = (one.attention().one(layer, head) for one in (self.unedited, self.capture))
+        return float(np.abs(after - before).sum(-1).mean())
+
+    def _elsewhere(self, layer: int, head: int) -> list[str]:
+        """Why a picture of this head: the edit changes where it looks, or leaves that as it was."""
+        most = self.shown_head(None, None)
+        if most == (layer, head):
+            return ["of all heads it looks elsewhere most after the edit"]
+        other = f"head {most[0]}.{most[1]} looks elsewhere most after the edit"
+        if self._moved(layer, head) < SAME:
+            return [f"it looks at the same tokens in both runs; {other}"]
+        return [other]
 
     def _looks(self, layer: int, head: int) -> list[tuple[str, float, float]]:
         """The roles that the head has in either run, with their scores in both."""

@@ -96,7 +96,9 @@ class Effects(HeadTable):
         estimated = (self.scores.columns["source"] != "exact")[order]
         return order[np.argsort(estimated, kind="stable")]
 
-    def view(self, title: str | None = None, *, scatter: bool = False) -> View:
+    def view(
+        self, title: str | None = None, *, scatter: bool = False, first_tokens: int | None = None
+    ) -> View:
         """What each part attends to against what it does, and the table of all; or the scatter alone."""
         from langscape.views import effects
 
@@ -108,6 +110,7 @@ class Effects(HeadTable):
             how=self.how,
             texts=self.texts,
             tokens=self.tokens,
+            first_tokens=first_tokens,
             notes=self.notes,
             scatter=scatter,
         )
@@ -212,13 +215,13 @@ def _ignores(settings: Mapping[str, Any]) -> Collection[str]:
 @picture("effects", name="effects")
 def effects_picture(found: Effects, context: Any) -> View:
     """What each part attends to against what it does, and the table of all."""
-    return found.view(context.title)
+    return found.view(context.title, first_tokens=context.settings["first_tokens"])
 
 
 @picture("effects", name="scatter")
 def scatter_picture(found: Effects, context: Any) -> View:
     """What heads attend to against what they do, alone and large."""
-    return found.view(context.title, scatter=True)
+    return found.view(context.title, scatter=True, first_tokens=context.settings["first_tokens"])
 
 
 def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[str]:

@@ -115,6 +115,7 @@ Mass = Annotated[
         "The share of a distribution that its ellipse holds, 0.5 is half; not with ellipses from contexts.",
         ge=0.01,
         le=0.99,
+        percent=True,
         document="004",
     ),
 ]
@@ -298,7 +299,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

@@ -197,7 +197,7 @@ def flow_lens(
     return fitted_lens(opened(model), lens_text, progress)
 
 
-@analysis(version=6, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
+@analysis(version=9, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -285,7 +285,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=12,
+    version=15,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_lens, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -326,15 +326,15 @@ def flow(
     text: dict[str, Any] = {
         "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
     }  # fmt: skip
-    tell(Step(0, 3, "reading the prompt"))
+    tell(Step(0, 3, "reading the prompt", counts=False))
     reading = flow_reading(
         model, **text, at=at, words=words, lens=lens, lens_text=lens_text, progress=progress
     )
     title = flow_title(reading.model, reading.prompt)
-    tell(Step(1, 3, "colours of words"))
+    tell(Step(1, 3, "colours of words", counts=False))
     if isinstance(reading, LSTMReading):
         mapped = flow_word_colours(model, space=space, seed=seed)
-        tell(Step(2, 3, "colours of vectors"))
+        tell(Step(2, 3, "colours of vectors", counts=False))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
         found = lstm_flow(reading, title, top, vectors.colours, mapped, vectors.scores)
         found = with_references(found, vectors.references, vectors.reference_colours, vectors.fitting(space))

@@ -100,7 +100,7 @@ Table = Annotated[
 ]
 By = Annotated[
     str | None,
-    Setting("Whose rows", "With a table: the column that says whose row it is.", document="004"),
+    Setting("Group by", "With a table: the column that says whose row it is.", document="004"),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -211,7 +211,7 @@ def check_given(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Ma
             raise SettingsError("a table does not go with a corpus and words; give one or the other")
         if not settings["by"]:
             raise SettingsError(
-                "by is missing: name the column of the table that says whose row it is, patient for example"
+                "say what to group the table by: the column that says whose row it is, patient for example"
             )
     elif settings["words"] and "list" in given:
         raise SettingsError("words are named twice; give a list, or name them one by one")

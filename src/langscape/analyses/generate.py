@@ -10,11 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from langscape.data import Progress, Shown, View
+from langscape.data.edit import LIKE, Edit
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Seed
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.surprisal import share_in_words
 from langscape.models.catalog import in_words
 from langscape.models.display_names import model_title
 
@@ -22,7 +24,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 PROMPT = "The capital of Italy is"
 
 Writer = Annotated[
-    str, Setting("Model", f"{in_words('flow')}, a folder or a Hub id.", argument=True, names="model")
+    str, Setting("Model", f"{in_words('generate')}, a folder or a Hub id.", argument=True, names="model")
 ]
 Prompt = Annotated[
     str | None, Setting("Prompt", "What is continued; a short text of its own if left out.", short="p")
@@ -47,6 +49,15 @@ TopP = Annotated[
     float,
     Setting("Top p", "Tokens are drawn from the likeliest whose chances come to p; 1 from all.", ge=0, le=1),
 ]
+Edits = Annotated[
+    list[str] | None,
+    Setting(
+        "Taken away",
+        f"Parts of a transformer that are replaced in a second run, shown beside the first: {LIKE}.",
+        option="--edits",
+        short="e",
+    ),
+]
 Words = Annotated[int, Setting("Words", "Next words whose chances are shown.", ge=1, le=50)]
 
 
@@ -55,12 +66,13 @@ Words = Annotated[int, Setting("Words", "Next words whose chances are shown.", g
 class Generated(Shown):
     """What a model says after one prompt or two.
 
-    prompts       one, or the prompt and the changed one
+    prompts       one, or the prompt and the changed one; with edits, the same prompt twice
     words         the likeliest next words of any prompt; `chances` (prompt, word) are the model's own
     drawn         (prompt, word) the chances with which the first token was drawn, after temperature, top k
                   and top p
     kl            how far the next words of the changed prompt are from those of the first, in nats
     continuations per prompt the tokens that were written, and `sureness` the model's chance of each
+    edits         in words, what was replaced in the second run
     """
 
     model: str
@@ -71,6 +83,7 @@ class Generated(Shown):
     kl: float
     continuations: tuple[tuple[str, ...], ...]
     sureness: tuple[np.ndarray, ...]
+    edits: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join([f"{self.model} writes", *lines(self)])
@@ -86,20 +99,30 @@ class Generated(Shown):
         from langscape.views.matrices import Matrix, matrices
 
         names = ["chance"] if len(self.prompts) == 1 else ["before", "after"]
-        shown = [repr(word)[1:-1] for word in self.words]
+        if self.edits:
+            names = ["as it is", "edited"]
+        shown = [repr(word)[1:-1] if word.strip(" ") else "␣" * len(word) for word in self.words]
         tables = [
             Matrix(
-                "Next word", shown, names, self.chances.T, "plain", 0.0, 3,
-                second=self.drawn.T, second_name="chance of being drawn",
+                "Next word, chance in %", shown, names, 100 * self.chances.T, "plain", 0.0, 2,
+                second=100 * self.drawn.T, second_name="chance of being drawn",
             )
         ]  # fmt: skip
         for name, tokens, sure in zip(names, self.continuations, self.sureness, strict=True):
             if tokens:
                 rows = [f"{at} {repr(token)[1:-1]}" for at, token in enumerate(tokens)]
-                said = "What it writes" if len(self.prompts) == 1 else f"What it writes {name}"
-                tables.append(Matrix(said, rows, ["chance"], sure[:, None], "plain", 0.0, 3))
-        notes = [f"“{text}”" for text in self.texts]
-        return matrices(tables, title=title or f"What comes next: {self.model}", row_name="word", notes=notes)
+                said = "What it writes" if len(self.prompts) == 1 else f"What it writes, {name}"
+                tables.append(Matrix(said, rows, ["chance in %"], 100 * sure[:, None], "plain", 0.0, 2))
+        written = " · ".join(f"“{' '.join(text.split())}”" for text in dict.fromkeys(self.texts))
+        if len(self.prompts) == 2:
+            written = f"{what_changed(self)}. It writes {written}"
+        return matrices(
+            tables,
+            title=title or f"What comes next: {self.model}",
+            subtitle=written,
+            row_name="word",
+            notes=[f"edited: {'; '.join(self.edits)}"] if self.edits else [],
+        )
 
     def columns(self) -> dict[str, np.ndarray]:
         """A row per next word."""
@@ -123,13 +146,23 @@ def lines(found: Generated) -> list[str]:
         shares = [f"{100 * one[at]:6.2f} %" for one in found.chances]
         out.append(f"{word!r:<16} " + "  →  ".join(shares))
     if len(found.prompts) == 2:
-        moved = found.chances[1] - found.chances[0]
-        rose, fell = found.words[int(moved.argmax())], found.words[int(moved.argmin())]
-        out.append(
-            f"what changed: {rose!r} rose by {100 * moved.max():.1f} points, {fell!r} fell by "
-            f"{-100 * moved.min():.1f}; KL {found.kl:.3f} nats"
-        )
+        out.append(f"{what_changed(found)} (KL {found.kl:.3f} nats)")
     return out
+
+
+def what_changed(found: Generated) -> str:
+    """Of two runs, what became of the word that came first, and what rose and fell most."""
+    moved = found.chances[1] - found.chances[0]
+    first, then = (int(one.argmax()) for one in found.chances)
+    word = found.words[first].strip() or found.words[first]
+    before, after = (share_in_words(float(one[first])) for one in found.chances)
+    now = "still comes first" if then == first else f"“{found.words[then].strip()}” comes first instead"
+    said = f"“{word}” had {before} and has {after}; {'it ' if then == first else ''}{now}"
+    rose, fell = found.words[int(moved.argmax())], found.words[int(moved.argmin())]
+    return (
+        f"{said}. “{rose.strip()}” rose most, by {100 * moved.max():.1f} points, “{fell.strip()}” fell most, "
+        f"by {-100 * moved.min():.1f}"
+    )
 
 
 @picture("matrices", name="next")
@@ -139,19 +172,30 @@ def next_picture(found: Generated, context: Any) -> View:
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    return f"What {model_title(settings['model'])} writes after “{settings['prompt'] or PROMPT}”"
+    both = [settings["prompt"] or PROMPT, *filter(None, [settings["other"]])]
+    parts = [
+        f"without {one.removesuffix(' zero')}" if one.endswith(" zero") else f"with {one}"
+        for one in settings["edits"] or ()
+    ]
+    without = "".join(f", {one}" for one in parts)
+    said = " and after ".join(f"“{one}”" for one in both)
+    return f"What {model_title(settings['model'])} writes after {said}{without}"
 
 
 def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
     for name in ("prompt", "other"):
         if settings[name] is not None and not settings[name].strip():
             raise SettingsError("the prompt is empty; give at least one word")
+    for one in settings["edits"] or ():
+        Edit.parse(one)
+    if settings["edits"] and settings["other"]:
+        raise SettingsError("give a changed prompt or edits, not both: each is shown beside the first run")
     if settings["top_p"] == 0:
         raise SettingsError("top p 0 leaves no word to draw; 1 leaves all of them")
 
 
 @analysis(
-    version=1,
+    version=2,
     title="What comes next",
     room="flow",
     pictures=(next_picture,),
@@ -162,6 +206,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     example={"model": "decoder", "prompt": "The capital of France is", "temperature": 0.8},
     examples=(
         "langscape generate decoder --prompt 'The capital of France is' --count 5",
+        "langscape generate decoder --prompt 'The capital of France is' --edits 'head 23.4 zero'",
         "langscape generate lstm --prompt 'the people of the' --temperature 0.8 --seed 1 --out next.html",
     ),
 )
@@ -170,6 +215,7 @@ def generate(
     prompt: Prompt = None,
     *,
     other: Other = None,
+    edits: Edits = None,
     count: Count = 12,
     temperature: Temperature = 0.0,
     top_k: TopK = 0,
@@ -193,12 +239,14 @@ def generate(
         )
     sampling = Sampling(temperature, top_k, top_p, seed)
     given = default_prompt(network) if prompt is None else prompt
-    prompts = (given,) if other is None else (given, other)
-    found = [write(network, one, count, sampling) for one in prompts]
+    replaced = tuple(Edit.parse(one) for one in edits or ())
+    prompts = (given, given) if replaced else (given,) if other is None else (given, other)
+    runs = [((), one) for one in prompts[:1]] + [(replaced, one) for one in prompts[1:]]
+    found = [write(network, one, count, sampling, some) for some, one in runs]
     logs = np.stack([one.logp for one in found])
     best = _best([one.logp for one in found], top)
     chances = np.exp(logs)
-    kl = float((chances[1] * (logs[1] - logs[0])).sum()) if other is not None else 0.0
+    kl = float((chances[1] * (logs[1] - logs[0])).sum()) if len(found) == 2 else 0.0
     return Generated(
         model_title(model) if isinstance(model, str) else network.name,
         prompts,
@@ -208,6 +256,7 @@ def generate(
         kl,
         tuple(tuple(one.texts) for one in found),
         tuple(np.array(one.chances, np.float32) for one in found),
+        tuple(str(one) for one in replaced),
     )
 
 

@@ -225,7 +225,7 @@ def _whole(found: Head, context: Any, *, quantiles: int | None = None, color: st
 
 
 def _runs(found: Head, context: Any, **_: Any) -> dict[str, Later]:
-    return {"ghosts": Later("float32", found.runs.shape, lambda: found.runs)} if found.map else {}
+    return {"restarts": Later("float32", found.runs.shape, lambda: found.runs)} if found.map else {}
 
 
 @picture("scatter", name="head", whole=_whole, later=_runs)
@@ -234,7 +234,7 @@ def one_map(found: Head, context: Any, *, quantiles: Quantiles = None, color: To
     view = found.scatter(title=context.title, quantiles=quantiles, color=color)
     assert found.map is not None
     kls = [float(one) for one in found.map.kls]
-    return View(view.kind, {**view.properties, "kls": kls, "later": ["ghosts"]}, view.arrays)
+    return View(view.kind, {**view.properties, "kls": kls, "later": ["restarts"]}, view.arrays)
 
 
 @picture("attention", name="attention")

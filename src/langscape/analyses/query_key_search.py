@@ -113,7 +113,7 @@ class QueryKeySearch(Shown):
 
         path = Path(path)
         if path.suffix.lower() in (".csv", ".parquet"):
-            return write_columns(self.columns(), path)
+            return write_columns(self.columns(), path, title or "Which head does what")
         return views.write(self.view(title=title), path)
 
 

@@ -70,7 +70,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
 
 
 @analysis(
-    version=7,
+    version=8,
     title="Texts by a layer",
     room="head",
     pictures=(map_picture,),

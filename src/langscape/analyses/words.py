@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langscape.analyses._map_memory import check_map_memory, map_memory, saying
 from langscape.analyses._maps import FORMATS, check_color, save_map_as
+from langscape.analyses._neighbour_shards import searching_in_shards, shard_neighbours
 from langscape.analyses._packed_vectors import packed_rows, packed_vectors
 from langscape.analyses._placement import CHUNK, Theta, joined, own_places, place_words, vectors_of
 from langscape.data import Map, Progress, View
@@ -155,7 +156,7 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=6, name="words.landmarks", hidden=True)
+@analysis(version=7, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -251,12 +252,12 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=7,
+    version=8,
     title="Map of words",
     room="words",
     follows={"t-SNE": 1.0},
     pictures=(word_map,),
-    uses=(packed_vectors, landmark_map, place_words),
+    uses=(packed_vectors, landmark_map, place_words, shard_neighbours),
     describe=_title,
     check=_check,
     save=save_map_as,
@@ -313,7 +314,8 @@ def words(
     read = read_vectors(vectors, words, limit, progress=progress)  # type: ignore[arg-type]
     start = initial_map if isinstance(initial_map, Map) else initial
     near = (perplexity, neighbours, k, at_least, metric)
-    return _mapped(read, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
+    with searching_in_shards(workers, cluster):
+        return _mapped(read, near, start, dims, schedule_of(steps, late), restarts, seed, progress)
 
 
 def _with_all_others(

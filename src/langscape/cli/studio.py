@@ -49,7 +49,7 @@ def studio(
     opened.check_writable("what the studio computes")
     if prepare:
         with bar("the studio's examples") as progress:
-            prepare_examples(opened, progress)
+            prepare_examples(opened, progress, say)
         return
 
     def ready(access: Access) -> None:

@@ -28,7 +28,6 @@ def bar(title: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -39,19 +38,27 @@ def bar(title: str) -> Iterator[Progress]:
     columns: tuple[Any, ...] = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[far]}"),
         TextColumn("{task.fields[figures]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task(title, total=None, figures="")
+        task = shown.add_task(title, total=None, far="", figures="")
 
         def progress(step: Step) -> None:
             figures = "  ".join(f"{name} {value:.4g}" for name, value in step.figures.items())
             shown.update(
-                task, completed=step.done, total=step.total, description=step.doing or title, figures=figures
-            )
+                task, completed=step.done, total=step.total, description=step.doing or title,
+                far=_how_far(step), figures=figures,
+            )  # fmt: skip
 
         yield progress
+
+
+def _how_far(step: Step) -> str:
+    if not step.total:
+        return ""
+    share = step.done / step.total
+    return f"{step.done:,}/{step.total:,}" if step.counts else f"{100 * min(share, 1.0):.0f} %"

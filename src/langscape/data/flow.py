@@ -31,6 +31,7 @@ class Flow(Noun, Shown):
                 the largest of these numbers, "colours" how well colours follow vectors
     alarms      what a reader should look at: vector, layer, step, level and a sentence
     start       what the first token is where the text does not hold it
+    unknown     of an LSTM, per step what the text says where the model has no such word, elsewhere empty
     parts       of a transformer, what its embedding is the sum of
     post_norm   whether a transformer normalises its stream after every sum
     remarks     what the model could not give or had to change
@@ -52,6 +53,7 @@ class Flow(Noun, Shown):
     parts: tuple[str, ...] = ()
     post_norm: bool = False
     remarks: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("vectors", "weights", "arrays"):
@@ -67,7 +69,8 @@ class Flow(Noun, Shown):
         scores = [f"{one['label']}: {one['shown']}" for one in properties["quality"]]
         loud = {"alarm": "alarm", "notice": "noticed"}
         alarms = (f"{loud[one.get('level', 'alarm')]}: {one['text']}" for one in properties["alarms"])
-        return (*scores, *alarms, *properties["notes"])
+        unread = filter(None, [properties.get("unread")])
+        return (*scores, *alarms, *unread, *properties["notes"])
 
     def view(self, *, title: str | None = None) -> View:
         """The picture."""

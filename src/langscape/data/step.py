@@ -13,13 +13,15 @@ import numpy as np
 class Step:
     """How far a long call has come: `done` of `total` units, and what it is doing.
 
-    `figures` are numbers worth showing beside the bar, the KL of a t-SNE for one.
+    `figures` are numbers worth showing beside the bar, the KL of a t-SNE for one. `counts` says whether the
+    units are things a reader counts, such as heads, texts or words; of other units a share is shown.
     """
 
     done: int
     total: int
     doing: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
+    counts: bool = True
 
 
 Progress = Callable[[Step], None]

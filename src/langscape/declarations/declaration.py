@@ -45,6 +45,7 @@ class Setting:
     pattern   what the whole of a text must match, and `like` such a text, for messages
     document  the number of the work that it comes from
     labels    what a form calls the choices, by value
+    percent   whether a form shows the number, a share, as per cent
     option    the name of the command's option where it is not the parameter's own
     short     a letter for the command's option
     argument  whether the command takes it without the name of an option
@@ -60,6 +61,7 @@ class Setting:
     like: str = ""
     document: str = ""
     labels: Mapping[Any, str] = field(default_factory=dict)
+    percent: bool = False
     option: str = ""
     short: str = ""
     argument: bool = False

@@ -54,7 +54,8 @@ class Watch:
         now = time.monotonic()
         if self.progress is not None and (now - self._last > 0.1 or done >= self.total):
             self._last = now
-            self.progress(Step(done, self.total, "t-SNE", {"KL": kl} if math.isfinite(kl) else {}))
+            figures = {"KL": kl} if math.isfinite(kl) else {}
+            self.progress(Step(done, self.total, "t-SNE", figures, counts=False))
 
     def asks_at(self, step: int) -> bool:
         """Whether the callback is to be asked after so many steps."""
@@ -277,4 +278,9 @@ def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, wa
 def entries_of(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR parts with unsigned indices: signed ones make Numba check for wrap-around, 3.5 times slower."""
     wide = np.uint32 if P.nnz < 2**32 else np.uint64
-    return P.indptr.astype(wide), P.indices.astype(np.uint32), P.data.astype(np.float32)
+    return P.indptr.astype(wide), unsigned(P.indices).copy(), P.data.astype(np.float32)
+
+
+def unsigned(indices: np.ndarray) -> np.ndarray:
+    """Indices of 32 bits, none below 0, as unsigned ones: the same memory where it has that width already."""
+    return indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)

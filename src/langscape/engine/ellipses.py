@@ -12,6 +12,7 @@ from langscape.engine.context_ellipses import (
     SHARED,
     context_shapes,
     spread_interval,
+    steady_spread,
     with_area,
     with_held_area,
 )
@@ -91,7 +92,7 @@ def _from_means(
     parts = restarts + 1
     report = None if progress is None else _share(progress, 0, restarts, parts)
     first = embed(means, 2, initial, schedule, restarts, quality=False, progress=report, **how)
-    after = replace(schedule, early_exaggeration=1.0, early_steps=0, fade=0)
+    after = replace(schedule, early_exaggeration=1.0, early_steps=0, fade=0, expand=0)
     report = None if progress is None else _share(progress, restarts, 1, parts)
     map = embed(affinities, 2, first.xy, after, quality=quality, progress=report, **how)
     settings = {
@@ -151,7 +152,7 @@ def with_contexts(map: Map, given: Gaussians, shared: int | None = SHARED) -> Ma
         **map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
         "common": shapes.common,
     }  # fmt: skip
-    variance = given.spread.astype(np.float32)
+    variance = steady_spread(given).astype(np.float32)  # what is drawn, and what the interval is of
     low, high = spread_interval(given)
     return map.but(
         shapes=shapes.covariances,
@@ -289,6 +290,6 @@ def _share(progress: Progress, before: int, mine: int, of: int) -> Progress:
 
     def report(step: Step) -> None:
         done = before * step.total + mine * step.done
-        progress(Step(done, of * step.total, step.doing, step.figures))
+        progress(replace(step, done=done, total=of * step.total))
 
     return report

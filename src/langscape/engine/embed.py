@@ -24,6 +24,9 @@ ROWS_FROM = 1000
 EXACT_UP_TO = 20_000
 """Points up to which 3-D and 4-D maps are made; their repulsion compares all pairs."""
 
+_ENTRIES = 1_000_000
+"""Entries of a sparse P that are looked at at once."""
+
 Engine = Literal["auto", "exact", "grid"]
 Shape = Literal["contexts", "diagonal", "full"]
 
@@ -228,11 +231,23 @@ def _check(one: Affinities) -> None:
         raise DataError(
             f"P holds {own:.4g} on its diagonal; an item is not its own neighbour, so 0 is expected"
         )
-    rows, columns = (np.asarray(P.sum(axis=axis, dtype=np.float64)).ravel() for axis in (1, 0))
+    rows, columns = _sums(P)
     if np.abs(rows - columns).max() > 1e-4 * rows.max():
         raise DataError(
             "P is not symmetric; make it with affinity.precomputed, which joins P and its transpose"
         )
+
+
+def _sums(P: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of rows and of columns in float64; of a sparse P, some entries at a time are held as such."""
+    if isinstance(P, np.ndarray):
+        return P.sum(axis=1, dtype=np.float64), P.sum(axis=0, dtype=np.float64)
+    n = P.shape[0]
+    columns = np.zeros(n)
+    for first in range(0, P.nnz, _ENTRIES):
+        part = slice(first, first + _ENTRIES)
+        columns += np.bincount(P.indices[part], P.data[part], n)
+    return np.asarray(P.sum(axis=1, dtype=np.float64)).ravel(), columns
 
 
 def diverged(schedule: Schedule) -> SettingsError:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from langscape.data import Checkpoint
-from langscape.engine.descent import CHECK_EVERY, Landing, Stopped, Watch, entries_of, update_scalars
+from langscape.engine.descent import CHECK_EVERY, Landing, Stopped, Watch, unsigned, update_scalars
 from langscape.engine.schedule import Schedule
+
+_PARTS = 512
+"""Blocks of rows that threads share: of any number of threads the same, or the sum of the KL would differ."""
 
 
 def descend_grid(
@@ -63,7 +66,7 @@ class _Running:
         self._sparse_kernel: Any = sparse_kernels
         threads = numba.get_num_threads()
         n = len(start)
-        self._sparse = _Reordered(P, start, parts=64 * max(2, threads))
+        self._sparse = _Reordered(P, start)
         self._repulsion = kernels.Repulsion(n, threads=threads)
         self._Y = np.ascontiguousarray(start[self._sparse.order], np.float32)
         self._V, self._G = np.zeros_like(self._Y), np.ones_like(self._Y)
@@ -134,13 +137,19 @@ class _Running:
 
 
 class _Reordered:
-    """A sparse P whose rows follow the map's own neighbourhoods, in whole groups, and the way back."""
+    """A sparse P whose rows follow the map's own neighbourhoods, in whole groups, and the way back.
 
-    def __init__(self, P: Any, start: np.ndarray, parts: int) -> None:
+    Every order is made from the P that was given and takes the place of the one before: P is held twice.
+    """
+
+    def __init__(self, P: Any, start: np.ndarray) -> None:
+        from langscape.kernels.sparse_attraction import grouped_starts
+
         self.order = np.arange(len(start))
-        self.parts = parts
+        self._given = _read_only(P)
         self._lengths = np.diff(P.indptr).astype(np.int64)
-        self.csr = entries_of(P)
+        entries = int(grouped_starts(self._lengths)[-1])
+        self._columns, self._values = np.empty(entries, np.uint32), np.empty(entries, np.float32)
         self.sort(np.ascontiguousarray(start, np.float32))
 
     def sort(self, Y: np.ndarray) -> np.ndarray:
@@ -155,18 +164,17 @@ class _Reordered:
         """Rename rows and columns: what is at order[i] goes to i. A row keeps the order of its entries."""
         from langscape.kernels import sparse_attraction as kernel
 
-        place = np.empty(len(order), np.uint32)
-        place[order] = np.arange(len(order), dtype=np.uint32)
-        starts = kernel.grouped_starts(self._lengths[order])
-        columns, values = np.empty(int(starts[-1]), np.uint32), np.empty(int(starts[-1]), np.float32)
-        old_starts, old_columns, old_values = self.csr
-        kernel.permute_rows(
-            old_starts, self._lengths, old_columns, old_values, order, place, starts, columns, values
-        )
-        self.csr = (starts, columns, values)
-        self._lengths = self._lengths[order]
         self.order = self.order[order]
-        ends = np.linspace(0, int(starts[-1]), self.parts + 1)
+        place = np.empty(len(order), np.uint32)
+        place[self.order] = np.arange(len(order), dtype=np.uint32)
+        starts = kernel.grouped_starts(self._lengths[self.order])
+        old_starts, old_columns, old_values = self._given
+        kernel.permute_rows(
+            old_starts, self._lengths, old_columns, old_values, self.order, place, starts,
+            self._columns, self._values,
+        )  # fmt: skip
+        self.csr = (starts, self._columns, self._values)
+        ends = np.linspace(0, int(starts[-1]), _PARTS + 1)
         self.cuts = np.searchsorted(starts, ends).clip(0, len(order)).astype(np.int64)
         self.cuts[-1] = len(order)
 
@@ -174,3 +182,12 @@ class _Reordered:
         out = np.empty_like(Y)
         out[self.order] = Y
         return out
+
+
+def _read_only(P: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """CSR parts of P itself, read-only, as `entries_of` types them; copied only where the type differs."""
+    wide = np.uint32 if P.nnz < 2**32 else np.uint64
+    parts = (P.indptr.astype(wide), unsigned(P.indices), np.asarray(P.data, np.float32).view())
+    for part in parts:
+        part.flags.writeable = False
+    return parts

@@ -10,8 +10,13 @@ import numpy as np
 
 from langscape.errors import SettingsError
 
-_EARLY, _FADE = 75, 200
-"""Steps of full and of fading exaggeration in a run of 1,000."""
+_EARLY, _FADE, _BETWEEN, _EXPAND = 75, 200, 175, 250
+"""Steps in a run of 1,000: of full and of fading exaggeration, of plain descent after them, of expansion."""
+
+_EXPAND_SIZES, _EXPAND_POWER = (2000, 100_000), 0.22
+"""During expansion P is multiplied by (2,000/n)^0.22: 0.82 for 5,000 points, 0.42 for 100,000.
+
+Larger maps do not expand: they were not measured, and their grid cannot grow with them."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,10 @@ class Schedule:
                       of at once; "auto" takes larger steps as it falls, and nothing is reset
                       Where neither is given: 75 steps and 200, of fewer than 1,000 the same shares. With
                       early_steps alone, or a learning rate of one's own (250 steps then), nothing fades
+    expand            for so many steps P of 2,000 to 100,000 points is multiplied by less than 1: a large map
+                      grows slowly, and so reaches its width sooner. It begins 175 steps after the fading (of
+                      fewer than 1,000 steps the same share). 250 steps where nothing else of the kind is
+                      given, otherwise none
     late_exaggeration, late_steps       the same at the end; 12 destroys a map, 1.5 is harmless; "auto" takes
                       smaller steps there
     gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
@@ -39,8 +48,8 @@ class Schedule:
 
     >>> Schedule(steps=500).early_steps, Schedule(steps=500).fade
     (37, 100)
-    >>> Schedule(early_steps=250).fade
-    0
+    >>> Schedule(early_steps=250).fade, Schedule(early_steps=250).expand
+    (0, 0)
     """
 
     steps: int = 1000
@@ -49,6 +58,7 @@ class Schedule:
     early_exaggeration: float = 12.0
     early_steps: int = None  # type: ignore[assignment]  by the number of steps
     fade: int = None  # type: ignore[assignment]
+    expand: int = None  # type: ignore[assignment]
     late_exaggeration: float = 1.0
     late_steps: int = 0
     switch: int = 0
@@ -65,6 +75,7 @@ class Schedule:
         object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
         _whole("early_steps", self.early_steps, 0)
         _whole("fade", self.fade, 0)
+        _whole("expand", self.expand, 0)
         _whole("late_steps", self.late_steps, 0)
         _whole("switch", self.switch, 0)
         _whole("settle", self.settle, 0)
@@ -75,6 +86,11 @@ class Schedule:
             raise SettingsError(
                 f"{self.early_steps} early{fading} and {self.late_steps} late steps do not fit into "
                 f"{self.steps}; raise steps or lower the others"
+            )
+        if self.expand and self._expansion.stop + self.late_steps > self.steps:
+            raise SettingsError(
+                f"{self.expand} steps of expansion from step {self._expansion.start} on do not fit into "
+                f"{self.steps}; raise steps or lower expand"
             )
         if not all(0 < rate < 1e12 for rate in self.rates(1)):
             raise SettingsError(f'learning_rate {self.learning_rate} must be above 0, or "auto"')
@@ -90,9 +106,12 @@ class Schedule:
 
     def _fill(self) -> None:
         """Give what was left out its value."""
-        given = {"early_steps": self.early_steps, "fade": self.fade, "momentum": self.momentum}
+        given = {name: getattr(self, name) for name in ("early_steps", "fade", "expand", "momentum")}
         short = min(1.0, self.steps / 1000)
         fades = given["early_steps"] is None and self.learning_rate == "auto"
+        if given["expand"] is None:
+            own = not fades or given["fade"] is not None or self.late_steps
+            given["expand"] = 0 if own else int(_EXPAND * short)
         if given["fade"] is None:
             given["fade"] = int(_FADE * short) if fades else 0
         if given["early_steps"] is None:
@@ -101,6 +120,12 @@ class Schedule:
             given["momentum"] = (0.5, 0.9) if given["fade"] else (0.5, 0.8)
         for name, value in given.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def _expansion(self) -> slice:
+        """The steps of expansion."""
+        first = self.early_steps + self.fade + int(_BETWEEN * min(1.0, self.steps / 1000))
+        return slice(first, first + self.expand)
 
     def rates(self, n: int) -> tuple[float, float]:
         """The learning rates for n points: during early exaggeration, and after."""
@@ -119,7 +144,7 @@ class Schedule:
             len(history) < 2
             or self.late_steps
             or self.settle
-            or history[-2][0] < self.early_steps + self.fade
+            or history[-2][0] < (self._expansion.stop if self.expand else self.early_steps + self.fade)
         ):
             return False
         before, now = (np.asarray(kls, np.float64) for _, kls in history[-2:])
@@ -144,6 +169,10 @@ class Schedule:
             plan[0, fading] = self.early_exaggeration ** np.linspace(1.0, 0.0, self.fade)
             if self.learning_rate == "auto":
                 plan[1, fading] = after / plan[0, fading]
+        if self.expand:
+            least, most = _EXPAND_SIZES
+            if least < n <= most:
+                plan[0, self._expansion] = (least / n) ** _EXPAND_POWER
         if self.settle:
             plan[1, self.steps - self.settle :] *= np.linspace(1.0, 0.1, self.settle, dtype=np.float32)
         calm = max(self.early_steps, self.switch)

@@ -46,6 +46,10 @@ def warm(progress: Progress | None = None) -> None:
         "local": lambda: affinity.local(small, 5),
         "insertion": lambda: insert(embed(points, schedule=short), small[:3], method="optimise"),
         "KL": lambda: (metrics.kl(points.P, small[:, :2]), metrics.kl(near.P, small[:, :2])),
+        "queries and keys": lambda: (
+            metrics.attention_order(np.arange(9.0), np.arange(9.0), np.repeat([0, 1, 2], 3)),
+            metrics.strongest_anywhere(small[:, :2], small[:, :2], lambda rows: small[rows] @ small.T),
+        ),
         "text": text,
     }
     for done, (name, road) in enumerate(roads.items(), 1):

@@ -113,7 +113,7 @@ def _name_and_make(store: Store, task: Mapping[str, Any], tell: _Teller) -> None
 
 
 class _Teller:
-    """Progress that goes to the parent: every new thing that is done, else at most eight times a second."""
+    """Progress that goes to the parent: first and last step of what is done, else at most eight a second."""
 
     def __init__(self, key: str, answers: IO[bytes]) -> None:
         self._key, self._answers, self._next, self._doing = key, answers, 0.0, ""
@@ -121,12 +121,13 @@ class _Teller:
     def __call__(self, step: Step) -> None:
         """Called by a step that works."""
         now = time.monotonic()
-        if now < self._next and step.doing == self._doing:
+        # the last one is always told: how long what follows it takes is timed from there
+        if now < self._next and step.doing == self._doing and not 0 < step.total <= step.done:
             return
         self._next, self._doing = now + 0.125, step.doing
         figures = {name: value for name, value in step.figures.items() if math.isfinite(value)}
         message = {"doing": step.doing, "done": int(step.done), "total": int(step.total), "figures": figures}
-        self.send({"step": message})
+        self.send({"step": {**message, "counts": step.counts}})
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Tell something of the task at once."""

@@ -6,6 +6,8 @@ its rows at once, so that most time is spent in BLAS and not in walking lists.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numba import njit
 
@@ -28,7 +30,7 @@ class Cells:
     ) -> None:
         n = len(X)
         self._centres = _centres(X, int(2 ** np.round(np.log2(2.0 * np.sqrt(n)))), seed)
-        home = _squared_from(self._centres, X).argmin(1)
+        home = self._home_of(X)
         self._rows = np.argsort(home, kind="stable")
         self._starts = np.searchsorted(home[self._rows], np.arange(len(self._centres) + 1))
         self._X = np.ascontiguousarray(X[self._rows])
@@ -36,6 +38,38 @@ class Cells:
         asked = X if like is None else like
         rows = np.random.default_rng(seed).choice(len(asked), min(len(asked), _SAMPLED), replace=False)
         self.probes, self.recall = self._enough(np.ascontiguousarray(asked[np.sort(rows)]), k, wanted)
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, np.ndarray], probes: int, recall: float) -> Cells:
+        """What `arrays` gave of another; they may lie in a file and are read cell by cell."""
+        cells = cls.__new__(cls)
+        cells._centres, cells._rows, cells._starts = (arrays[name] for name in ("centres", "rows", "starts"))
+        cells._X, cells._norms = arrays["vectors"], arrays["norms"]
+        cells.probes, cells.recall = probes, recall
+        return cells
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that a search needs beside `probes`: the vectors in the order of the cells, and that order."""
+        return {
+            "centres": self._centres, "rows": self._rows, "starts": self._starts,
+            "vectors": self._X, "norms": self._norms,
+        }  # fmt: skip
+
+    def vectors(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Rows of X by their own numbers."""
+        at = np.empty(len(self._rows), np.intp)
+        at[self._rows] = np.arange(len(at))
+        return np.ascontiguousarray(self._X[at[rows]])
+
+    def _home_of(self, X: np.ndarray) -> np.ndarray:
+        """The cell of each row; distances to all cells are held for some rows at a time."""
+        home = np.empty(len(X), np.intp)
+
+        def work(part: slice) -> None:
+            home[part] = _squared_from(self._centres, X[part]).argmin(1)
+
+        side_by_side(work, blocks(len(X), _TILE))
+        return home
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Squared distances and indices of the k nearest rows of each query, nearest first.

@@ -81,9 +81,9 @@ def principal_axes(X: np.ndarray, dims: int) -> tuple[np.ndarray, np.ndarray]:
 
     An axis points to where its entry of largest magnitude is positive, so that signs are settled.
     """
-    X = np.asarray(X, np.float64)
-    centred = X - X.mean(0)
-    n, dim = X.shape
+    centred = np.array(X, np.float64)
+    centred -= centred.mean(0)
+    n, dim = centred.shape
     kept = min(dims, n, dim)
     with one_blas_thread():
         if dim <= n:

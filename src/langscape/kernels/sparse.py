@@ -39,10 +39,10 @@ def symmetric_neighbours(P: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, 
     kept = np.zeros(n + 1, np.int64)
     _merge_rows(starts, columns, values, kept)
     np.cumsum(kept, out=kept)
-    out_columns = np.empty(kept[-1], np.int32)
-    out_values = np.empty(kept[-1], np.float32)
-    _compact(starts, columns, values, kept, out_columns, out_values)
-    return kept.astype(np.int32 if kept[-1] < 2**31 else np.int64), out_columns, out_values
+    _compact(starts, columns, values, kept)
+    columns.resize(kept[-1], refcheck=False)
+    values.resize(kept[-1], refcheck=False)
+    return kept.astype(np.int32 if kept[-1] < 2**31 else np.int64), columns, values
 
 
 @njit(**FAST)
@@ -88,14 +88,15 @@ def _merge_rows(starts, columns, values, kept):
         kept[i + 1] = m + 1
 
 
-@njit(parallel=True, **FAST)
-def _compact(starts, columns, values, kept, out_columns, out_values):
-    for i in prange(starts.size - 1):
+@njit(**FAST)
+def _compact(starts, columns, values, kept):
+    """Move what is left of each row to the front, in place: no row moves past one that is still to move."""
+    for i in range(starts.size - 1):
         a = starts[i]
         b = kept[i]
         for k in range(kept[i + 1] - b):
-            out_columns[b + k] = columns[a + k]
-            out_values[b + k] = values[a + k]
+            columns[b + k] = columns[a + k]
+            values[b + k] = values[a + k]
 
 
 @njit(parallel=True, **FAST)
@@ -111,3 +112,18 @@ def reciprocal_pairs(index, within):
                     out[i, at] = True
                     break
     return out
+
+
+@njit(parallel=True, **FAST)
+def beside(left_starts, left_columns, left, right_starts, right_columns, right, shift, starts, columns, out):
+    """Fill columns and out with two CSR matrices side by side; those of the second begin at column shift."""
+    for i in prange(starts.size - 1):
+        at = starts[i]
+        for k in range(left_starts[i], left_starts[i + 1]):
+            columns[at] = left_columns[k]
+            out[at] = left[k]
+            at += 1
+        for k in range(right_starts[i], right_starts[i + 1]):
+            columns[at] = right_columns[k] + shift
+            out[at] = right[k]
+            at += 1

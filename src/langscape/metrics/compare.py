@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from langscape.metrics.space import Space
+from langscape.metrics.space import GROUP, Space
 
 # Values held at once by one thread, for each of the two spaces: 8 MB.
 _BLOCK = 1 << 20
@@ -27,5 +27,5 @@ def compare(high: Space, low: Space, rows: np.ndarray, k: int) -> tuple[np.ndarr
         some = rows[part]
         kernels.compare_rows(high.squared(some), low.squared(some), some, n, ranks[part], correlations[part])
 
-    side_by_side(work, blocks(len(rows), max(1, min(64, _BLOCK // n))))
+    side_by_side(work, blocks(len(rows), max(GROUP, min(64, _BLOCK // n))))
     return ranks, np.clip(correlations, -1.0, 1.0)

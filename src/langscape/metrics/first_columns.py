@@ -13,16 +13,8 @@ def smallest_columns(values: np.ndarray, k: int) -> np.ndarray:
     >>> smallest_columns(np.array([[3.0, 1.0, 2.0, 1.0], [5.0, 5.0, 5.0, 4.0]]), 2).tolist()
     [[1, 3], [3, 0]]
     """
-    n, width = values.shape
-    if k >= width or not n:
-        return np.argsort(values, axis=1, kind="stable")[:, :k]
-    last = np.partition(values, k - 1, axis=1)[:, k - 1, None]
-    among = values <= last
-    found = np.empty((n, k), np.intp)
-    clear = among.sum(axis=1) == k
-    columns = np.nonzero(among[clear])[1].reshape(-1, k)
-    order = np.argsort(np.take_along_axis(values[clear], columns, axis=1), axis=1, kind="stable")
-    found[clear] = np.take_along_axis(columns, order, axis=1)
-    # where the last of the k has equals beyond, which of them count is for a stable sort to say
-    found[~clear] = np.argsort(values[~clear], axis=1, kind="stable")[:, :k]
-    return found
+    from langscape.kernels.selection import smallest_in_rows
+
+    columns, found = smallest_in_rows(values, min(k, values.shape[1]))
+    order = np.argsort(found, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1).astype(np.intp)

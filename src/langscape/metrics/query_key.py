@@ -32,7 +32,7 @@ def attention_order(distance: Any, score: Any, query: Any, n: int | None = None)
 
 def ranks_within(values: Any, query: Any) -> np.ndarray:
     """The rank of every pair's value among those of its query, from 0; equal ones share their mean."""
-    return _ranks(np.asarray(values, np.float64), *_groups(np.asarray(query)))
+    return _order(np.asarray(values, np.float64), _groups(np.asarray(query))[0])[0]
 
 
 def order_of_ranks(near: np.ndarray, strong: np.ndarray, query: np.ndarray, n: int | None) -> PointScores:
@@ -60,7 +60,7 @@ def strongest_near(
 
 def first_within(values: Any, query: Any, k: int = STRONGEST) -> np.ndarray:
     """Of every pair, whether its value is among the k smallest of its query."""
-    return _places(np.asarray(values, np.float64), *_groups(np.asarray(query))) < k
+    return _order(np.asarray(values, np.float64), _groups(np.asarray(query))[0])[1] < k
 
 
 def hits_of(
@@ -75,38 +75,46 @@ def hits_of(
 
 def strongest_of_all(scores: Any, n: int, m: int, k: int = ANYWHERE, *, block: int = 256) -> np.ndarray:
     """(n, k) the k keys, of m, with the largest q·k of each of n queries; `scores(rows)` gives some."""
+    from langscape.kernels.selection import smallest_in_rows
+
     k = min(k, m)
-    found = np.empty((n, k), np.intp)
+    found = np.empty((n, k), np.int32)
     for start in range(0, n, block):
         part = slice(start, min(n, start + block))
-        found[part] = np.argpartition(-np.asarray(scores(part)), k - 1, axis=1)[:, :k]
+        found[part] = smallest_in_rows(-np.asarray(scores(part)), k)[0]
+    return found
+
+
+def nearest_keys(places: Any, key_places: Any, k: int = ANYWHERE, *, block: int = 256) -> np.ndarray:
+    """(n, k) the k keys nearest on the map to each of n queries, of all sentences, by number."""
+    from langscape.kernels.linear import squared_distances
+    from langscape.kernels.selection import smallest_in_rows
+
+    Y, Z = np.asarray(places, np.float64), np.asarray(key_places, np.float64)
+    k = min(k, len(Z))
+    found = np.empty((len(Y), k), np.int32)
+    for start in range(0, len(Y), block):
+        part = slice(start, start + block)
+        found[part] = smallest_in_rows(squared_distances(Y[part], Z), k)[0]
     return found
 
 
 def strongest_anywhere(
-    places: Any,
-    key_places: Any,
-    scores: Any,
-    k: int = ANYWHERE,
-    *,
-    block: int = 256,
-    strong: np.ndarray | None = None,
+    places: Any, key_places: Any, scores: Any, k: int = ANYWHERE, *, block: int = 256
 ) -> PointScores:
     """Per query, the share of its k strongest keys of all sentences among its k nearest keys of all.
 
     places (queries, dims) and key_places (keys, dims) are of the map; `scores(rows)` gives q·k of those
-    queries with every key. `strong` is what `strongest_of_all` gives, where it is known.
+    queries with every key.
     """
-    from langscape.kernels.linear import squared_distances
+    strong = strongest_of_all(scores, len(places), len(key_places), k, block=block)
+    return hits_anywhere(nearest_keys(places, key_places, k, block=block), strong)
 
-    Y, Z = np.asarray(places, np.float64), np.asarray(key_places, np.float64)
-    n, k = len(Y), min(k, len(Z))
-    strong = strongest_of_all(scores, n, len(Z), k, block=block) if strong is None else strong
-    value = np.empty(n)
-    for start in range(0, n, block):
-        part = slice(start, min(n, start + block))
-        near = np.argpartition(squared_distances(Y[part], Z), k - 1, axis=1)[:, :k]
-        value[part] = (near[:, :, None] == strong[part, None, :]).any(axis=2).sum(axis=1) / k
+
+def hits_anywhere(near: np.ndarray, strong: np.ndarray) -> PointScores:
+    """What `strongest_anywhere` gives, from what `nearest_keys` and `strongest_of_all` give."""
+    n, k = near.shape
+    value = (near[:, :, None] == strong[:, None, :]).any(axis=2).sum(axis=1) / k
     return PointScores("anywhere", value, np.arange(n), n, k)
 
 
@@ -192,24 +200,10 @@ def _groups(query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return starts, np.diff(np.r_[starts, len(query)])
 
 
-def _places(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The place of each value in its group, 0 the smallest; of equal ones the earlier comes first."""
-    group = np.repeat(np.arange(len(starts)), counts)
-    order = np.lexsort((values, group))
-    place = np.empty(len(values), np.intp)
-    place[order] = np.arange(len(values)) - np.repeat(starts, counts)
-    return place
+def _order(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank of each value in its group, equal ones sharing their mean, and its place; both from 0."""
+    from langscape.kernels.groups import ranks_and_places
 
-
-def _ranks(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Ranks within each group from 0, equal values sharing their mean rank."""
-    group = np.repeat(np.arange(len(starts)), counts)
-    order = np.lexsort((values, group))
-    ordered = values[order]
-    new = np.r_[True, (ordered[1:] != ordered[:-1]) | (group[order][1:] != group[order][:-1])]
-    run = np.cumsum(new) - 1
-    places = (np.arange(len(values)) - np.repeat(starts, counts)).astype(np.float64)
-    means = np.bincount(run, places) / np.bincount(run)
-    ranks = np.empty(len(values))
-    ranks[order] = means[run]
-    return ranks
+    ranks, places = np.empty(len(values)), np.empty(len(values), np.intp)
+    ranks_and_places(values, np.append(starts, len(values)), ranks, places)
+    return ranks, places

@@ -50,13 +50,13 @@ class _Order:
         D = np.array(space.squared(rows)[:, :n], np.float64)
         D[at, rows] = -1.0
         order = np.argsort(D, axis=1, kind="stable")
-        place = np.empty_like(order)
-        np.put_along_axis(place, order, np.arange(-1, n - 1)[None].repeat(len(rows), 0), axis=1)
+        place = np.empty(order.shape, np.int32)
+        np.put_along_axis(place, order, np.arange(-1, n - 1, dtype=np.int32)[None], axis=1)
         ordered = np.take_along_axis(D, order, axis=1)
         ties = bool((ordered[:, 1:] == ordered[:, :-1]).any())
         shared = (rankdata(D, axis=1) - 2.0 if ties else place.astype(np.float64)) - (n - 2) / 2
         shared[at, rows] = 0.0
-        return cls(order[:, 1:], place, shared)
+        return cls(order[:, 1:].astype(np.int32), place, shared)
 
 
 def _dealt(
@@ -76,4 +76,5 @@ def _dealt(
     sizes = np.einsum("ij,ij->i", data.shared, data.shared) * np.einsum("ij,ij->i", shared, shared)
     together = np.einsum("ij,ij->i", data.shared, shared)
     correlations = np.where(sizes > 0, together / np.sqrt(np.where(sizes > 0, sizes, 1.0)), 0.0)
+    ranks, back = ranks.astype(np.int64), back.astype(np.int64)  # scores multiply them
     return TwoSpaces(high, low, rows, ranks, np.clip(correlations, -1.0, 1.0), back)

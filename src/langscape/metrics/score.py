@@ -42,7 +42,7 @@ The engine computes every score of the first two, and the analyses those of an a
 without being told of each.
 """
 
-Format = Literal["percent", "number", "count", "power"]
+Format = Literal["percent", "number", "count", "tiny"]
 
 K = 10
 """Neighbours that `local`, `ndcg` and `trustworthiness` look at, on every map and for inserted points."""
@@ -78,7 +78,7 @@ class Score:
     better    which way is better, "neither" where a score only describes
     chance    what chance would give
     reads     a longer word on how to read it, for the documentation
-    format    percent: 53.1 %, number: 0.531, count: 1,234, power: the order of size
+    format    percent: 53.1 %, number: 0.531, count: 1,234, tiny: 0.00002
     null      what a picture without the information is; its value stands beside the score's, as name_null,
               with the range of nine in ten such pictures, name_null_low and name_null_high
     nothing   the same in a word or two, as a verdict names it: "key popularity alone"
@@ -124,8 +124,8 @@ class Score:
             return "–"
         if self.format == "count":
             return f"{value:,.0f}"
-        if self.format == "power":
-            return f"{value:.0e}".replace("e-0", "e−").replace("e-", "e−")
+        if self.format == "tiny":
+            return f"{float(f'{value:.0e}'):.15f}".rstrip("0").rstrip(".")
         if self.format == "percent":
             shown = f"{100 * value:z.1f} %" + (f" ± {100 * sd:.1f}" if math.isfinite(sd) else "")
         else:

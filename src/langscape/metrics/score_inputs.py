@@ -109,6 +109,12 @@ class QueryKeyPlaces:
             self._here[name] = find()
         return self._here[name]
 
+    def nearest_keys(self) -> np.ndarray:
+        """(queries, k) the keys nearest on the map to each query, of all sentences."""
+        from langscape.metrics.query_key import nearest_keys
+
+        return self.once_here("nearest keys", lambda: nearest_keys(self.queries, self.keys))
+
     def sentences(self) -> np.ndarray:
         """(queries,) the number of each one's sentence; queries that see keys in common are of one."""
         return self.once("sentences", self._sentences)
@@ -156,11 +162,14 @@ class QueryKeyPlaces:
     def dealt(self, rng: np.random.Generator) -> QueryKeyPlaces:
         """The same picture with the places of queries dealt anew among those of their sentence."""
         sentence = self.sentences()
-        turn = np.lexsort((rng.random(len(sentence)), sentence))
-        queries = np.empty_like(self.queries)
-        queries[np.argsort(sentence, kind="stable")] = self.queries[turn]
+        place_of = np.empty(len(sentence), np.intp)
+        place_of[np.argsort(sentence, kind="stable")] = np.lexsort((rng.random(len(sentence)), sentence))
+        queries = self.queries[place_of]
         away = queries[self.query].astype(np.float64) - self.keys[self.key]
-        return replace(self, queries=queries, distance=np.sqrt(np.einsum("ij,ij->i", away, away)))
+        dealt = replace(self, queries=queries, distance=np.sqrt(np.einsum("ij,ij->i", away, away)))
+        # the places are the same ones, and so are the keys near each
+        dealt._here["nearest keys"] = self.nearest_keys()[place_of]
+        return dealt
 
     def without_information(self) -> QueryKeyPlaces:
         """The picture that knows no query: all on one spot, keys by the attention they get on average.

@@ -126,11 +126,11 @@ def _query_key_hits(seen: QueryKeyPlaces, name: str = "strongest") -> Any:
 
 
 def _anywhere(seen: QueryKeyPlaces) -> Any:
-    from langscape.metrics.query_key import strongest_anywhere, strongest_of_all
+    from langscape.metrics.query_key import hits_anywhere, strongest_of_all
 
     n, m = len(seen.queries), len(seen.keys)
     strong = seen.once("strongest of all", lambda: strongest_of_all(seen.products, n, m))
-    return strongest_anywhere(seen.queries, seen.keys, seen.products, strong=strong)
+    return hits_anywhere(seen.nearest_keys(), strong)
 
 
 def _mixing(seen: HeadWeights) -> np.ndarray:
@@ -245,7 +245,7 @@ register(
         symbol="C(k)",
         k=K,
         chance="about 0.5",
-        reads="low where the layout tore neighbours apart, as trustworthiness is where it glued strangers",
+        reads="low where neighbours in the data lie apart; trustworthiness is low where strangers meet",
         headline=False,
         null=_DEALT,
     )
@@ -371,7 +371,8 @@ register(
     Score(
         "variance",
         "Variance",
-        "Total variance of the item in the data: the trace of its covariance.",
+        "Total variance of the item in the data: the trace of its covariance. Where ellipses show it, that "
+        "of few contexts or rows is drawn towards what all items share.",
         {"ellipses": None},
         symbol="tr Σ",
         high=None,
@@ -684,9 +685,9 @@ register(
 register(
     Score(
         "colours",
-        "Colours",
-        "Rank correlation of distances between the vectors that have a colour (of a transformer, the words) "
-        "and between their colours; 1 keeps the order.",
+        "Colour match",
+        "How far alike colours stand for alike vectors (of a transformer, alike words): 1 if vectors that "
+        "are nearer to each other always have nearer colours, 0 if colours say nothing.",
         {"flow": None},
         symbol="ρ",
         low=-1.0,
@@ -697,12 +698,13 @@ register(
 register(
     Score(
         "sums",
-        "Sums",
-        "Largest difference between what the model computed and the sum of the parts that are shown.",
+        "Sum check",
+        "Numbers are shown as sums of their parts: the largest difference between such a sum, made again, "
+        "and the number that the model computed.",
         {"flow": None},
         high=None,
         better="lower",
-        format="power",
+        format="tiny",
         unjudged="it checks arithmetic and no picture",
     )
 )

@@ -16,6 +16,8 @@ Metric = Literal["euclidean", "cosine"]
 TILE = 64
 GROUP = 4
 
+_PART = 16_384
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -64,16 +66,23 @@ def vectors(X: Any, metric: Metric = "euclidean") -> Space:
     """
     if metric not in ("euclidean", "cosine"):
         raise SettingsError(f"metric {metric!r} is not known here; choose 'euclidean' or 'cosine'")
-    X = _numbers(X, "vectors")
+    X = _numbers(X, "vectors", keep=np.float32)
     if X.ndim != 2 or X.shape[1] == 0:
         raise DataError(f"vectors have shape {X.shape}, but (points, dimensions) is needed")
-    # A power of two changes no rank, and keeps squares from over- and underflowing.
-    X = np.ldexp(X, -_exponent(X))
-    if metric == "cosine":
-        X = _directions(X)
     n, dims = X.shape
+    # A power of two changes no rank, and keeps squares from over- and underflowing.
+    exponent = _exponent(X)
+    zero = np.zeros(n, bool)
     columns = np.zeros((_up(dims, GROUP), _up(n, TILE)))
-    columns[:dims, :n] = X.T
+    for start in range(0, n, _PART):  # float32 vectors are not held a second time as float64
+        part = slice(start, min(n, start + _PART))
+        some = np.ldexp(np.asarray(X[part], np.float64), -exponent)
+        if metric == "cosine":
+            some, zero[part] = _directions(some)
+        columns[:dims, part] = some.T
+    if zero.any():
+        columns = np.pad(columns, ((0, _up(dims + 1, GROUP) - len(columns)), (0, 0)))
+        columns[dims, :n] = zero
     return Space(n, columns=columns)
 
 
@@ -120,9 +129,11 @@ def chosen_rows(n: int, rows: Any, most_rows: int | None, seed: int) -> np.ndarr
     return np.sort(np.random.default_rng(seed).choice(n, most_rows, replace=False))
 
 
-def _numbers(given: Any, name: str) -> np.ndarray:
+def _numbers(given: Any, name: str, keep: Any = np.float64) -> np.ndarray:
+    """As float64, or as `keep` where that is what it is."""
     try:
-        array = np.asarray(given, dtype=np.float64)
+        array = np.asarray(given)
+        array = array if array.dtype == keep else np.asarray(array, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must be an array of numbers: {error}") from None
     if array.size == 0:
@@ -134,16 +145,16 @@ def _numbers(given: Any, name: str) -> np.ndarray:
 
 
 def _exponent(X: np.ndarray) -> int:
-    return int(np.frexp(np.abs(X).max())[1])
+    return int(np.frexp(max(float(X.max()), -float(X.min())))[1])
 
 
-def _directions(X: np.ndarray) -> np.ndarray:
+def _directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows at length 1, and which have no direction."""
     # Each row is first brought near 1 by its own power of two, so that no norm under- or overflows.
     X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
     norms = np.sqrt(np.einsum("ij,ij->i", X, X))
     zero = norms == 0
-    X = X / np.where(zero, 1.0, norms)[:, None]
-    return np.column_stack([X, zero]) if zero.any() else X
+    return X / np.where(zero, 1.0, norms)[:, None], zero
 
 
 def _up(size: int, step: int) -> int:

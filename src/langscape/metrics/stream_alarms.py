@@ -31,13 +31,17 @@ def stream_alarms(
     [('stream', 1, 1), ('heads', 0, -1)]
     """
     alarms = []
-    size = np.abs(stream)
-    usual = np.median(size, axis=-1, keepdims=True)
-    ratio = (size / np.maximum(usual, 1e-12)).max((0, 1))
+    ratio = np.zeros(stream.shape[-1])
+    for node in stream:  # of a long text, the sizes of all nodes would be as much again
+        size = np.abs(node)
+        usual = np.median(size, axis=-1, keepdims=True)
+        ratio = np.maximum(ratio, (size / np.maximum(usual, 1e-12)).max(0))
     massive = [int(d) for d in np.argsort(-ratio)[:5] if ratio[d] > MASSIVE]
     if massive and grows:
         dim = massive[0]
-        node, token = (int(at) for at in np.unravel_index(size[..., dim].argmax(), size.shape[:2]))
+        node, token = (
+            int(at) for at in np.unravel_index(np.abs(stream[..., dim]).argmax(), stream.shape[:2])
+        )
         grown = in_digits(float(stream[node, token, dim]), 3)
         others = f" (also {', '.join(map(str, massive[1:]))})" if massive[1:] else ""
         alarms.append(
@@ -48,8 +52,8 @@ def stream_alarms(
                 f"“{tokens[token]}”, {in_digits(ratio[dim])} times the usual size",
             }
         )  # fmt: skip
-    added = np.linalg.norm(heads, axis=-1).max(-1)
-    stood = np.median(np.linalg.norm(stream[:-1:2], axis=-1), axis=-1)
+    added = np.stack([np.linalg.norm(layer, axis=-1).max(-1) for layer in heads])
+    stood = np.array([np.median(np.linalg.norm(node, axis=-1)) for node in stream[:-1:2]])
     silent = np.argwhere(added < SILENT * stood[:, None])
     if len(silent):
         named = ", ".join(f"{layer}.{head}" for layer, head in silent[:6]) + (" …" if len(silent) > 6 else "")

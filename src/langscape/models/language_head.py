@@ -10,6 +10,7 @@ import torch
 
 from langscape.errors import DataError
 from langscape.models.attention_hook import Call
+from langscape.models.bend import AT_ONCE
 from langscape.models.model import Model
 from langscape.models.module_hooks import Event, dense_weight
 from langscape.models.norm import Norm, frozen_norm
@@ -160,10 +161,13 @@ def _error(
     """How far vectors times words miss the model's own logits, as a share of the largest."""
     if vectors.shape[-1] != words.shape[-1]:
         return 1.0
-    made = vectors @ words.T
-    made = made if bias is None else made + bias
-    own = logits.float().cpu()
-    return float((made - own).abs().max() / own.abs().max().clamp_min(1e-6))
+    wrong = largest = 0.0
+    for some, own in zip(vectors.split(AT_ONCE), logits.split(AT_ONCE), strict=True):
+        made = some @ words.T
+        made = made if bias is None else made + bias
+        own = own.float().cpu()
+        wrong, largest = max(wrong, float((made - own).abs().max())), max(largest, float(own.abs().max()))
+    return wrong / max(largest, 1e-6)
 
 
 def _embeddings(model: Model, events: Sequence[Event | Call]) -> torch.Tensor:

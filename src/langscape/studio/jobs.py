@@ -24,7 +24,15 @@ from langscape.store import Store, locks
 from langscape.store.manifest import Entry
 from langscape.studio.forms import OFFERED, GivenInput, offered, recipe_of, title_of
 from langscape.studio.problem import Problem, problem_named
-from langscape.studio.record import Clock, Parts, error_in_names, is_there, job_id, new_record, record_text
+from langscape.studio.record import (
+    Clock,
+    earlier_parts,
+    error_in_names,
+    is_there,
+    job_id,
+    new_record,
+    record_text,
+)
 
 LIVE = ("queued", "running")
 TRIES = 2
@@ -244,26 +252,14 @@ class Jobs:
                 if record is None or record["state"] != "queued" or record["owner"] != self.owner:
                     continue
                 record |= {"state": "running", "doing": "a worker is getting ready", "error": None}
-                self._clocks[id] = Clock(self._parts_of_its_kind(record), OFFERED[record["analysis"]].follows)
+                follows = OFFERED[record["analysis"]].follows
+                self._clocks[id] = Clock(earlier_parts(record, self._records.values()), follows)
                 self.pool.send([{"key": id, "recipe": record["recipe"]}])
                 self._save(record)
                 self._say(record)
             if self._queue and self.pool.error is not None:
                 record = self._records[self._queue.pop(0)]
                 self._finish(record, "failed", problem_named("Exception", str(self.pool.error)))
-
-    def _parts_of_its_kind(self, record: Mapping[str, Any]) -> Parts:
-        """What the latest job of the same analysis did, of the same model if there is one."""
-
-        def fit(one: Mapping[str, Any]) -> tuple[bool, float]:
-            return one["settings"].get("model") == record["settings"].get("model"), one["changed"]
-
-        alike = [
-            one
-            for one in self._records.values()
-            if one["analysis"] == record["analysis"] and one["state"] == "done" and len(one["parts"]) > 1
-        ]
-        return max(alike, key=fit)["parts"] if alike else ()
 
     def _next(self) -> str | None:
         """The job to begin now. What nobody waits for leaves one worker to who comes meanwhile."""
@@ -428,11 +424,15 @@ def _usual_title(record: Mapping[str, Any]) -> str:
 
 def do_now(
     store: Store, analysis: Analysis, settings: Any, inputs: Mapping[str, GivenInput], progress: Progress
-) -> None:
-    """Do a job in this process and write it down as done, so that a studio has it from its first moment."""
+) -> float | None:
+    """Do a job in this process and write it down as done, so that a studio has it from its first moment.
+
+    Gives the seconds that it took, None where the result was there.
+    """
     complete = check_settings(analysis.signature.settings, settings, analysis.name)
     recipe = recipe_of(analysis, complete, inputs, store)
     named = store.name(recipe)
+    is_there = store.entry(named.digest) is not None
     clock = Clock()
 
     def timed(step: Step) -> None:
@@ -445,3 +445,4 @@ def do_now(
     record["parts"] = clock.parts()
     if store.index.claim_job(record["id"], "", record_text(record)):
         store.index.change_job(record["id"], "", "done", record_text(record))
+    return None if is_there else entry.seconds

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langscape.declarations import Analysis
@@ -49,6 +49,7 @@ def new_record(
         "done": 0,
         "total": 0,
         "figures": {},
+        "counts": True,
         "seconds": 0.0,
         "left": None,
         "settings": dict(settings),
@@ -109,12 +110,34 @@ ALIKE = 4.0
 a map of 600 words say nothing of one of 20,000."""
 
 
+OPENING = ("", "looking at model and inputs")
+"""Parts that say nothing of how fast the others are: a model that is open already is not opened again."""
+
+
+def earlier_parts(record: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Parts:
+    """What the latest finished job of the same analysis and model did.
+
+    Of another model nothing is taken: after the heads of MiniLM-L6 are scored nothing is left to do, and of
+    a decoder a third of the job is.
+    """
+    alike = [
+        one
+        for one in records
+        if one["analysis"] == record["analysis"]
+        and one["settings"].get("model") == record["settings"].get("model")
+        and one["state"] == "done"
+        and len(one["parts"]) > 1
+    ]
+    return max(alike, key=lambda one: one["changed"])["parts"] if alike else ()
+
+
 class Clock:
     """How long a job has taken, and how long it will still take.
 
-    earlier is what a job of the same kind did: what is not begun yet is taken to last as long as it did then,
-    times how much slower or faster this job is so far. Without it, `follows` says how long what comes after a
-    part takes, as a multiple of it; where that is not known either, only what is being done now can be told.
+    earlier is what a job of the same kind did (`earlier_parts`): what is not begun yet is taken to last as
+    long as it did then, times how much slower or faster this job is so far. Without it, `follows` says how
+    long what comes after a part takes, as a multiple of it; where that is not known either, only what is
+    being done now can be told.
     """
 
     def __init__(self, earlier: Parts = (), follows: Mapping[str, float] | None = None) -> None:
@@ -153,6 +176,10 @@ class Clock:
         each = zip(starts, ends, strict=True)
         return [[doing, round(end - start, 2)] for (doing, start), end in each]
 
+    def _passed(self, now: float) -> list[tuple[str, float]]:
+        ends = [*(start for _, start in self._starts[1:]), now]
+        return [(doing, end - start) for (doing, start), end in zip(self._starts, ends, strict=True)]
+
     def _with_later(self, left: float | None, now: float, share: float) -> float | None:
         """What is left of the whole job, from what is left of this part of it."""
         places = [at for at, (doing, _) in enumerate(self._earlier) if doing == self._doing]
@@ -160,8 +187,11 @@ class Clock:
             return self._with_following(left, now)
         at = next((place for place in places if place >= len(self._starts) - 1), places[-1])
         seconds = [one for _, one in self._earlier]
-        before = sum(seconds[:at]) + share * seconds[at]
-        slower = (now - self._begun) / before if before > 0 else 1.0
+        before = sum(one for doing, one in self._earlier[:at] if doing not in OPENING) + share * seconds[at]
+        passed = sum(one for doing, one in self._passed(now) if doing not in OPENING)
+        if before == 0 or passed == 0:
+            before, passed = sum(seconds[:at]) + share * seconds[at], now - self._begun
+        slower = passed / before if before > 0 else 1.0
         if not 1 / ALIKE <= slower <= ALIKE:
             return self._with_following(left, now)
         here = slower * (1 - share) * seconds[at] if left is None else left

@@ -29,14 +29,19 @@ def effects(
     how: str,
     texts: int,
     tokens: int,
+    first_tokens: int | None = None,
     notes: Sequence[str] = (),
     scatter: bool = False,
 ) -> View:
-    """Parts as a picture; `scores` and `order` are those of `Effects`. `scatter` leaves the table out."""
+    """Parts as a picture; `scores` and `order` are those of `Effects`. `scatter` leaves the table out.
+
+    `first_tokens` is how many tokens of a text were read at most; a text that has so many may go on.
+    """
     columns = scores.columns
     rank = agreement(columns["interest"], columns["matters"])
     over = "1 text" if texts == 1 else f"{texts:,} texts"
-    subtitle = f"{measure} · {_BY[how]} · {over}, {tokens:,} tokens"
+    start = "the first " if first_tokens is not None and tokens == texts * first_tokens else ""
+    subtitle = f"{measure} · {_BY[how]} · {over}, {start}{tokens:,} tokens"
     properties = {
         "title": title,
         "subtitle": subtitle,

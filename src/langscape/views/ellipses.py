@@ -80,8 +80,9 @@ def ellipses(
     if outer is not None:
         arrays["outer"] = outer
     function_words = np.array([is_function_word(label) for label in map.labels])
-    # a page leaves them out at first, unless there is nothing else to see
-    if 0 < function_words.sum() < len(map):
+    # a page leaves them out at first, unless there is nothing else to see; "a" in a table is no article
+    is_of_words = gaussians is None or bool(gaussians.contexts)
+    if is_of_words and 0 < function_words.sum() < len(map):
         arrays["function_words"] = function_words.astype(np.uint8)
     return View("ellipses", properties, arrays)
 

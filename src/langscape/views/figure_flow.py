@@ -128,10 +128,10 @@ def _wires(axes: Axes, nodes: dict[str, Any], makes: dict[str, Any], operation: 
 
 
 def _stream(view: View) -> Figure:
-    """The lens as a table: tokens across, layers up, in every cell the best word."""
+    """The lens as a table: tokens across, layers down, in every cell the best word."""
     properties, arrays = view.properties, view.arrays
     nodes, tokens, _ = arrays["lens"].shape
-    rows = list(range(0, nodes, 2)) if nodes > 26 else list(range(nodes))
+    rows = list(range(0, nodes, 2 if nodes > 26 else 1))[::-1]  # from below
     shown = min(tokens, 16)
     cell, line = 0.72, 0.2
     width = max(2 * MARGIN + 0.55 + cell * shown, 7.0)
@@ -162,5 +162,7 @@ def _stream(view: View) -> Figure:
         axes.text(column + 0.02, len(rows) + 0.15, text, size=7, color=INK, va="bottom", **PLAIN)
     left_out = "" if shown == tokens else f" · the last {shown} of {tokens} tokens"
     what = "next word by logit lens" if properties["model"] == "decoder" else "word of the nearest embedding"
-    caption.write(figure, f"{properties['subtitle']}{left_out}", f"{what}, darker with its share; layers up")
+    caption.write(
+        figure, f"{properties['subtitle']}{left_out}", f"{what}, darker with its share; layers down"
+    )
     return figure

@@ -44,9 +44,10 @@ def quality(found: Flow, meaning: str) -> list[dict[str, str]]:
     """How exactly sums add up, which `meaning` explains, and how well colours follow vectors."""
     sums, colours = SCORES["sums"], SCORES["colours"]
     largest = found.scores.get("largest")
-    shown = f"to {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
+    shown = f"within {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
     value, null = found.scores["colours"], Null.read(found.scores, "colours")
-    followed = colours.text(value) + colours.against(value, null)
+    words = colours.in_words(value, null)
+    followed = f"{colours.text(value)} of 1" + (f", {words}" if words else "")
     meant = colours.sentence() + colours.explained(value, null)
     return [
         {"name": sums.name, "label": sums.label, "shown": shown, "meaning": meaning},

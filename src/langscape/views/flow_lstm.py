@@ -42,6 +42,8 @@ def lstm_flow(found: Flow, *, title: str | None = None) -> View:
         "model": found.kind,
         "tokens": list(found.tokens),
         "start": found.start,
+        "unknown": list(found.unknown),
+        "unread": _unread(found),
         "words": list(found.words),
         "vocabulary": found.vocabulary,
         "layers": layers,
@@ -51,12 +53,27 @@ def lstm_flow(found: Flow, *, title: str | None = None) -> View:
         "alarms": [dict(one) for one in found.alarms],
         "quality": quality(
             found,
-            "Largest difference, over all gates, units and steps, between a pre-activation and the "
-            "sum of its summands and bias.",
+            "Before its curve, every value of a gate is a sum: weight × value for each input, and a bias. "
+            "The page adds them up again; this is the largest difference, over all gates, units and steps, "
+            "from what the model computed.",
         ),
         "notes": list(found.remarks),
     }
     return View("flow", properties, {**vectors, **found.arrays, **found.weights})
+
+
+def _unread(found: Flow) -> str:
+    """Why some words of the text are not among the tokens; empty where all are."""
+    said = list(dict.fromkeys(filter(None, found.unknown)))
+    if not said:
+        return ""
+    read = found.tokens[next(at for at, one in enumerate(found.unknown) if one)]
+    words = ", ".join(f"“{one}”" for one in said)
+    are = "is" if len(said) == 1 else "are"
+    return (
+        f"{words} {are} not among the {found.vocabulary:,} words that the model knows: it reads {read} "
+        "instead, which stands for every word that it does not know"
+    )
 
 
 def refuse_long_lstm(steps: int, layers: int, units: int) -> None:
@@ -115,7 +132,7 @@ def _gru_graph(layers: int, with_weights: bool) -> tuple[list[dict[str, Any]], l
         node(name("hidden_before"), "hidden before", "vector", (left, 0), **before)
         state = {"node": name("hidden_before"), "weights": f"hidden_weights_{layer}"}
         for block, (gate, row) in enumerate((("reset", 1), ("update", 0))):
-            node(name(f"{gate}_pre"), f"{gate} pre-activation", "pre", None, array=f"{gate}_pre", **level)
+            node(name(f"{gate}_pre"), f"{gate} before σ", "pre", None, array=f"{gate}_pre", **level)
             node(name(gate), f"{gate} gate", "gate", (left + 1, row), array=gate, **level)
             bias = {"bias": f"bias_{layer}", "second_bias": f"hidden_bias_{layer}"} if with_weights else {}
             given = {"node": below, "weights": f"input_weights_{layer}"}
@@ -139,7 +156,7 @@ def _gru_graph(layers: int, with_weights: bool) -> tuple[list[dict[str, Any]], l
         operation("product", name("reset_product"), {"node": name("recalled")}, {"node": name("reset")})
         node(name("write"), "1 − update", "gate", (left + 2, 1), array="write", **level)
         operation("complement", name("write"), {"node": name("update")})
-        node(name("candidate_pre"), "candidate pre-activation", "pre", None, array="candidate_pre", **level)
+        node(name("candidate_pre"), "candidate before tanh", "pre", None, array="candidate_pre", **level)
         node(name("candidate"), "candidate", "vector", (left + 3, 2), array="candidate", **level)
         bias = {"bias": f"bias_{layer}"} if with_weights else {}
         operation(
@@ -184,7 +201,8 @@ def _lstm_graph(layers: int, with_predictions: bool) -> tuple[list[dict[str, Any
         )
         for at, gate in enumerate(("forget", "input", "candidate", "output")):
             block = ("input", "forget", "candidate", "output").index(gate)
-            node(name(f"{gate}_pre"), f"{gate} pre-activation", "pre", None, array=f"{gate}_pre", **level)
+            curve = "tanh" if gate == "candidate" else "σ"
+            node(name(f"{gate}_pre"), f"{gate} before {curve}", "pre", None, array=f"{gate}_pre", **level)
             label = gate if gate == "candidate" else f"{gate} gate"
             kind = "vector" if gate == "candidate" else "gate"
             node(name(gate), label, kind, (left + 1, at), array=gate, **level)

@@ -73,10 +73,12 @@ def _left_out(found: Flow) -> list[str]:
 
 
 def _meaning(found: Flow) -> str:
-    what = "dot product with a word’s embedding" if found.kind == "encoder" else "logit"
+    what = "score, the dot product with its embedding," if found.kind == "encoder" else "logit"
     return (
-        f"Largest difference, over {found.arrays['score'].size:,} words and places, between the model’s own "
-        f"{what} and the sum of what embedding, heads, MLPs and biases add to it."
+        f"A word’s {what} is the sum of what embedding, heads, MLPs and biases add to it. The page adds them "
+        "up again; this is the largest difference, over "
+        f"{found.arrays['score'].size:,} words and places, from "
+        "the model’s own, beside the largest of these."
     )
 
 

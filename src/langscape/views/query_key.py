@@ -197,6 +197,7 @@ def _subtitle(strongest: StrongestKeys, first: Map) -> str:
     parts = [
         model_title(strongest.model),
         f"by {how}" if how else "",
-        f"{strongest.queries:,} tokens of {sentences:,} {'sentence' if sentences == 1 else 'sentences'}",
+        f"{strongest.queries:,} tokens of "
+        + ("1 sentence" if sentences == 1 else f"{sentences:,} sentences, each read alone"),
     ]
     return " · ".join(part for part in parts if part)

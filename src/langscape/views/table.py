@@ -87,12 +87,16 @@ def _said(view: View) -> dict[str, Any]:
     return {"kind": view.kind, "title": properties.get("title", ""), "scores": scores}
 
 
-def write_columns(columns: Mapping[str, Any], path: Path) -> Path:
-    """Columns of one length as CSV, or by the name's ending as Parquet; there whole or not at all."""
+def write_columns(columns: Mapping[str, Any], path: Path, title: str = "table") -> Path:
+    """Columns of one length as CSV, or by the name's ending as Parquet; there whole or not at all.
+
+    In Parquet the title travels along, and `langscape measure` prints it.
+    """
     told = {name: _as_column(values) for name, values in columns.items()}
     with atomic_write(path) as aside:
         if path.suffix.lower() == ".parquet":
-            write_parquet(aside, told)
+            said = {"kind": "table", "title": title, "scores": []}
+            write_parquet(aside, told, metadata=json.dumps({PICTURE: said}))
         else:
             aside.write_text(csv_text(told), encoding="utf-8", newline="")
     return path
@@ -243,6 +247,14 @@ def _flow(view: View) -> Columns:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
+def _effects(view: View) -> Columns:
+    """A row for every part, in the order of the picture."""
+    properties, order = view.properties, view.arrays["order"]
+    columns: Columns = {"label": _texts(properties["labels"])[order]}
+    columns |= {name: _texts(properties[name])[order] for name in ("parts", "members", "tags", "source")}
+    return columns | {name: array[order] for name, array in view.arrays.items() if name != "order"}
+
+
 def _labelled(view: View) -> Columns:
     labels = view.properties.get("labels") or view.properties.get("tokens")
     if not labels:
@@ -267,6 +279,7 @@ _KINDS: dict[str, Callable[[View], Columns]] = {
     "atlas": _atlas,
     "attention": _attention,
     "boxes": _boxes,
+    "effects": _effects,
     "flow": _flow,
     "matrices": _matrices,
     "max_attention": _max_attention,

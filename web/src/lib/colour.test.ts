@@ -47,6 +47,19 @@ describe.each(['light', 'dark'] as Theme[])('the %s colours', (theme) => {
   })
 })
 
+const luminance = (colour: string) => apply([0.2126, 0.7152, 0.0722, 0, 0, 0, 0, 0, 0], linear(rgb(colour)))[0]
+
+describe('categories on a dark ground', () => {
+  it.each(CATEGORIES.light.map((light, at) => [light, CATEGORIES.dark[at]]))('%s keeps its hue as %s', (light, dark) => {
+    const [one, other] = [light, dark].map((colour) => {
+      const [, a, b] = oklab(linear(rgb(colour)))
+      return (Math.atan2(b, a) * 180) / Math.PI
+    })
+    expect(Math.abs(((one - other + 540) % 360) - 180)).toBeLessThan(6)
+    expect((luminance(dark) + 0.05) / (luminance('#15171b') + 0.05)).toBeGreaterThan(3)
+  })
+})
+
 describe('marks of categories', () => {
   it('repeat no pair of colour and shape before they run out', () => {
     const marks = Array.from({ length: DISTINCT }, (_, rank) => JSON.stringify(categoryMark(rank, 'light')))

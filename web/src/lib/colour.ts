@@ -2,11 +2,11 @@
 
 /**
  * Eight colours chosen so that the closest two stay 0.13 apart in OKLab under full protanopia and
- * deuteranopia as well (Okabe–Ito's closest pair: 0.07), one set per background.
+ * deuteranopia as well (Okabe–Ito's closest pair: 0.07), one set per background: the same hues, within 5°.
  */
 export const CATEGORIES = {
   light: ['#315ed7', '#e35c00', '#23d0cf', '#860d76', '#e0ae04', '#48540a', '#9d86fd', '#9a6489'],
-  dark: ['#3774e8', '#f69116', '#a5eee9', '#9d6a99', '#fddc58', '#0ec596', '#be98f8', '#d83a29'],
+  dark: ['#3b6ef7', '#ff7627', '#39e5e3', '#a83a9b', '#fbc732', '#636c35', '#a799ff', '#b47e9d'],
 } as const
 
 /** Even steps of OKLab lightness; more is darker on light ground and brighter on dark ground. */

@@ -28,8 +28,8 @@ export const HELP = {
     text: 'Scores of how much of the data is still true of the picture; a sentence beside each says what it means. Colour points by a score to see where the map errs.',
     from: 'Claassen 2020',
   },
-  ghosts: {
-    text: 'Shows where the other restarts put each token, after turning and mirroring them onto this map. Ghosts close by: the place is to be believed. Ghosts everywhere: it could have landed anywhere.',
+  otherRestarts: {
+    text: 'Shows where the other restarts put each token, after turning and mirroring them onto this map. If these places lie close by, the place on this map can be trusted; if they lie everywhere, the token could have landed anywhere.',
     from: 'Müller 2023',
   },
   restarts: {
@@ -53,7 +53,7 @@ export const HELP = {
     from: 'Müller 2023',
   },
   sort: {
-    text: 'Puts heads in order of a score. Focused attention, the usual one, is high where weight is neither on sinks nor spread evenly.',
+    text: 'Puts heads in order of a score.',
     from: 'Müller 2023',
   },
   group: {
@@ -97,7 +97,7 @@ export const HELP = {
     text: 'The nearest in the data, before anything was laid out. Solid lines lead to those that the map keeps near, dashed ones to those that it put elsewhere; crossed out are points that lie near here and are not near in the data. With the switch, all points take the colour of their true distance to the one under the pointer; where the map does not carry its vectors, those beyond its nearest are grey.',
   },
   shade: {
-    text: 'Where the layout could not keep what is true. Torn regions have low continuity: neighbours in the data lie elsewhere. Glued ones have low trustworthiness: what lies near is far in the data.',
+    text: 'Where the layout could not keep what is true. Tears are regions of low continuity: neighbours in the data lie elsewhere. Regions of false neighbours have low trustworthiness: what lies near is far in the data.',
   },
   only: { text: 'Keeps heads whose number or name begins like this: 3 for layer 3, 3.5 for one head, induction for all that do it.' },
   light: { text: 'Lights every token whose text holds these letters, in all thumbnails at once.' },

@@ -37,6 +37,8 @@ export interface Shared {
   head?: () => { layer: number; head: number } | null
   /** Takes the way to draw what is on screen, and gives the way to withdraw it. */
   offerPicture?: (draw: (kind: PictureKind) => Promise<Blob>) => () => void
+  /** Other rooms of heads show this one from now on. */
+  carry?: (head: { layer: number; head: number }) => void
   go?: (room: string, values: Record<string, string | number>) => void
   /** Run something else on the text and model of what is shown, and show it with these values of the address. */
   ask?: (action: Action) => void

@@ -1,7 +1,7 @@
 import { escape } from './svg'
 
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
-const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button'
+const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button, [data-unsaved]'
 
 /** Pixels for a title above what has none on screen. */
 const HEAD = 38
@@ -23,6 +23,8 @@ const DRAWN = [
   'stroke-opacity',
   'stroke-dasharray',
   'stroke-linecap',
+  'stroke-linejoin',
+  'paint-order',
   'opacity',
   'font-size',
   'font-weight',
@@ -201,7 +203,8 @@ class Picture {
     const [from, to] = [source, copy].map((one) => [one, ...one.querySelectorAll('*')])
     from.forEach((one, i) => {
       const style = getComputedStyle(one)
-      for (const name of DRAWN) to[i].setAttribute(name, style.getPropertyValue(name))
+      // A browser writes url("#ramp"), which `together` could not tell from other text.
+      for (const name of DRAWN) to[i].setAttribute(name, style.getPropertyValue(name).replaceAll(/url\("(#[^"]+)"\)/g, 'url($1)'))
       to[i].removeAttribute('class')
       to[i].removeAttribute('style')
     })
@@ -218,9 +221,11 @@ function opaque(colour: string): boolean {
   return colour !== 'transparent' && !/^rgba\(.*, 0\)$/.test(colour)
 }
 
-/** Several pictures beside each other as one, under a title; each keeps its own size. */
-export function together(title: string, pictures: string[], paper: { ground: string; ink: string }): string {
+/** Several pictures beside each other as one, under their titles; each keeps its own size. */
+export function together(pictures: string[], paper: { ground: string; ink: string }): string {
   const [gap, top] = [16, 44]
+  // as they stand in the pictures, where they are escaped already
+  const title = [...new Set(pictures.map((one) => one.match(/<title>(.*?)<\/title>/s)?.[1] ?? '').filter(Boolean))].join(' and ')
   const sizes = pictures.map((one) =>
     ['width', 'height'].map((name) => Number(one.match(new RegExp(`<svg[^>]* ${name}="([\\d.]+)"`))?.[1])),
   )
@@ -235,8 +240,8 @@ export function together(title: string, pictures: string[], paper: { ground: str
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
-    `<title>${escape(title)}</title><rect width="${width}" height="${height}" fill="${paper.ground}"/>`,
-    `<text x="${gap}" y="28" font-size="18" font-weight="600" font-family="sans-serif" fill="${paper.ink}">${escape(title)}</text>`,
+    `<title>${title}</title><rect width="${width}" height="${height}" fill="${paper.ground}"/>`,
+    `<text x="${gap}" y="28" font-size="18" font-weight="600" font-family="sans-serif" fill="${paper.ink}">${title}</text>`,
     ...placed,
     '</svg>',
   ].join('\n')

@@ -16,24 +16,24 @@ function server(routes: Record<string, () => Response>) {
 
 const VIEW: ViewDescription = {
   kind: 'scatter',
-  properties: { title: 'A', later: ['ghosts'] },
-  arrays: { xy: { dtype: 'float32', shape: [1, 2], url: '/xy' }, ghosts: { dtype: 'uint8', shape: [3], url: '/ghosts' } },
+  properties: { title: 'A', later: ['restarts'] },
+  arrays: { xy: { dtype: 'float32', shape: [1, 2], url: '/xy' }, restarts: { dtype: 'uint8', shape: [3], url: '/restarts' } },
 }
 const json = (value: unknown) => () => new Response(JSON.stringify(value))
 const routes = {
   '/api/jobs/j/views/head?layer=0&head=3': json(VIEW),
   '/xy': () => new Response(Float32Array.of(1.5, -2).buffer),
-  '/ghosts': () => new Response(Uint8Array.of(7, 8, 9).buffer),
+  '/restarts': () => new Response(Uint8Array.of(7, 8, 9).buffer),
 }
 
 describe('a view from the server', () => {
   it('has its arrays as numbers, and those for later when they are asked for, once', async () => {
     const { api, asked } = server(routes)
     const view = await api.view('j', 'head', { layer: 0, head: 3, quantiles: null })
-    expect([view.kind, [...view.arrays.xy.data], asked.includes('/ghosts')]).toEqual(['scatter', [1.5, -2], false])
-    const [first, second] = await Promise.all([view.later.ghosts(), view.later.ghosts()])
+    expect([view.kind, [...view.arrays.xy.data], asked.includes('/restarts')]).toEqual(['scatter', [1.5, -2], false])
+    const [first, second] = await Promise.all([view.later.restarts(), view.later.restarts()])
     expect([...first.data]).toEqual([7, 8, 9])
-    expect([first === second, asked.filter((path) => path === '/ghosts').length]).toEqual([true, 1])
+    expect([first === second, asked.filter((path) => path === '/restarts').length]).toEqual([true, 1])
   })
 
   it('is fetched once however often it is shown', async () => {

@@ -21,7 +21,7 @@ import {
   type Parameters,
   type Trouble,
 } from './api'
-import { carriedBy, contextOf, fits, type Carried, type Context } from './context'
+import { carriedBy, contextOf, fits, readBy, type Carried, type Context } from './context'
 import { Jobs, LIVE } from './jobs.svelte'
 import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
 import { modelName } from './settingsInWords'
@@ -35,6 +35,9 @@ const SMALL = 100
 /** Milliseconds between two looks at a model that is on its way. */
 const LOOK = 700
 
+/** Where a tab keeps what its rooms were asked for. */
+const CHOSEN = 'langscape-chosen'
+
 /** The code of the problem that the server does not answer. */
 const UNREACHABLE = 'unreachable'
 
@@ -46,6 +49,8 @@ export interface Shown {
   label: string
   /** What the address calls it. */
   name: string
+  /** Where it stands on the page. */
+  frame: HTMLElement
   /** Draws it as it is on screen. */
   draw: () => (kind: PictureKind) => Promise<Blob>
 }
@@ -68,8 +73,8 @@ export class AppState {
   shown = $state.raw<Shown[]>([])
   /** What the pictures of the room hold, by the names the address has for them. */
   shownRows = $state.raw<Readonly<Record<string, Rows>>>({})
-  /** Jobs that a room was asked for while the page is open, by analysis: rooms of one analysis share them. */
-  #chosen = $state.raw<Record<string, string>>({})
+  /** Jobs that a room was asked for in this tab, by analysis: rooms of one analysis share them. */
+  #chosen = $state.raw<Record<string, string>>(keptJobs())
   /** What was begun for the reader on entering a room, so that nothing cancelled is begun again. */
   readonly #begun = new Set<string>()
 
@@ -178,7 +183,7 @@ export class AppState {
       this.jobs.take(await this.api.job(id))
     } catch (error) {
       if (!(error instanceof ApiError) || error.problem.code !== 'not_found') return this.fail(error)
-      this.#chosen = without(this.#chosen, id)
+      this.#choose(without(this.#chosen, id))
       if (this.about) this.about = { ...this.about, examples: without(this.about.examples, id) }
       const analysis = this.here?.analysis === analysisOf(id) ? this.here : null
       this.failAddress(`There is no result “${id}”; it may have been deleted. ${analysis ? this.#instead(analysis) : ''}`.trim(), {
@@ -216,6 +221,18 @@ export class AppState {
   }
 
   #jobFor(analysis: string): string | null {
+    const read = this.#followed(analysis)
+    if (read) {
+      const same = this.jobs.listed.filter(
+        (job) =>
+          job.analysis === analysis &&
+          (job.state === 'done' || LIVE.has(job.state)) &&
+          // what was written with a part taken away is of that part
+          !(job.settings['edits'] as string[] | null | undefined)?.length &&
+          Object.entries(read).every(([name, value]) => job.settings[name] === value),
+      )
+      return (same.find(({ id }) => id === this.#chosen[analysis]) ?? same[0])?.id ?? null
+    }
     const carried = this.carried(analysis)
     if (!carried) return this.#chosen[analysis] ?? this.about?.examples[analysis] ?? null
     const fitting = this.jobs.listed.filter(
@@ -224,11 +241,33 @@ export class AppState {
     return (fitting.find(({ id }) => id === this.#chosen[analysis]) ?? fitting[0])?.id ?? null
   }
 
-  /** Turn to another thing that the room computes. */
+  /** The model and the prompt that an analysis takes from what its room shows first; null where it takes none. */
+  #followed(analysis: string): Record<string, string> | null {
+    const described = this.about?.analyses[analysis]
+    const room = roomOf(analysis)
+    if (!described || !room || !analysisIn(analysis)?.follows) return null
+    const first = room.analyses[0].analysis
+    const current = this.address.get('job', room.name)
+    const id = current && analysisOf(current) === first ? current : (this.#chosen[first] ?? this.about?.examples[first] ?? null)
+    const job = this.jobs.get(id)
+    return job ? readBy(described, job) : null
+  }
+
+  /** Turn to another thing that the room computes; what takes a head is asked of the one on screen if none was chosen. */
   turn(analysis: string): void {
     if (this.problem?.code !== UNREACHABLE) this.problem = null
-    const job = this.#jobFor(analysis)
-    this.address.set({ job, analysis: job ? null : analysis }, true)
+    const job = this.jobs.get(this.address.get('job'))
+    const shown = job ? contextOf(job) : {}
+    const takesHead = this.about?.analyses[analysis]?.settings.some(({ name }) => name === 'head')
+    if ('head' in shown && takesHead && this.#head === null) this.address.set(shown)
+    const found = this.#jobFor(analysis)
+    const read = found ? null : this.#followed(analysis)
+    // The flow on screen is kept, so that the way back leads to it.
+    if (job?.state === 'done' && job.analysis === this.room?.analyses[0]?.analysis) this.#keep(job)
+    this.address.set({ job: found, analysis: found ? null : analysis }, true)
+    const model = this.about?.models.find(({ name }) => name === read?.['model'])
+    const isAble = !model || model.serves.includes(analysis)
+    if (read && isAble && analysisIn(analysis)?.follows === 'now') void this.run(analysis, read, {})
   }
 
   /** What all rooms read. A text or model that nobody chose is the atlas's. */
@@ -297,6 +336,8 @@ export class AppState {
   get begin(): Begin {
     const { here } = this
     const described = here && this.about?.analyses[here.analysis]
+    const read = here && this.#followed(here.analysis)
+    if (read) return { settings: read, inputs: {} }
     const carried = described ? this.#carriedBy(here.analysis, described) : null
     if (!carried) return { settings: {}, inputs: {} }
     const settings = { ...carried.settings, ...here?.begins?.(this.#headed(carried.settings)) }
@@ -341,7 +382,16 @@ export class AppState {
 
   #keep(job: Job): void {
     this.jobs.take(job)
-    this.#chosen = { ...this.#chosen, [job.analysis]: job.id }
+    this.#choose({ ...this.#chosen, [job.analysis]: job.id })
+  }
+
+  #choose(jobs: Record<string, string>): void {
+    this.#chosen = jobs
+    try {
+      sessionStorage.setItem(CHOSEN, JSON.stringify(jobs))
+    } catch {
+      // A browser that keeps nothing shows the example again after a reload.
+    }
   }
 
   show(job: Job): void {
@@ -367,7 +417,19 @@ export class AppState {
   async ask(from: string, { analysis, settings, show }: Action): Promise<void> {
     const job = this.jobs.get(from)
     if (!job) return
+    if (analysis === job.analysis) {
+      // the same once more, with some settings changed
+      const inputs = Object.fromEntries(Object.entries(job.inputs).map(([name, { id }]) => [name, id]))
+      await this.run(analysis, { ...job.settings, ...settings }, inputs)
+      return
+    }
     const { model, prompt } = job.settings
+    const described = this.about?.analyses[analysis]
+    const read = described && readBy(described, job)
+    if (read) {
+      await this.run(analysis, { ...read, ...settings }, {})
+      return
+    }
     // what was typed as a prompt is read as a text by others
     const typed = typeof prompt === 'string' ? await this.addInput('text', prompt.slice(0, 60), prompt) : null
     const text = job.inputs['text']?.id ?? typed?.id
@@ -438,7 +500,13 @@ export class AppState {
       memory.set(name, null)
       this.failAddress(`There is no ${name} “${value}” in this picture.`)
     }
-    return { link: this.link, memory, go: (room, values) => this.enter(room, values), head: () => this.#head }
+    return {
+      link: this.link,
+      memory,
+      carry: ({ layer, head }) => this.address.set({ layer, head }),
+      go: (room, values) => this.enter(room, values),
+      head: () => this.#head,
+    }
   }
 
   get #head(): { layer: number; head: number } | null {
@@ -512,8 +580,7 @@ export class AppState {
     await this.attempt(async () => {
       const pictures = await Promise.all(this.shown.map(async ({ draw }) => (await draw()('svg')).text()))
       const { job, parameters } = this.shown[0]
-      const title = this.jobs.get(job)?.title ?? this.room?.title ?? ''
-      const drawn = together(title, pictures, ink(theme.current))
+      const drawn = together(pictures, ink(theme.current))
       const name = [this.room?.title ?? '', ...this.#subject(job, parameters, false)].join(' ')
       download(fileName(name, format), format === 'svg' ? new Blob([drawn], { type: 'image/svg+xml' }) : await png(drawn))
     })
@@ -542,7 +609,8 @@ export class AppState {
     const model = value('model')
     // the last layer is counted from the end
     const place = ['layer', 'head'].map(value).filter((one) => one !== null && Number(one) >= 0)
-    const given = (isSecond && inputs['other_text'] ? [inputs['other_text']] : Object.values(inputs)).map(({ name }) => name)
+    const used = Object.entries(inputs).flatMap(([name, input]) => (unused.includes(name) ? [] : [input]))
+    const given = (isSecond && inputs['other_text'] ? [inputs['other_text']] : used).map(({ name }) => name)
     const prompt = value('prompt')
     return [
       typeof model === 'string' && this.about ? modelName(this.about, model) : '',
@@ -550,6 +618,17 @@ export class AppState {
       typeof prompt === 'string' && !given.length ? prompt : '',
       place.join('.'),
     ].filter(Boolean)
+  }
+}
+
+/** What was asked for before the page was loaded anew. */
+function keptJobs(): Record<string, string> {
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(CHOSEN) ?? '{}')
+    const all = typeof kept === 'object' && kept !== null ? Object.entries(kept) : []
+    return Object.fromEntries(all.filter(([analysis, id]) => typeof id === 'string' && analysisOf(id) === analysis))
+  } catch {
+    return {}
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { Analysis, Job } from './api'
-import { carriedBy, contextOf, fits } from './context'
+import { carriedBy, contextOf, fits, readBy } from './context'
 
 const analysis = (settings: string[], inputs = ['text']) =>
   ({ settings: settings.map((name) => ({ name })), inputs: inputs.map((name) => ({ name })) }) as unknown as Analysis
@@ -46,4 +46,12 @@ it('a job that was asked for says what it knows of the context', () => {
   expect(contextOf(job('hidden', { model: 'default', layer: 3 }))).toEqual({ text: 'mine', model: 'default' })
   expect(contextOf(job('compare', { model: 'default', layer: 3, head: 5 }))).toEqual({ text: 'mine', model: 'default' })
   expect(contextOf(job('words', {}, null))).toEqual({})
+})
+
+it('what comes next reads the model and the prompt of the flow, probes its model, and analyses of a text neither', () => {
+  const flow = job('flow', { model: 'lstm', prompt: 'the people', top: 8 }, null)
+  expect(readBy(analysis(['model', 'prompt', 'count'], []), flow)).toEqual({ model: 'lstm', prompt: 'the people' })
+  expect(readBy(analysis(['model', 'vector'], ['texts']), flow)).toEqual({ model: 'lstm' })
+  expect(readBy(analysis(['model', 'prompt']), flow)).toBeNull()
+  expect(readBy(analysis(['restarts'], []), flow)).toBeNull()
 })

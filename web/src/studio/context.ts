@@ -28,6 +28,20 @@ export function carriedBy({ settings, inputs }: Pick<Analysis, 'settings' | 'inp
   return { settings: Object.fromEntries(taken), text: context.text }
 }
 
+/** What an analysis without a text takes of a job of the same room: its model, and the prompt where both have one. */
+export function readBy(
+  { settings, inputs }: Pick<Analysis, 'settings' | 'inputs'>,
+  from: Pick<Job, 'settings'>,
+): Record<string, string> | null {
+  if (inputs.some(({ name }) => name === 'text')) return null
+  const known = new Set(settings.map(({ name }) => name))
+  const taken = ['model', 'prompt'].flatMap((name) => {
+    const value = from.settings[name]
+    return known.has(name) && typeof value === 'string' ? [[name, value]] : []
+  })
+  return taken.length ? Object.fromEntries(taken) : null
+}
+
 /** Whether a job shows what is carried. */
 export function fits({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>, carried: Carried): boolean {
   return inputs['text']?.id === carried.text && Object.entries(carried.settings).every(([name, value]) => settings[name] === value)

@@ -1,3 +1,4 @@
+import { formatCount } from '../lib/format'
 import { ApiError, type Api, type Job } from './api'
 import { messages } from './stream'
 
@@ -95,6 +96,12 @@ export class Jobs {
 /** How far a job is, from 0 to 1; null where it cannot be said. */
 export function share({ done, total }: Pick<Job, 'done' | 'total'>): number | null {
   return total > 0 ? Math.min(Math.max(done / total, 0), 1) : null
+}
+
+/** How far a job is, in what a reader counts ("12 of 72"), or else as a share ("40 %"). */
+export function howFar(job: Pick<Job, 'done' | 'total' | 'counts'>): string {
+  if (job.total <= 1) return ''
+  return job.counts ? `${formatCount(job.done)} of ${formatCount(job.total)}` : `${Math.floor(100 * (share(job) ?? 0))} %`
 }
 
 /** A time that is only estimated: whole seconds, and never none. */

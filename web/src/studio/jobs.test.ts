@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 
 import { ApiError, type Job } from './api'
-import { duration, Jobs, share } from './jobs.svelte'
+import { duration, howFar, Jobs, share } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
   id,
@@ -20,6 +20,7 @@ const job = (id: string, state: Job['state'], made = 0): Job => ({
   views: [],
   error: null,
   figures: {},
+  counts: true,
   here: true,
   changed: made,
 })
@@ -137,4 +138,15 @@ it('a server that says nothing for long is asked again', async () => {
   await vi.advanceTimersByTimeAsync(60_000)
   expect(asked).toBe(2)
   vi.useRealTimers()
+})
+
+it('how far a job is, is told in what a reader counts, and else as a share', () => {
+  const far = (done: number, total: number, counts = true) => howFar({ done, total, counts })
+  expect([far(12, 72), far(1500, 20000), far(199, 200, false), far(0, 1), far(0, 0, false)]).toEqual([
+    '12 of 72',
+    '1,500 of 20,000',
+    '99 %',
+    '',
+    '',
+  ])
 })

@@ -26,8 +26,32 @@ export interface RoomAnalysis {
   carries?: (settings: Record<string, string | number>, pinned: string | null) => Record<string, string | number>
   /** Whether what was asked for here stays while the model and the text are the same. */
   keeps?: boolean
+  /** Inputs of which one is given, what a form calls them, and the inputs and settings that belong to one of them alone. */
+  sources?: Source[]
+  /** Whether it reads the model and the prompt that the room's first analysis shows; 'now' where it is computed at once. */
+  follows?: boolean | 'now'
   /** Inputs and settings that mean nothing under these values, and are not shown. */
   hides?: (values: Record<string, unknown>) => string[]
+}
+
+/** One of several things that an analysis can be made from. */
+export interface Source {
+  input: string
+  label: string
+  only: string[]
+}
+
+/** What a job is made from. The server fills in the first, a sample, also where another is given. */
+export function sourceOf(sources: Source[], inputs: Record<string, unknown>): string {
+  return (sources.slice(1).find(({ input }) => inputs[input]) ?? sources[0])?.input ?? ''
+}
+
+/** What a form does not show while it reads from one of several sources: the others, and what belongs to them alone. */
+export function otherSources(sources: Source[], chosen: string): string[] {
+  const own = sources.find(({ input }) => input === chosen)?.only ?? []
+  return sources
+    .filter(({ input }) => input !== chosen)
+    .flatMap(({ input, only }) => [input, ...only.filter((name) => !own.includes(name))])
 }
 
 const WORDS = ['vectors', 'other_vectors', 'words']
@@ -51,6 +75,11 @@ function compared(settings: Record<string, string | number>, pinned: string | nu
 function editsOf({ model, layer, head }: Record<string, string | number>): Record<string, unknown> {
   if (layer !== undefined && head !== undefined) return { edits: [`head ${layer}.${head} mean`] }
   return model === undefined || model === 'decoder' ? {} : { edits: ['head 0.0 mean'] }
+}
+
+/** A small model reads as much of the text as the other rooms do, so that the scores of a head are the same in all of them. */
+function wholeText(settings: Record<string, string | number>): Record<string, string | number> {
+  return settings.model === undefined || settings.model === 'default' ? { ...settings, first_tokens: 512 } : settings
 }
 
 /** The rooms in their order. The first analysis of a room is the one it opens on. */
@@ -139,7 +168,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.constants',
         group: 'One head',
         about: 'The same head laid out by distance under six constants c, the chosen one in a frame.',
-        title: 'Six constants',
+        title: 'Six values of c',
         change: 'Your text',
         verb: 'Map under six constants',
         gives: 'queries and keys under six constants',
@@ -149,7 +178,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.beside',
         group: 'One head',
         about: 'The map of queries and keys beside the map of the same tokens by attention.',
-        title: 'Two ways',
+        title: 'Beside attention',
         change: 'Your text',
         verb: 'Map both ways',
         gives: 'both maps of this head',
@@ -169,7 +198,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.search',
         group: 'Every head',
         about: 'Which heads look along a pattern: from a noun to its pronoun, to the same word, to the next.',
-        title: 'Search',
+        title: 'Find a pattern',
         change: 'Your text',
         verb: 'Search all heads',
         gives: 'what every head does',
@@ -179,7 +208,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.scale',
         group: 'Every head',
         about: 'The best constant c of every head by three metrics, and which class of tokens attends to which.',
-        title: 'Best c',
+        title: 'Best c per head',
         change: 'Your text',
         verb: 'Measure every head',
         gives: 'the best constant of every head',
@@ -211,7 +240,16 @@ export const ROOMS: RoomName[] = [
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
-        main: ['model', 'most', 'method', 'shape', 'distance'],
+        main: ['by', 'columns', 'model', 'most', 'method', 'shape', 'distance'],
+        sources: [
+          {
+            input: 'corpus',
+            label: 'A corpus',
+            only: ['words', 'list', 'model', 'most', 'contexts', 'unit', 'layer', 'rank'],
+          },
+          { input: 'table', label: 'A table of numbers', only: ['by', 'columns', 'standardise', 'missing'] },
+          { input: 'gaussians', label: 'A file of distributions', only: [] },
+        ],
       },
     ],
     about: 'Words as distributions: where they lie and how wide they are.',
@@ -227,6 +265,9 @@ export const ROOMS: RoomName[] = [
         change: 'Another prompt',
         verb: 'Write on',
         gives: 'what comes next',
+        about:
+          'The prompt is written on, a word at a time: the words that could come next, and those that were written, each with its chance.',
+        follows: 'now',
         main: ['model', 'prompt', 'other', 'count', 'temperature', 'top_k', 'top_p', 'seed'],
       },
       {
@@ -235,10 +276,14 @@ export const ROOMS: RoomName[] = [
         change: 'Your texts',
         verb: 'Train probes',
         gives: 'what vectors remember',
+        about:
+          'For each question a small classifier is trained to read the answer off the vectors; it is asked about texts it has not seen.',
+        follows: true,
         main: ['model', 'vector', 'back', 'most'],
       },
     ],
     about: 'What flows through a network as it reads, step by step; and what its vectors remember.',
+    explains: true,
   },
   {
     name: 'test',
@@ -254,7 +299,13 @@ export const ROOMS: RoomName[] = [
         about:
           'Every head is taken away in turn: the higher a dot, the more the model’s answer changes. Heads far right that lie low look at much and do little.',
         quick: 'small',
+        carries: wholeText,
+        keeps: true,
         main: ['model', 'how', 'parts', 'groups', 'measure'],
+        sources: [
+          { input: 'text', label: 'One text', only: [] },
+          { input: 'texts', label: 'Many texts', only: ['unit', 'column', 'most'] },
+        ],
       },
       {
         analysis: 'edges',

@@ -1209,7 +1209,7 @@ export interface components {
              */
             rank?: number;
             /**
-             * Whose rows
+             * Group by
              * @description With a table: the column that says whose row it is.
              * @default null
              */
@@ -1534,7 +1534,7 @@ export interface components {
              */
             samples?: boolean;
             /**
-             * Whose rows
+             * Group by
              * @description With a table: the column that says whose row it is.
              * @default null
              */
@@ -1588,7 +1588,7 @@ export interface components {
         GenerateSettings: {
             /**
              * Model
-             * @description default (MiniLM-L6), decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM), a folder or a Hub id.
+             * @description decoder (SmolLM2-135M), lstm-tiny (Tiny LSTM), lstm (LSTM), a folder or a Hub id.
              * @default decoder
              */
             model?: string;
@@ -1604,6 +1604,12 @@ export interface components {
              * @default null
              */
             other?: string | null;
+            /**
+             * Taken away
+             * @description Parts of a transformer that are replaced in a second run, shown beside the first: head 16.0 mean, mlp 5 zero, residual 12 mean at 3-5, or edge 18.6 9>4.
+             * @default null
+             */
+            edits?: string[] | null;
             /**
              * Continue by
              * @description Tokens that are written behind the prompt.
@@ -2251,6 +2257,12 @@ export interface components {
             figures: {
                 [key: string]: unknown;
             };
+            /**
+             * Counts
+             * @description Whether `done` and `total` are things a reader counts; else a share is shown.
+             * @default true
+             */
+            counts?: boolean;
             /**
              * Seconds
              * @description Computing time so far.
@@ -3795,6 +3807,11 @@ export interface components {
             choices: components["schemas"]["Choice"][] | null;
             /** Required */
             required: boolean;
+            /**
+             * Percent
+             * @description Whether the number is a share that a form shows as per cent.
+             */
+            percent: boolean;
             /** Help */
             help: string;
             /**

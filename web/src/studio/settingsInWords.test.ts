@@ -12,6 +12,7 @@ const setting = (name: string, label: string, usual: Setting['default'], choices
   high: null,
   choices,
   required: false,
+  percent: false,
   help: '',
   source: '',
 })

@@ -1,5 +1,6 @@
 import { formatNumber } from '../lib/format'
 import type { About, Job } from './api'
+import { analysisIn } from './rooms'
 
 /** A setting of a job as readers say it: "Special tokens", "left out". */
 export interface Said {
@@ -27,8 +28,9 @@ export function differences(about: About, job: Job): string {
   const other = settings
     .filter(({ name, default: usual }) => !isModel(name) && JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
     .map(({ name }) => name)
+  const unused = analysisIn(job.analysis)?.hides?.(job.settings) ?? []
   const given = inputs.flatMap(({ name }) =>
-    job.inputs[name] && !job.title.includes(job.inputs[name].name) ? [job.inputs[name].name] : [],
+    job.inputs[name] && !unused.includes(name) && !job.title.includes(job.inputs[name].name) ? [job.inputs[name].name] : [],
   )
   return [...given, ...settingsInWords(about, job, other).map(({ label, value }) => `${label.toLowerCase()} ${value}`)].join(' · ')
 }

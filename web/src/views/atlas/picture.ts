@@ -1,4 +1,5 @@
 import { RAMP, verdictColour, type Theme } from '../../lib/colour'
+import { tokenCount } from '../../lib/format'
 import type { Inks } from '../../lib/ink'
 import { escape } from '../../lib/svg'
 import type { Column } from '../scatter/model'
@@ -6,7 +7,7 @@ import { legend as marks, rampEnds } from '../scatter/style'
 import { EVEN, placesOf, type Atlas, type HeadName } from './model'
 import { around, type Dressed } from './thumbnail'
 
-const SIZE = 104
+const SIZE = 116
 const GAP = 14
 const LINE = 13
 const LEFT = 24
@@ -34,7 +35,7 @@ export function gridSvg(
   const height = top + Math.ceil(heads.length / across) * (SIZE + foot + GAP) + 12
   const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
     `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
-  const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${atlas.tokens.length} tokens, numbered from 0`
+  const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${tokenCount(atlas.special)}, numbered from 0`
   const mark = (x: number, y: number, verdict: string) => `<circle cx="${x}" cy="${y}" r="3.6" fill="${verdictColour(verdict, theme)}"/>`
   let at = LEFT
   const legend = verdicts.map(([verdict]) => {

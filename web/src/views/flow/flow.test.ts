@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
 import type { NamedArray, View } from '../../lib/view'
-import { aligned, percent, tiny } from './figures'
+import { agreement, aligned, percent, plain } from './figures'
 import { fromHalves } from './half'
-import { inShort } from './inshort'
+import { inShort, whyRather } from './inshort'
 import { boundsOf, colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
 import { pathTo } from './path'
-import { blockSum, ranked, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
+import { blockSum, firstWithout, movesAll, ranked, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
 
@@ -340,6 +340,67 @@ describe('why a word is said', () => {
     expect(inShort(other, 0, 0, scoreOf(other, 0, 0), 'lens')[2].text).toContain('head 0.1 holds it back')
   })
 
+  it('names neither a part that raises nor one that lowers where all words move alike', () => {
+    const view = stream(false)
+    view.arrays['lens_values'].data.fill(0.8)
+    view.arrays['part_chance_mlp'].data[0] = 0.9
+    view.arrays['part_chance_heads'].data[1] = 0.1
+    const read = readStream(view)
+    // without the MLP the logit is lower and the chance higher; without head 0.1 the logit is higher and the chance lower
+    expect(movesAll(read, 0, 0, -1, 3, { layer: 0, head: -1 })).toBe(true)
+    expect(movesAll(read, 0, 0, -1, -2, { layer: 0, head: 1 })).toBe(true)
+    expect(movesAll(read, 0, 0, -1, 1, { layer: 0, head: 0 })).toBe(false)
+    expect(movesAll(read, 0, 0, 0, 3, { layer: 0, head: -1 })).toBe(false)
+    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
+    expect(told.some((text) => /MLP 0|head 0.1/.test(text))).toBe(false)
+  })
+
+  it('says which word comes first without a part', () => {
+    const view = stream(false)
+    view.arrays['without_heads'] = whole([1, 1, 2], [0, -1])
+    view.arrays['without_heads_chance'] = array([1, 1, 2], [0.6, NaN])
+    view.arrays['without_mlp'] = whole([1, 1], [1])
+    view.arrays['without_mlp_chance'] = array([1, 1], [0.5])
+    const read = readStream(view)
+    expect(firstWithout(read, 0, { layer: 0, head: 1 })).toBe(null)
+    expect(firstWithout(read, 0, { layer: 0, head: -1 })).toEqual({ word: 'y', chance: 0.5 })
+    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
+    expect(told[0]).toBe('head 0.0 raises it: without it the logit is 1.0 lower; it still comes first.')
+    expect(told[1]).toContain('and the chance 25.0 %; “y” comes first, with 50.0 %.')
+  })
+
+  it('does not credit a word to a part without which no likely word is left', () => {
+    const view = stream(false)
+    view.arrays['part_chance_mlp'].data[0] = 0.001
+    const told = inShort(readStream(view), 0, 0, scoreOf(readStream(view), 0, 0), 'lens')[1].text
+    expect(told).toContain('MLP 0 is needed for whatever comes next')
+  })
+
+  it('says why one word leads another, whichever is first', () => {
+    const view = stream(false)
+    view.properties['choices'] = 2
+    const two = (name: string, shape: number[], values: number[]) => (view.arrays[name] = array(shape, values))
+    view.arrays['choices'] = whole([1, 2], [0, 1])
+    two('part_total_heads', [1, 2, 1, 2], [1, -2, 0, 0])
+    two('part_total_mlp', [1, 2, 1], [3, 0])
+    two('part_heads', [1, 2, 1, 2], [2, 1, 0, 0])
+    two('part_mlp', [1, 2, 1], [1, 0])
+    two('part_bias', [1, 2, 1], [0.5, 0])
+    two('part_embedding', [1, 2, 1], [3, 0])
+    two('part_constant', [1, 2], [0.25, 0])
+    two('score', [1, 2], [7.75, 0])
+    const read = readStream(view)
+    const told = whyRather(read, 0, 0, 1, scoreOf(read, 0, 0, 1))
+    expect(told.title).toBe('Why “x” rather than “y”?')
+    expect(told.lines.map(({ text }) => text)).toEqual([
+      'The logit of “x” is 7.8 above that of “y”.',
+      'head 0.0 speaks for “x”: without it the lead is 1.0 smaller.',
+      'MLP 0 speaks for “x”: without it the lead is 3.0 smaller.',
+      'head 0.1 speaks for “y”: without it the lead is 2.0 larger.',
+    ])
+    expect(whyRather(read, 0, 1, 0, scoreOf(read, 0, 1, 0))).toEqual(told)
+  })
+
   it('says what parts add themselves where nothing was taken away, and nothing where neither is known', () => {
     const view = stream(false)
     view.arrays['part_total_heads'].data.fill(NaN)
@@ -354,7 +415,7 @@ describe('figures', () => {
   it('gives numbers that are added the decimals of the largest', () => {
     const show = aligned(-12.3456)
     expect([-12.3456, 0.5, 0.0004, -0.0004].map(show)).toEqual(['−12.35', '0.50', '0.00', '0.00'])
-    expect(aligned(0.0001)(0.00012)).toBe('1.20e−4')
+    expect(aligned(0.0001)(0.00012)).toBe('0.00012')
     expect(aligned(22552)(22552.3)).toBe('22,552')
   })
 
@@ -369,6 +430,13 @@ describe('figures', () => {
       '100 %',
       '–',
     ])
-    expect([tiny(0), tiny(4.1e-9)]).toEqual(['0', '4e−9'])
+    expect([agreement(0), agreement(4.1e-9), agreement(0.04), agreement(-7)]).toEqual([
+      'the same to 12 decimals',
+      'the same to 8 decimals',
+      'the same to 1 decimal',
+      '7 apart',
+    ])
+    expect([plain(0), plain(3.25e-5), plain(-3.25e-5), plain(0.25)]).toEqual(['0', '< 0.001', '> −0.001', '0.250'])
+    expect(aligned(3.4e-5)(3.4e-5)).toBe('0.000034')
   })
 })

@@ -57,6 +57,9 @@ export interface Flow {
   tokens: string[]
   /** What the first token is, where the model starts from one that the text does not hold. */
   start: string
+  /** Per step what the text says where the model has no such word, elsewhere empty; and the sentence that says so. */
+  unknown: string[]
+  unread: string
   words: string[]
   layers: number
   alarms: Alarm[]
@@ -82,6 +85,8 @@ export function readFlow(view: View): Flow {
     model: properties.model,
     tokens: properties.tokens,
     start: properties.start ?? '',
+    unknown: properties.unknown ?? [],
+    unread: properties.unread ?? '',
     words: properties.words,
     layers: properties.layers,
     alarms: properties.alarms,

@@ -254,6 +254,43 @@ export function chanceWithout(stream: Stream, token: number, choice: number, { l
     : rowOf(stream.arrays['part_chance_heads'], at, choice, layer)[head]
 }
 
+/** The word that comes first where a part is taken away, and its chance; null where it is not known. */
+export function firstWithout(stream: Stream, token: number, { layer, head }: PartName): { word: string; chance: number } | null {
+  const name = head < 0 ? 'without_mlp' : 'without_heads'
+  if (!stream.arrays[name]) return null
+  const at = stream.place(token)
+  const of = (array: string) => (head < 0 ? rowOf(stream.arrays[array], at)[layer] : rowOf(stream.arrays[array], at, layer)[head])
+  return of(name) < 0 ? null : { word: stream.words[of(name)], chance: of(`${name}_chance`) }
+}
+
+/** The chance of a token's chosen word in the run as it was; NaN where the page does not have it. */
+export function chanceOf(stream: Stream, token: number, choice: number): number {
+  const id = (stream.arrays['choices'].data as Int32Array)[stream.place(token) * stream.choices + choice]
+  return lensAt(stream, stream.nodes - 1, token).find(({ word }) => word === stream.words[id])?.value ?? NaN
+}
+
+/**
+ * Whether a part moves the scores of all words alike: without it a word's logit is higher and its chance is not, or the other way round.
+ * Such a part neither raises nor lowers the word, whatever its logit does.
+ */
+export function movesAll(stream: Stream, token: number, choice: number, minus: number, total: number, part: PartName): boolean {
+  if (minus >= 0 || stream.model === 'encoder') return false
+  const [before, without] = [chanceOf(stream, token, choice), chanceWithout(stream, token, choice, part)]
+  return total < 0 ? without <= before : total > 0 && without >= before
+}
+
+/**
+ * The token that a head brings most from, for a word (sign 1) or against it (−1), the first one and the token itself left out; −1 where it
+ * reads no other.
+ */
+export function readBy(stream: Stream, step: number, choice: number, { layer, head }: PartName, minus = -1, sign = 1): number {
+  const shares = sourcesOf(stream, step, choice, layer, head, minus)
+  const given = shares ? shares.map((share) => sign * share) : weightsOf(stream, layer, head, step)
+  let best = -1
+  for (let at = 1; at < step; at++) if (best < 0 || given[at] > given[best]) best = at
+  return best >= 0 && given[best] > 0 ? best : -1
+}
+
 /** All heads and MLPs, those with the largest effects first: in total where that is known, else directly. */
 export function ranked(stream: Stream, score: Score): PartName[] {
   const all: PartName[] = []

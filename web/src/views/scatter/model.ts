@@ -65,8 +65,9 @@ export interface Period {
   p: number | null
 }
 
-/** What Python's registry of scores says of a column that is one: its sentence, how it is shown, its name there. */
+/** What Python's registry of scores says of a column that is one: its label, its sentence, how it is shown, its name there. */
 export interface Said {
+  label?: string
   meaning?: string
   format?: string
   score?: string
@@ -225,8 +226,8 @@ export function readColumn(view: View, described: DescribedColumn): Column {
 }
 
 /** What a column says of itself where it is a score. */
-export function saidOf({ meaning, format, score }: Said): Said {
-  return { meaning, format, score }
+export function saidOf({ label, meaning, format, score }: Said): Said {
+  return { label, meaning, format, score }
 }
 
 /** Where each row stands in a text, if the items are tokens; else null. */

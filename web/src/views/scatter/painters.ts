@@ -14,7 +14,7 @@ export const DASH = [5, 4]
 export const THREAD = { width: 1, alpha: 0.45 }
 /** How far labels of points that do not stand out are seen. */
 export const QUIET_LABEL = 0.4
-/** Beyond so many ghosts only those of chosen points are drawn. */
+/** Beyond so many places of other restarts only those of chosen points are drawn. */
 const GHOSTS = 20_000
 
 export interface Tick {
@@ -83,15 +83,15 @@ export function drawEllipses(paint: CanvasRenderingContext2D, scene: Scene): voi
 }
 
 /** Every point's places in other runs, faint; what is pointed at or chosen has lines to its own. */
-export function drawGhosts(
+export function drawRestarts(
   text: CanvasRenderingContext2D,
   { camera, size, count: n, style, marks, screen }: Scene,
-  ghosts: Float32Array,
+  restarts: Float32Array,
 ): void {
   if (!n) return
   const { hovered, focus, selected } = marks
   const chosen = new Set([...selected, ...[hovered, focus].filter((row) => row !== null)])
-  const runs = ghosts.length / (2 * n)
+  const runs = restarts.length / (2 * n)
   const many = runs * n > GHOSTS
   for (const row of style.order) {
     const lit = chosen.has(row)
@@ -101,7 +101,7 @@ export function drawGhosts(
     const side = lit ? 5 : 3
     for (let run = 0; run < runs; run++) {
       const at = 2 * (run * n + row)
-      const [gx, gy] = toScreen(camera, size, ghosts[at], ghosts[at + 1])
+      const [gx, gy] = toScreen(camera, size, restarts[at], restarts[at + 1])
       if (lit) {
         text.globalAlpha = 0.35
         text.lineWidth = 1
@@ -227,6 +227,9 @@ function drawStrands(text: CanvasRenderingContext2D, { marks, paper, screen, isV
   text.globalAlpha = 1
 }
 
+/** How strongly a line to a neighbour on the map is drawn. */
+export const NEAR = 0.55
+
 /** Lines from what is in focus to its partners, or where there are none to its neighbours. */
 export function drawNeighbours(text: CanvasRenderingContext2D, scene: Scene): void {
   const { marks, paper, screen, isVisible } = scene
@@ -235,7 +238,7 @@ export function drawNeighbours(text: CanvasRenderingContext2D, scene: Scene): vo
   if (marks.strands) return drawStrands(text, scene)
   const [x, y] = screen(focus)
   text.strokeStyle = paper.accent
-  text.globalAlpha = 0.55
+  text.globalAlpha = NEAR
   text.lineWidth = 1
   text.beginPath()
   for (const row of neighbours) {

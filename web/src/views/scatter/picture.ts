@@ -11,13 +11,14 @@ import {
   LABEL_SIZE,
   MOVE,
   NAME_SIZE,
+  NEAR,
   periodEllipse,
   QUIET_LABEL,
   stepIsSure,
   THREAD,
   type Paper,
 } from './painters'
-import { NOTED } from './outlines'
+import { NOTED, type Outlines } from './outlines'
 import { crossOf, strandLook } from './partners'
 import type { Stage } from './stage'
 import { isQuiet, rampEnds, rowColour, type LegendEntry, type Style } from './style'
@@ -47,17 +48,22 @@ export interface AreaMark {
 export function svg(stage: Stage, style: Style, caption: Caption): string {
   const { scatter, paper } = caption
   const { width, height } = stage.size
+  const title = wrap(scatter.title, Math.floor((width - 2 * MARGIN) / 9.6))
   const head = headLines(caption, width)
-  const top = MARGIN + 22 + head.length * 16 + 8
+  const under = MARGIN + 10 + 22 * (title.length - 1)
+  const top = under + 12 + head.length * 16 + 8
   const legend = legendLines(caption, width)
   const full = top + height + legend.height + MARGIN
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${full}" viewBox="0 0 ${width} ${full}" font-family="${escape(FONT)}">`,
     `<title>${escape(scatter.title)}</title>`,
     `<rect width="${width}" height="${full}" fill="${paper.ground}"/>`,
-    `<text x="${MARGIN}" y="${MARGIN + 10}" font-size="17" font-weight="600" fill="${paper.ink}">${escape(scatter.title)}</text>`,
+    ...title.map(
+      (line, i) =>
+        `<text x="${MARGIN}" y="${MARGIN + 10 + 22 * i}" font-size="17" font-weight="600" fill="${paper.ink}">${escape(line)}</text>`,
+    ),
     ...head.map(
-      (line, i) => `<text x="${MARGIN}" y="${MARGIN + 30 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`,
+      (line, i) => `<text x="${MARGIN}" y="${under + 20 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`,
     ),
     `<clipPath id="stage"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(0 ${top})" clip-path="url(#stage)">`,
@@ -85,20 +91,22 @@ export function drawn(stage: Stage, style: Style, scatter: Scatter, paper: Paper
 function ellipses(stage: Stage, style: Style): string[] {
   const { outlines } = stage
   if (!outlines) return []
-  const { scale } = stage.camera
   return Array.from(style.order)
     .filter((row) => outlines.long[row] > 0)
     .map((row) => {
-      const [x, y] = stage.screen(row).map((value) => value.toFixed(2))
       const alpha = style.colours[4 * row + 3] / 255
-      const [long, short] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale).toFixed(2))
-      const turned = ((-outlines.angle[row] * 180) / Math.PI).toFixed(2)
       const colour = rowColour(style, row)
       const wide = outlines.outer?.[row] ?? 1
-      const [far, near] = [outlines.long[row], outlines.short[row]].map((value) => (value * scale * wide).toFixed(2))
-      const second = `<ellipse cx="${x}" cy="${y}" rx="${far}" ry="${near}" transform="rotate(${turned} ${x} ${y})" fill="none" stroke="${colour}" stroke-opacity="${(0.25 * alpha).toFixed(3)}"/>`
-      return `<ellipse cx="${x}" cy="${y}" rx="${long}" ry="${short}" transform="rotate(${turned} ${x} ${y})" fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>${wide > NOTED ? second : ''}`
+      const second = `<ellipse ${ellipseOf(stage, outlines, row, wide)} fill="none" stroke="${colour}" stroke-opacity="${(0.25 * alpha).toFixed(3)}"/>`
+      return `<ellipse ${ellipseOf(stage, outlines, row)} fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>${wide > NOTED ? second : ''}`
     })
+}
+
+/** Where a row's ellipse lies on the stage, so many times as wide as it is. */
+function ellipseOf(stage: Stage, { long, short, angle }: Outlines, row: number, wide = 1): string {
+  const [x, y] = stage.screen(row).map((value) => value.toFixed(2))
+  const [far, near] = [long[row], short[row]].map((value) => (value * stage.camera.scale * wide).toFixed(2))
+  return `cx="${x}" cy="${y}" rx="${far}" ry="${near}" transform="rotate(${((-angle[row] * 180) / Math.PI).toFixed(2)} ${x} ${y})"`
 }
 
 function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): string[] {
@@ -169,6 +177,7 @@ function lines(stage: Stage, style: Style, paper: Paper): string[] {
         (places) =>
           `<polyline class="word" points="${places.map(at).join(' ')}" fill="none" stroke="${paper.ink}" stroke-width="${JOIN.width}" stroke-opacity="${JOIN.alpha}" stroke-linejoin="round" stroke-linecap="round"/>`,
       ),
+    ...nearest(stage, at, paper),
     ...stage.arcs().flatMap((arc) => {
       const { fate, way, from, bend, to, width, alpha } = arc
       const { dashed, leads, crossed } = strandLook(arc)
@@ -179,6 +188,16 @@ function lines(stage: Stage, style: Style, paper: Paper): string[] {
       return crossed ? [line, `<path class="cross" d="${cross.join('')}" ${stroke} stroke-opacity="${alpha.toFixed(2)}"/>`] : [line]
     }),
   ]
+}
+
+/** Lines from what is in focus to its neighbours on the map, where its true ones are not known. */
+function nearest(stage: Stage, at: (place: readonly [number, number]) => string, paper: Paper): string[] {
+  const { focus, neighbours, strands } = stage.marks
+  if (focus === null || strands) return []
+  return neighbours.map(
+    (row) =>
+      `<path class="near" d="M${at(stage.screen(focus))}L${at(stage.screen(row))}" fill="none" stroke="${paper.accent}" stroke-opacity="${NEAR}"/>`,
+  )
 }
 
 /** Circles around what is chosen, as on the stage: few are circled, many stand out by their colour. */
@@ -192,7 +211,13 @@ function rings(stage: Stage, paper: Paper): string[] {
     ...(selected.length <= CIRCLED ? selected.map((row) => circle(row, stage.radius + 2.5, paper.ink, 1, 'selected')) : []),
     ...(focus === null
       ? []
-      : [circle(focus, stage.radius + 4, paper.ground, 4, 'rim'), circle(focus, stage.radius + 4, paper.accent, 2, 'focus')]),
+      : [
+          circle(focus, stage.radius + 4, paper.ground, 4, 'rim'),
+          circle(focus, stage.radius + 4, paper.accent, 2, 'focus'),
+          ...(stage.outlines && stage.outlines.long[focus] > 0
+            ? [`<ellipse class="focus" ${ellipseOf(stage, stage.outlines, focus)} fill="none" stroke="${paper.accent}" stroke-width="2"/>`]
+            : []),
+        ]),
   ]
 }
 

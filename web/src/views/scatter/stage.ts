@@ -10,7 +10,7 @@ import type { Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
 import {
   drawEllipses,
-  drawGhosts,
+  drawRestarts,
   drawJoined,
   drawLabels,
   drawLasso,
@@ -105,7 +105,7 @@ export class Stage {
   #words: readonly Word[] = []
   #joinedLabels: string[] | null = null
   /** Where other runs put each row, one plane after the other; null when they are not shown. */
-  #ghosts: Float32Array | null = null
+  #restarts: Float32Array | null = null
   /** Ellipses around the points, on a canvas above theirs (which is opaque) that is made when there are some. */
   #outlines: Outlines | null = null
   #damage: Damage | null = null
@@ -223,8 +223,8 @@ export class Stage {
   }
 
   /** Show where other runs put the points, as planes of the same rows one after the other; null hides them. */
-  haunt(ghosts: Float32Array | null): void {
-    this.#ghosts = ghosts
+  showRestarts(restarts: Float32Array | null): void {
+    this.#restarts = restarts
     this.ask(false)
   }
 
@@ -518,8 +518,8 @@ export class Stage {
     text.setTransform(density, 0, 0, density, 0, 0)
     text.clearRect(0, 0, this.size.width, this.size.height)
     const scene = this.#scene
-    // On stretched axes a ghost has no place: φ belongs to this run's quantiles.
-    if (this.#ghosts && this.#way === 0) drawGhosts(text, scene, this.#ghosts)
+    // On stretched axes another restart has no place: φ belongs to this run's quantiles.
+    if (this.#restarts && this.#way === 0) drawRestarts(text, scene, this.#restarts)
     if (this.#damage) drawShades(text, scene, this.#damage)
     if (this.#thread) drawThread(text, scene, this.#thread)
     drawMoves(text, scene, this.moves())

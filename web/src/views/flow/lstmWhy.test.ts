@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest'
+
+import type { NamedArray, View } from '../../lib/view'
+import { measuredAt, whyWord, wordsWithout } from './lstmWhy'
+import { readLstm } from './model'
+
+const array = (shape: number[], data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
+
+/** Three steps, of which the last two were measured; two next words, two units in each of two layers. */
+function view(more: Record<string, NamedArray> = {}): View {
+  return {
+    kind: 'flow',
+    properties: {
+      title: 't',
+      subtitle: '',
+      model: 'lstm',
+      tokens: ['<s>', 'the', 'united'],
+      start: 'the boundary',
+      words: ['states', 'people'],
+      layers: 2,
+      alarms: [],
+      quality: [],
+      notes: [],
+      operations: [],
+      nodes: [],
+    },
+    arrays: {
+      cell: array([2, 3, 2], Array(12).fill(0)),
+      top: array([3, 2], [0, 1, 0, 1, 0, 1]),
+      top_chances: array([3, 2], [0.5, 0.1, 0.5, 0.1, 0.9, 0.05]),
+      skipped: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.02, 0.7, 0.6, 0.1, 0.1, 0.1]),
+      skipped_first: array([2, 3], [0, 0, -1, 1, 0, 0]),
+      skipped_first_chance: array([2, 3], [0.5, 0.5, NaN, 0.7, 0.6, 0.1]),
+      unwritten: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.88, 0.05, 0.9, 0.05, 0.9, 0.05]),
+      unwritten_first: array([2, 3], [0, 0, -1, 0, 0, 0]),
+      unwritten_first_chance: array([2, 3], [0.5, 0.5, NaN, 0.88, 0.9, 0.9]),
+      held: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, 0.5, 0.1, 0.6, 0.1, 0.88, 0.05, 0.002, 0.95]),
+      held_first: array([2, 3], [0, 0, 0, 0, 0, 1]),
+      held_first_chance: array([2, 3], [0.5, 0.5, 0.5, 0.6, 0.88, 0.95]),
+      unit: array([2, 2], [0, 0, 3, 1]),
+      unit_chance: array([2, 2], [0.5, 0.1, 0.4, 0.05]),
+      unit_first: array([2, 2], [0, 0, 0, 0]),
+      unit_first_chance: array([2, 2], [0.5, 0.5, 0.4, 0.9]),
+      ...more,
+    },
+  } as unknown as View
+}
+
+it('names the word, the gates and the unit without which the next word was measured to lose its chance', () => {
+  const said = whyWord(readLstm(view()), 2, 0)
+  expect(said.map(({ text }) => text)).toEqual([
+    '“united”, the word just read, carries most: in a text without it the chance is 2.0 %, and “people” comes first, with 70.0 %.',
+    'Read, but with nothing of it written into the cells, it leaves 88.0 %: it acts through the gates that it opens and shuts, not through what it writes.',
+    'Of what was read before, “the”, one word before, is remembered most: in a text without it the chance is 60.0 %.',
+    'If the forget gates were shut at this step, so that nothing is kept of the cells, the chance would be 60.0 %.',
+    'If the output gates were fully open at this step, so that nothing of the cells is held back, the chance would be 0.20 %, and “people” comes first, with 95.0 %.',
+    'Unit 1 of layer 1 remembers most of it: if that one unit of 4 forgot what it holds at this step, the chance would be 40.0 %.',
+  ])
+  expect(said[5].unit).toEqual({ layer: 1, dim: 1 })
+})
+
+it('credits nothing where no removal changes the chance', () => {
+  const said = whyWord(readLstm(view()), 1, 0).map(({ text }) => text)
+  expect(said[0]).toBe('“the” does not carry it: in a text without it the chance is 50.0 %.')
+  expect(said.at(-1)).toContain('No single unit remembers it')
+})
+
+it('says nothing of a step that was not measured, and speaks of no word before the text', () => {
+  const flow = readLstm(view())
+  expect(measuredAt(flow, 0)).toBe(-1)
+  expect(whyWord(flow, 0, 0)).toEqual([])
+  expect(wordsWithout(flow, 1, 0).map(({ step }) => step)).toEqual([1, 0])
+})

@@ -1,0 +1,154 @@
+import { percent } from './figures'
+import { shownWord, type Lstm } from './model'
+
+/** What is held at the step that predicts, in the order of the array. */
+const GATES = [
+  { gate: 'forget', does: 'If the forget gates were shut at this step, so that nothing is kept of the cells' },
+  { gate: 'input', does: 'If the input gates were shut at this step, so that nothing is added to the cells' },
+  { gate: 'output', does: 'If the output gates were fully open at this step, so that nothing of the cells is held back' },
+] as const
+
+/** A change of chance that is worth a sentence: a tenth of the chance, and half a point. */
+const SHARE = 0.1
+const POINTS = 0.005
+
+/** What the model would say with one thing changed: the chance of the word, and the word that then comes first. */
+export interface Without {
+  chance: number
+  first: string
+  firstChance: number
+}
+
+/** A word of the text, and what becomes of the next word without it. */
+export interface Word {
+  step: number
+  back: number
+  token: string
+  /** The text does not hold it; it is read but writes nothing into the cells. */
+  skipped: Without
+  unwritten: Without
+}
+
+/** One sentence; a word that it speaks of is a step, a unit can be opened. */
+export interface Said {
+  text: string
+  step?: number
+  unit?: { layer: number; dim: number }
+}
+
+/** The row of what was measured at a step, −1 where nothing was: of a long text, the last steps are. */
+export function measuredAt(flow: Lstm, step: number): number {
+  const rows = flow.arrays['skipped']?.shape[0] ?? 0
+  return step - (flow.tokens.length - rows)
+}
+
+/** The words that were read up to a step, the last first, with the chances of one next word without each. */
+export function wordsWithout(flow: Lstm, step: number, choice: number): Word[] {
+  const row = measuredAt(flow, step)
+  if (!flow.arrays['skipped'] || row < 0) return []
+  const backs = flow.arrays['skipped'].shape[1]
+  return Array.from({ length: Math.min(backs, step + 1) }, (_, back) => ({
+    step: step - back,
+    back,
+    token: flow.tokens[step - back],
+    skipped: without(flow, 'skipped', row, back, choice),
+    unwritten: without(flow, 'unwritten', row, back, choice),
+  }))
+}
+
+/** Why an LSTM says a word, in sentences; each number is that of a run in which the one thing named was changed. */
+export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
+  const row = measuredAt(flow, step)
+  const words = wordsWithout(flow, step, choice)
+  if (!words.length) return []
+  const chance = at(flow, 'top_chances', step, choice)
+  const word = flow.words[at(flow, 'top', step, choice)]
+  const falls = (one: number) => chance - one >= Math.max(SHARE * chance, POINTS)
+  const rises = (one: number) => one - chance >= Math.max(SHARE * chance, POINTS)
+  const then = ({ first, firstChance }: Without) =>
+    first === word ? 'it still comes first' : `“${shownWord(first)}” comes first, with ${percent(firstChance)}`
+  const lines: Said[] = []
+
+  // The start is no word of the text that could be left out of it.
+  const said = words.filter((one) => !(flow.start && one.step === 0))
+  const strongest = (of: Word[]) =>
+    of.reduce<Word | null>((best, one) => (best && best.skipped.chance <= one.skipped.chance ? best : one), null)
+  const most = strongest(said)
+  if (most && falls(most.skipped.chance)) {
+    lines.push({
+      step: most.step,
+      text: `${named(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.`,
+    })
+    const lost = (chance - most.unwritten.chance) / (chance - most.skipped.chance)
+    const so =
+      lost < 0.3
+        ? 'it acts through the gates that it opens and shuts, not through what it writes'
+        : lost > 0.7
+          ? 'it acts through what it writes'
+          : 'it acts both through what it writes and through the gates that it opens and shuts'
+    lines.push({
+      step: most.step,
+      text: `Read, but with nothing of it written into the cells, it leaves ${percent(most.unwritten.chance)}: ${so}.`,
+    })
+    const earlier = strongest(said.filter(({ back }) => back > 0))
+    if (most.back === 0 && earlier && falls(earlier.skipped.chance))
+      lines.push({
+        step: earlier.step,
+        text: `Of what was read before, ${named(earlier)} is remembered most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.`,
+      })
+  } else if (most)
+    lines.push({
+      text:
+        said.length === 1
+          ? `“${shownWord(most.token)}” does not carry it: in a text without it the chance is ${percent(most.skipped.chance)}.`
+          : `No single word carries it: in a text without any one of the last ${said.length} words the chance is at least ${percent(most.skipped.chance)}.`,
+    })
+  const against = said.reduce<Word | null>((best, one) => (best && best.skipped.chance >= one.skipped.chance ? best : one), null)
+  if (against && rises(against.skipped.chance))
+    lines.push({
+      step: against.step,
+      text: `${named(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.`,
+    })
+  GATES.forEach(({ gate, does }, i) => {
+    const held = without(flow, 'held', row, i, choice)
+    // Shut input gates are the word just read without what it writes, which may stand above already.
+    if (gate === 'input' && most?.step === step) return
+    if (gate === 'forget' || falls(held.chance) || rises(held.chance))
+      lines.push({ text: `${does}, the chance would be ${percent(held.chance)}${held.first === word ? '' : `, and ${then(held)}`}.` })
+  })
+  const left = at(flow, 'unit_chance', row, choice)
+  const units = flow.arrays['cell'].shape[2]
+  const number = at(flow, 'unit', row, choice)
+  const [layer, dim] = [Math.floor(number / units), number % units]
+  const count = flow.layers * units
+  lines.push(
+    falls(left)
+      ? {
+          unit: { layer, dim },
+          text: `Unit ${dim}${flow.layers > 1 ? ` of layer ${layer}` : ''} remembers most of it: if that one unit of ${count} forgot what it holds at this step, the chance would be ${percent(left)}.`,
+        }
+      : {
+          text: `No single unit remembers it: if any one of the ${count} forgot what it holds at this step, the chance would be at least ${percent(left)}.`,
+        },
+  )
+  return lines
+}
+
+function named({ token, back }: Word): string {
+  const word = `“${shownWord(token)}”`
+  return back === 0 ? `${word}, the word just read,` : back === 1 ? `${word}, one word before,` : `${word}, ${back} words before,`
+}
+
+function without(flow: Lstm, name: string, row: number, which: number, choice: number): Without {
+  return {
+    chance: at(flow, name, row, which, choice),
+    first: flow.words[at(flow, `${name}_first`, row, which)] ?? '',
+    firstChance: at(flow, `${name}_first_chance`, row, which),
+  }
+}
+
+/** One number of an array, by its indices. */
+function at(flow: Lstm, name: string, ...indices: number[]): number {
+  const { data, shape } = flow.arrays[name]
+  return Number(data[indices.reduce((place, index, axis) => place * shape[axis] + index, 0)])
+}
