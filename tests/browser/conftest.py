@@ -177,7 +177,7 @@ class Studio:
         return self.app.parts["pictures"].finished(id).result
 
     def cancel_leftovers(self):
-        """End what a test asked for and did not wait for: the next one would wait behind it for the one worker."""
+        """End what a test asked for and did not wait for: the next would wait behind it for the worker."""
         kept = set(self.app.parts["examples"].values())
         for record in self.jobs.all():
             if record["state"] in ("queued", "running") and record["id"] not in kept:
