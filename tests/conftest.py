@@ -11,12 +11,19 @@ from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
+import hypothesis
 import pytest
 
 import langscape.kernels  # noqa: F401  names the cache of compiled code before a test moves the home folder
 from langscape.models.tile_instructions import avoid_tiles
 
 avoid_tiles()  # before a test imports torch itself
+
+# A busy machine draws examples slowly, which says nothing of what is tested.
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy")
 
 # Of pytest in the background, or of a process of -n, the children would ignore Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)

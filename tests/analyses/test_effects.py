@@ -105,7 +105,7 @@ def test_every_way_gives_one_table_and_says_what_was_done(folder: Path) -> None:
     np.testing.assert_allclose(share.scores.columns["share"], exact.scores.columns["share"][heads])
     assert set(exact.scores.columns["part"]) == {"head", "mlp", "layer"}
     assert "nothing was taken away" in share.notes[0]
-    assert "replaced, alone, by its own mean" in exact.notes[0]
+    assert "taken away alone: it was replaced by its own mean" in exact.notes[0]
     assert "as a share of their length" in exact.measure
 
 

@@ -140,6 +140,12 @@ def test_map_and_matrix_are_one_figure_with_their_title_and_colours(room):
     heading = page.locator(".frame h1").first.inner_text()
     assert said.startswith(f"{heading} {heading}")  # its title, as the file's and as text
     assert "Does it matter?" not in said  # which asks, and shows nothing
+    assert "Hide special tokens" not in said  # a switch that is off
+    subtitle, lines = (
+        float(re.search(rf'<text x="[\d.]+" y="([\d.]+)"[^>]*>{text}', drawing)[1])
+        for text in ("MiniLM-L6 · attention", "Lines")
+    )
+    assert lines - subtitle < 90  # what is left out leaves no gap
     used = set(re.findall(r"url\(#([^)]+)\)", drawing))
     assert used <= set(re.findall(r'\sid="([^"]+)"', drawing))
     assert "url(&quot;" not in drawing

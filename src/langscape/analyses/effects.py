@@ -166,7 +166,7 @@ def gather_effects(
 
 def _words(how: str) -> list[str]:
     """What was done, and what the numbers do not say."""
-    replaced = "Each part was replaced, alone, by its own mean over the tokens but the first"
+    mean = "by its own mean over all tokens but the first"
     said = {
         "share": [
             "From one unedited run: a direct share, nothing was taken away. It ranks heads much as taking "
@@ -177,10 +177,13 @@ def _words(how: str) -> list[str]:
             "effects and those of the first two layers come out too low"
         ],
         "screen": [
-            f"{replaced}, for the parts that estimate and share put first; the others are estimates, too "
-            "low where effects are strong"
+            f"The parts that an estimate or their share of the stream put first were taken away one at a time: "
+            f"each was replaced {mean}. The others were not: theirs are estimates, which come out too low where "
+            "effects are strong"
         ],
-        "exact": [f"{replaced}; effects are total, through all later parts"],
+        "exact": [
+            f"Every part was taken away alone: it was replaced {mean}. Effects are total, through all later parts"
+        ],
     }[how]
     alone = (
         "A part that does little alone may be one of several that do the same: take groups away to see. "

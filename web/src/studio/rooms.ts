@@ -317,6 +317,7 @@ export const ROOMS: RoomName[] = [
         about:
           'Each line from a token to another that a head draws is cut alone: a bright cell is a weight that is large, a framed one is a weight that matters.',
         needs: 'head',
+        quick: 'small',
         main: ['model', 'layer', 'head', 'verify'],
       },
       {
