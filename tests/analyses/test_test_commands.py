@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.commands import at_home_in, run
+from tests.models.folders import bert_folder
 
 import langscape
 from langscape.errors import SettingsError
@@ -94,3 +95,11 @@ def test_a_picture_of_an_edited_run_says_which_head_looks_elsewhere_most(tiny_gp
 def test_what_cannot_be_is_said_in_one_line(tiny_gpt: Path, call, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         call(str(tiny_gpt / "tiny"))
+
+
+def test_why_asks_of_words_where_nothing_is_named(tmp_path: Path) -> None:
+    model = str(bert_folder(tmp_path / "bert"))
+    found = langscape.why(model, TEXT, layer=1, head=0, confirm=0)
+    assert {found.tokens[0], found.tokens[-1]} == {"[CLS]", "[SEP]"}
+    assert found.query == len(found.tokens) - 2  # the last word, and not [SEP]
+    assert 0 < found.key < len(found.tokens) - 1

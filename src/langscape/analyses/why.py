@@ -27,11 +27,16 @@ SLIGHT = 0.05
 """A weight below which a head hardly looks."""
 
 QueryToken = Annotated[
-    int | None, Setting("Query", "The token that looks, numbered from 0; the last if left out.", ge=0)
+    int | None,
+    Setting("Query", "The token that looks, numbered from 0; the last of the text if left out.", ge=0),
 ]
 KeyToken = Annotated[
     int | None,
-    Setting("Key", "The token that is looked at; of those but the first the strongest if left out.", ge=0),
+    Setting(
+        "Key",
+        "The token that is looked at; the strongest if left out, of those but the first and [SEP] or the like.",
+        ge=0,
+    ),
 ]
 Confirm = Annotated[
     int,
@@ -215,7 +220,7 @@ def lines(found: Why) -> list[str]:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Why a head looks here",
     room="test",
     pictures=(why_picture,),
@@ -264,13 +269,15 @@ def why(
     weights = split.weights
     if not 0 <= head < len(weights):
         raise not_there("head", head, range(len(weights)))
-    asked = count - 1 if query is None else query
+    words = np.flatnonzero(~row.source.special)
+    asked = query if query is not None else int(words[-1]) if len(words) else count - 1
     for name, number in (("query", asked), ("key", 0 if key is None else key)):
         if number >= count:
             raise not_there(name, number, range(count), "this text")
     looked = key
     if looked is None:
-        looked = 1 + int(weights[head, asked, 1:].argmax()) if count > 1 else 0
+        others = words[words > 0]
+        looked = int(others[weights[head, asked, others].argmax()]) if len(others) else 0
     if weights[head, asked, looked] <= 0:
         raise SettingsError(f"token {asked} does not see token {looked}; name a key before it")
     contrast = split.contrast(head, asked, looked)

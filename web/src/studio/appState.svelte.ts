@@ -296,7 +296,13 @@ export class AppState {
   #carriedBy(name: string, described: Analysis): Carried | null {
     const { after, carries } = analysisIn(name) ?? {}
     const carried = carriedBy(described, this.context, after)
-    return carried && carries ? { ...carried, settings: carries(carried.settings, this.pinned) } : carried
+    return carried && carries ? { ...carried, settings: carries(carried.settings, this.pinned, this.#token) } : carried
+  }
+
+  /** The place in the text of the token that is followed. */
+  get #token(): number | null {
+    const { items, focus } = this.link
+    return focus === null ? null : (items[focus]?.position ?? null)
   }
 
   /** The head that is kept beside the one that is shown, as "2.8". */

@@ -13,6 +13,20 @@ it('a form of one source shows neither the others nor what belongs to them alone
 
 it('what heads of a small model do is asked of as many tokens as other rooms read', () => {
   const { carries } = analysisIn('effects')!
-  expect(carries!({ model: 'default' }, null)).toEqual({ model: 'default', first_tokens: 512 })
-  expect(carries!({ model: 'decoder' }, null)).toEqual({ model: 'decoder' })
+  expect(carries!({ model: 'default' }, null, null)).toEqual({ model: 'default', first_tokens: 512 })
+  expect(carries!({ model: 'decoder' }, null, null)).toEqual({ model: 'decoder' })
+})
+
+it('asks why of the token that is followed, and reads as far as that', () => {
+  const { carries } = analysisIn('why')!
+  expect(carries!({ model: 'default', layer: 1, head: 8 }, null, 26)).toEqual({
+    model: 'default',
+    layer: 1,
+    head: 8,
+    first_tokens: 512,
+    query: 26,
+  })
+  expect(carries!({ model: 'decoder' }, null, 26)).toEqual({ model: 'decoder', query: 26 })
+  expect(carries!({ model: 'decoder' }, null, 90)).toEqual({ model: 'decoder', first_tokens: 91, query: 90 })
+  expect(carries!({ model: 'decoder' }, null, null)).toEqual({ model: 'decoder' })
 })

@@ -22,8 +22,8 @@ export interface RoomAnalysis {
   quick?: boolean | 'small'
   /** Whether its layers are numbered from the embedding, one more than those of heads. */
   after?: boolean
-  /** What it asks for of the head that is carried, where that is more than the head itself. */
-  carries?: (settings: Record<string, string | number>, pinned: string | null) => Record<string, string | number>
+  /** What it asks for of the head and the token that are carried, where that is more than the head itself. */
+  carries?: (settings: Record<string, string | number>, pinned: string | null, token: number | null) => Record<string, string | number>
   /** Whether what was asked for here stays while the model and the text are the same. */
   keeps?: boolean
   /** Inputs of which one is given, what a form calls them, and the inputs and settings that belong to one of them alone. */
@@ -77,9 +77,19 @@ function editsOf({ model, layer, head }: Record<string, string | number>): Recor
   return model === undefined || model === 'decoder' ? {} : { edits: ['head 0.0 mean'] }
 }
 
+/** So many tokens are read where nothing else is asked for. */
+const FIRST_TOKENS = 64
+
 /** A small model reads as much of the text as the other rooms do, so that the scores of a head are the same in all of them. */
 function wholeText(settings: Record<string, string | number>): Record<string, string | number> {
   return settings.model === undefined || settings.model === 'default' ? { ...settings, first_tokens: 512 } : settings
+}
+
+/** The token that is followed is the one that looks; as much is read as it takes to see it. */
+function looking(settings: Record<string, string | number>, _: string | null, token: number | null): Record<string, string | number> {
+  const read = wholeText(settings)
+  if (token === null) return read
+  return { ...read, ...(read.first_tokens === undefined && token >= FIRST_TOKENS && { first_tokens: token + 1 }), query: token }
 }
 
 /** The rooms in their order. The first analysis of a room is the one it opens on. */
@@ -351,8 +361,9 @@ export const ROOMS: RoomName[] = [
         gives: 'what made this weight',
         quick: true,
         about:
-          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds.',
+          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds. The token that looks is the one that is followed, or the last.',
         needs: 'head',
+        carries: looking,
         main: ['model', 'layer', 'head', 'query', 'key'],
       },
       {

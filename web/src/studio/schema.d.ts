@@ -4048,13 +4048,13 @@ export interface components {
             head?: number;
             /**
              * Query
-             * @description The token that looks, numbered from 0; the last if left out.
+             * @description The token that looks, numbered from 0; the last of the text if left out.
              * @default null
              */
             query?: number | null;
             /**
              * Key
-             * @description The token that is looked at; of those but the first the strongest if left out.
+             * @description The token that is looked at; the strongest if left out, of those but the first and [SEP] or the like.
              * @default null
              */
             key?: number | null;
