@@ -177,12 +177,13 @@ def _words(how: str) -> list[str]:
             "effects and those of the first two layers come out too low"
         ],
         "screen": [
-            f"The parts that an estimate or their share of the stream put first were taken away one at a time: "
-            f"each was replaced {mean}. The others were not: theirs are estimates, which come out too low where "
-            "effects are strong"
+            "The parts that an estimate or their share of the stream put first were taken away one at a "
+            f"time: each was replaced {mean}. The others were not: theirs are estimates, which come out too "
+            "low where effects are strong"
         ],
         "exact": [
-            f"Every part was taken away alone: it was replaced {mean}. Effects are total, through all later parts"
+            f"Every part was taken away alone: it was replaced {mean}. Effects are total, through all "
+            "later parts"
         ],
     }[how]
     alone = (

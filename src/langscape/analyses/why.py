@@ -34,7 +34,7 @@ KeyToken = Annotated[
     int | None,
     Setting(
         "Key",
-        "The token that is looked at; the strongest if left out, of those but the first and [SEP] or the like.",
+        "The token that is looked at; if left out, the strongest but the first and [SEP] or the like.",
         ge=0,
     ),
 ]
@@ -269,7 +269,7 @@ def why(
     weights = split.weights
     if not 0 <= head < len(weights):
         raise not_there("head", head, range(len(weights)))
-    words = np.flatnonzero(~row.source.special)
+    words = np.flatnonzero(~np.asarray(row.source.special, bool))
     asked = query if query is not None else int(words[-1]) if len(words) else count - 1
     for name, number in (("query", asked), ("key", 0 if key is None else key)):
         if number >= count:

@@ -4054,7 +4054,7 @@ export interface components {
             query?: number | null;
             /**
              * Key
-             * @description The token that is looked at; the strongest if left out, of those but the first and [SEP] or the like.
+             * @description The token that is looked at; if left out, the strongest but the first and [SEP] or the like.
              * @default null
              */
             key?: number | null;
