@@ -130,9 +130,10 @@ class Why(Shown):
                 "adds most to the score, and says little while the weight is so small; take another query."
             )
         share = 100 * float(adds[0]) / max(abs(self.contrast), 1e-9)
-        said = f"What {name} writes at the {side} adds most, {share:.0f} % of why {own} looks here"
+        said = f"What {name} writes at the {side} adds most: {share:.0f} % of why {own} looks here"
         if left != left:
-            return f"{said}; it was not taken away to see whether that holds."
+            untried = "an embedding cannot be" if part == "embedding" else "it was not"
+            return f"{said}. Whether that holds is not known, since {untried} taken away."
         went = f"the weight goes from {self.weight:.2f} to {left:.2f}"
         holds = "so this holds" if left < self.weight / 2 else "so this does not hold by itself"
         return f"{said}; without it {went}, {holds}."
@@ -151,7 +152,8 @@ class Why(Shown):
     @property
     def named(self) -> str:
         """What is asked."""
-        return f"Why {self.layer}.{self.head} of {self.model} looks here"
+        query, key = (self.tokens[at].strip() or self.tokens[at] for at in (self.query, self.key))
+        return f"Why {self.layer}.{self.head} of {self.model} looks from “{query}” at “{key}”"
 
     @property
     def rest(self) -> str:
@@ -164,8 +166,8 @@ class Why(Shown):
     def subtitle(self) -> str:
         """The weight and its score."""
         return (
-            f"From {self.tokens[self.query]!r} ({self.query}) to {self.tokens[self.key]!r} ({self.key}) · "
-            f"weight {self.weight:.2f} · score {self.score:.2f}, {self.contrast:+.2f} beyond the other keys"
+            f"From token {self.query} to token {self.key} · weight {self.weight:.2f} · score before softmax "
+            f"{self.score:.2f}, {self.contrast:+.2f} beyond the mean of the other keys"
             f" · {self.parts} parts, their sum off by {self.error:.0e}"
         )
 
