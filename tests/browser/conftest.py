@@ -176,6 +176,13 @@ class Studio:
             time.sleep(0.05)
         return self.app.parts["pictures"].finished(id).result
 
+    def cancel_leftovers(self):
+        """End what a test asked for and did not wait for: the next would wait behind it for the worker."""
+        kept = set(self.app.parts["examples"].values())
+        for record in self.jobs.all():
+            if record["state"] in ("queued", "running") and record["id"] not in kept:
+                self.jobs.cancel(record["id"])
+
     def stop(self):
         self._server.should_exit = True
         self._thread.join()
@@ -237,6 +244,7 @@ def open_studio(browser: Browser, studio):
         assert [url for url in one.requests if not url.startswith(own)] == []
         assert one.errors == []
         one.page.context.close()
+    studio.cancel_leftovers()
 
 
 def is_trouble(said):

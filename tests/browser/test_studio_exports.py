@@ -92,7 +92,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_lines_to_the_nearest_are_in_the_figure_of_a_map_without_true_neighbours(room):
     _, page = room
     page.keyboard.press("Escape")
-    page.get_by_label("What moved most").locator("ol button").first.click()
+    page.get_by_label("What changed most").locator("ol button").first.click()
     near = page.locator(".frame[data-label=First]").get_by_text("Nearest on the map, by distance")
     expect(near).to_be_visible()
     root = ElementTree.fromstring(saved(page, "Export First as SVG"))

@@ -280,7 +280,7 @@ def test_progress_counts_heads(open_studio):
     page.get_by_role("spinbutton", name="Restarts").fill("60")  # long enough to be seen and cancelled
     page.get_by_role("button", name="Map every head").click()
     bar = page.get_by_role("status").filter(has_text="heads mapped")
-    expect(bar).to_contain_text(re.compile(r"heads mapped · \d+ of 72"))
+    expect(bar).to_contain_text(re.compile(r"heads mapped · \d+ of 72"), timeout=120_000)
     assert page.locator("[data-head]").count() == 72  # what was there stays meanwhile
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("was cancelled")).to_be_visible()

@@ -120,16 +120,20 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     expect(page.get_by_role("textbox", name="Prompt")).to_have_value("The capital of France is")
 
 
-def test_what_moved_most_between_two_layers_is_listed_first(open_studio, studio):
+def test_what_changed_most_between_two_layers_is_listed_by_neighbours_or_by_way(open_studio, studio):
     made = studio.example("compare")
     page = open_studio("compare").page
-    listed = page.get_by_label("What moved most").locator("li")
+    beside = page.get_by_label("What changed most")
+    listed = beside.locator("ol li")
     expect(listed.first).to_be_visible()
-    moved = np.asarray(
-        made.left.items.columns["moved"]
-        if "moved" in made.left.items.columns
-        else made.left.per_point["moved"]
-    )
+    moved, shared = (made.left.per_point[name] for name in ("moved", "shared"))
+    fewest = int(np.lexsort((np.arange(len(moved)), -moved, shared))[0])
+    expect(listed.first).to_contain_text(made.left.labels[fewest])
+    expect(listed.first).to_contain_text(f"{100 * shared[fewest]:.0f} %")
+    # both scores of the whole stand beside what shuffled maps have
+    expect(beside).to_contain_text(f"{100 * made.left.quality['shared']:.1f} %")
+    expect(beside).to_contain_text(f"{100 * made.left.quality['shared_null']:.1f} %")
+    beside.get_by_role("button", name="moved most").click()
     first = int(np.argmax(moved))
     expect(listed.first).to_contain_text(made.left.labels[first])
     expect(listed.first).to_contain_text(f"{moved[first]:.{2 if moved[first] >= 1 else 3}f}")

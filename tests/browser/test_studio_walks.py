@@ -54,7 +54,7 @@ def test_two_heads_stand_beside_each_other_and_one_is_laid_over_the_other(open_s
     page.wait_for_url(re.compile("left.moves=1"))
     moves = [one for one in drawn(page, "First").iter() if one.get("class") == "move"]
     assert len(moves) == 40  # those that moved most
-    page.get_by_label("What moved most").locator("ol button").first.click()
+    page.get_by_label("What changed most").locator("ol button").first.click()
     assert len([one for one in drawn(page, "First").iter() if one.get("class") == "move"]) == 1
 
 
@@ -244,3 +244,41 @@ def test_distributions_are_made_from_a_table_by_a_form_that_asks_for_nothing_els
     expect(facts).to_contain_text("table mine.csv")
     expect(facts).not_to_contain_text("corpus")
     expect(page.get_by_role("switch", name="Function words")).to_have_count(0)
+
+
+def test_back_leaves_a_room_at_once_that_computed_unasked(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio().page
+    page.wait_for_selector("[data-head]", timeout=120_000)
+    page.locator("[data-head='2.3']").click()
+    for room, address in (("Queries & keys", "#queries"), ("Compare", "#compare")):
+        page.get_by_role("navigation", name="Rooms").get_by_role("link", name=room).click()
+        page.wait_for_url(re.compile(address + ".*job="))
+        expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    page.go_back()
+    page.wait_for_url(re.compile("#queries"))
+    page.go_back()
+    page.wait_for_url(re.compile("#atlas"))
+
+
+def test_a_token_of_the_first_picture_is_followed_and_stays_the_one(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio().page
+    story = page.get_by_role("region", name="A head to begin with")
+    story.get_by_text("bank", exact=True).nth(1).click(timeout=120_000)
+    page.wait_for_url(re.compile(r"sel=\*\d+:bank"))
+    chosen = re.search(r"sel=\*(\d+):bank", page.url)[1]
+    expect(page.get_by_label("Followed everywhere")).to_contain_text(chosen)
+    page.locator("[data-head='1.8']").click()
+    page.get_by_role("button", name="Open this head").click()
+    expect(page.locator(f"[data-token='{chosen}'][aria-pressed=true]").first).to_be_visible()
+
+
+def test_a_head_without_another_is_compared_with_one_that_is_chosen(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("compare?layer=1&head=8").page
+    page.get_by_label("Compare head 1.8 with").select_option("2.8", timeout=120_000)
+    first = page.locator(".frame[data-label=First]")
+    expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
+    beside = page.get_by_label("What changed most")
+    expect(beside).to_contain_text("Moved between restarts")

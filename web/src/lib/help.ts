@@ -161,7 +161,7 @@ export const HELP = {
   },
   stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'Sawatzky & Kozyr' },
   compare: {
-    text: 'Two maps of the same items, the second turned and mirrored onto the first and made as large (Procrustes). What still differs moved, and is listed.',
+    text: 'Two maps of the same items, the second turned and mirrored onto the first and made as large (Procrustes). Listed are the items that share fewest neighbours on both maps, or that still lie farthest from their place on the other.',
   },
   moves: {
     text: 'Lines from the 40 items that moved most to where they lie on the other map, with a ring there. What is chosen has its line in any case.',

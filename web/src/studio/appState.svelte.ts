@@ -267,7 +267,7 @@ export class AppState {
     this.address.set({ job: found, analysis: found ? null : analysis }, true)
     const model = this.about?.models.find(({ name }) => name === read?.['model'])
     const isAble = !model || model.serves.includes(analysis)
-    if (read && isAble && analysisIn(analysis)?.follows === 'now') void this.run(analysis, read, {})
+    if (read && isAble && analysisIn(analysis)?.follows === 'now') void this.run(analysis, read, {}, false)
   }
 
   /** What all rooms read. A text or model that nobody chose is the atlas's. */
@@ -368,7 +368,7 @@ export class AppState {
     const key = JSON.stringify([analysis, carried])
     if (once && this.#begun.has(key)) return
     this.#begun.add(key)
-    await this.run(analysis, carried.settings, { text: carried.text })
+    await this.run(analysis, carried.settings, { text: carried.text }, !once)
   }
 
   #isKept(text: string): boolean {
@@ -394,20 +394,24 @@ export class AppState {
     }
   }
 
-  show(job: Job): void {
+  /** Shows a job; with `go`, the browser's Back leads to what was before. */
+  show(job: Job, go = true): void {
     this.#keep(job)
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
     const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
-    this.address.enter(room, { job: job.id, analysis: null, ...contextOf(job) })
+    const values = { job: job.id, analysis: null, ...contextOf(job) }
+    if (!go && room === this.address.room) this.address.set(values)
+    else this.address.enter(room, values)
   }
 
-  async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>): Promise<Job | null> {
+  /** Asks for a result and shows it. What is begun unasked adds no step to the browser's Back: entering the room was one. */
+  async run(analysis: string, settings: Record<string, unknown>, inputs: Record<string, string>, isAsked = true): Promise<Job | null> {
     const from = this.address.room
     const job = await this.attempt(() => this.api.run(analysis, settings, inputs))
     if (job) {
       this.problem = null
       // whoever has gone to another room meanwhile is left there
-      if (this.address.room === from) this.show(job)
+      if (this.address.room === from) this.show(job, isAsked)
       else this.#keep(job)
     }
     return job

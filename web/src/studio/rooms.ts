@@ -400,7 +400,7 @@ export const ROOMS: RoomName[] = [
           what === 'words' ? [...READING, ...HEADS] : what === 'head' ? [...WORDS, 'perplexity'] : [...WORDS, ...HEADS],
       },
     ],
-    about: 'Two texts or two models side by side, aligned; what moved most.',
+    about: 'Two texts or two models side by side, aligned; what changed most.',
   },
   { name: 'jobs', title: 'Jobs', analyses: [], about: 'Everything that is or was computed.' },
 ]

@@ -127,7 +127,7 @@ export class Stage {
     this.#scatter = scatter
     this.#layer = pointLayer(() => this.#withoutWebgl())
     this.#layer.canvas.className = 'points'
-    this.#overlay.className = 'overlay'
+    this.#overlay.className = 'labels-layer'
     for (const canvas of [this.#layer.canvas, this.#overlay]) canvas.setAttribute('aria-hidden', 'true')
     host.prepend(this.#layer.canvas, this.#overlay)
     if (scatter.dims === 3) this.#centre = middle(scatter.at)
