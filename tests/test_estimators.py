@@ -181,9 +181,10 @@ def test_a_metric_by_name_and_the_same_as_a_function_give_one_map():
         TSNE(metric=lambda a, b: -1.0).fit(X)
 
 
-def test_local_and_reciprocal_neighbours_are_those_of_the_library():
+def test_local_ranked_and_reciprocal_neighbours_are_those_of_the_library():
     X = load_iris().data + 1.0
-    for name, way in (("local", affinity.local), ("reciprocal", affinity.reciprocal)):
+    for name in ("local", "ranks", "reciprocal"):
+        way = affinity.KINDS[name]
         model = TSNE(neighbors=name, random_state=0, max_iter=300).fit(X)
         same = embed(way(X, 30.0), schedule=Schedule(steps=300), seed=0)
         np.testing.assert_array_equal(model.embedding_, same.xy)

@@ -43,8 +43,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     n_components        1, 2, 3 or 4
     perplexity          lowered to a third of the other rows where there are too few
-    neighbors           which others a row considers: by "perplexity", by rank ("reciprocal"), or, besides the
-                        perplexity, as many as stand out by `k` standard deviations ("local", Claassen's)
+    neighbors           which others a row considers: by "perplexity", by rank ("ranks"; "reciprocal" counts
+                        twice those that name it in turn), or, besides the perplexity, as many as stand out by
+                        `k` standard deviations ("local", Claassen's)
     metric              "euclidean", "cosine", any other that scikit-learn's neighbour search knows by name
                         ("manhattan", "canberra", …), a function of two rows, or "precomputed": X is a square
                         matrix of distances, and `transform` takes those of new rows to the rows fitted
@@ -80,7 +81,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int = 2,
         *,
         perplexity: float = 30.0,
-        neighbors: Literal["perplexity", "reciprocal", "local"] = "perplexity",
+        neighbors: Literal["perplexity", "ranks", "reciprocal", "local"] = "perplexity",
         k: float = 2.0,
         metric: Metric = "euclidean",
         metric_params: dict[str, Any] | None = None,
@@ -100,7 +101,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
-        self.neighbors: Literal["perplexity", "reciprocal", "local"] = neighbors
+        self.neighbors: Literal["perplexity", "ranks", "reciprocal", "local"] = neighbors
         self.k = k
         self.metric: Metric = metric
         self.metric_params = metric_params
@@ -200,8 +201,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         how: dict[str, Any] = {"metric": self.metric, "seed": seed, "progress": tell}
         if self.neighbors == "local":
             return affinity.local(X, self.perplexity_, self.k, **how), self.init
-        way = affinity.reciprocal if self.neighbors == "reciprocal" else affinity.points
-        return way(X, self.perplexity_, **how), self.init
+        ways = {"ranks": affinity.ranks, "reciprocal": affinity.reciprocal, "perplexity": affinity.points}
+        return ways[self.neighbors](X, self.perplexity_, **how), self.init
 
     def _by_neighbour_search(self, X: np.ndarray) -> Affinities:
         """Affinities by any metric that scikit-learn can search by: over each row's 3·perplexity nearest."""
@@ -288,9 +289,10 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_settings(self, X: np.ndarray) -> None:
         if not self.perplexity >= 1:
             raise SettingsError(f"perplexity {self.perplexity!r} is not possible; it must be at least 1")
-        if self.neighbors not in ("perplexity", "reciprocal", "local"):
+        if self.neighbors not in ("perplexity", "ranks", "reciprocal", "local"):
             raise SettingsError(
-                f'neighbors {self.neighbors!r} is not known; use "perplexity", "reciprocal" or "local"'
+                f"neighbors {self.neighbors!r} is not known; "
+                'use "perplexity", "ranks", "reciprocal" or "local"'
             )
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise SettingsError(f'metric="precomputed" needs a square matrix of distances, not {X.shape}')
