@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
@@ -180,9 +181,10 @@ def test_a_metric_by_name_and_the_same_as_a_function_give_one_map():
         TSNE(metric=lambda a, b: -1.0).fit(X)
 
 
-def test_local_and_reciprocal_neighbours_are_those_of_the_library():
+def test_local_ranked_and_reciprocal_neighbours_are_those_of_the_library():
     X = load_iris().data + 1.0
-    for name, way in (("local", affinity.local), ("reciprocal", affinity.reciprocal)):
+    for name in ("local", "ranks", "reciprocal"):
+        way = affinity.KINDS[name]
         model = TSNE(neighbors=name, random_state=0, max_iter=300).fit(X)
         same = embed(way(X, 30.0), schedule=Schedule(steps=300), seed=0)
         np.testing.assert_array_equal(model.embedding_, same.xy)
@@ -258,3 +260,34 @@ def test_an_optimised_place_has_a_lower_divergence_of_its_own(dims):
     gained = divergence(places["median"]) - divergence(places["optimise"])
     assert (gained > -1e-6).all()
     assert gained.mean() > 0
+
+
+def test_sparse_rows_are_reduced_once_and_new_ones_by_the_same_axes():
+    rng = np.random.default_rng(0)
+    own = np.repeat(np.arange(3), 60)
+    dense = (rng.random((180, 900)) < 0.01) * rng.random((180, 900))
+    for at, group in enumerate(own):
+        dense[at, 40 * group : 40 * group + 40] += rng.random(40) < 0.5
+    X = sparse.csr_array(dense)
+    model = TSNE(perplexity=10, max_iter=300, random_state=0).fit(X[::2])
+    assert "900 sparse dimensions were reduced to 89 by truncated SVD" in model.map_.notes[0]
+    np.testing.assert_array_equal(model.transform(X[:20:2]), model.embedding_[:10])
+    np.testing.assert_array_equal(model.transform(dense[:20:2]), model.embedding_[:10])
+    placed = model.transform(X[1::2])
+    near = np.square(placed[:, None] - model.embedding_[None]).sum(-1).argmin(1)
+    assert (own[::2][near] == own[1::2]).mean() > 0.95
+    with pytest.raises(SettingsError, match="'manhattan' needs all numbers"):
+        TSNE(metric="manhattan").fit(X)
+
+
+def test_tensors_are_read_and_holes_are_not_filled_in():
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).normal(size=(60, 4)).astype("f4")
+    settings = {"perplexity": 5, "max_iter": 60, "random_state": 0}
+    plain = TSNE(**settings).fit_transform(X)
+    np.testing.assert_array_equal(TSNE(**settings).fit_transform(torch.tensor(X, requires_grad=True)), plain)
+    assert TSNE(**settings).fit_transform(torch.tensor(X).bfloat16()).shape == (60, 2)
+    with pytest.raises(DataError, match="rows hold masked values"):
+        TSNE(**settings).fit(np.ma.masked_array(X, X > 2))
+    with pytest.raises(DataError, match="1 of 3 rows differ in length"):
+        TSNE(**settings).fit([[1.0, 2.0], [3.0, 4.0], [5.0]])

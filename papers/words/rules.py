@@ -23,12 +23,11 @@ import numpy as np
 
 from langscape import affinity
 from langscape.affinity.joint import joint_from_neighbours
-from langscape.affinity.reciprocal import STEPS
 from langscape.cli.terminal import say
 from langscape.data import Affinities, Items
 from langscape.engine import embed
 from langscape.engine.initial import start
-from langscape.kernels.neighbours import nearest, nearest_to
+from langscape.kernels.neighbours import nearest_to
 from langscape.kernels.rank_agreement import in_common, rank_correlations
 from langscape.sources import read_vectors, read_word_list
 from papers import command
@@ -53,15 +52,6 @@ def _constant(count: int) -> Callable[[np.ndarray], Affinities]:
     return rule
 
 
-def _ranks(X: np.ndarray) -> Affinities:
-    """The weights by rank of `affinity.reciprocal`, the same for every word."""
-    found = nearest(X, STEPS[-1][0])
-    weight = np.zeros(STEPS[-1][0], np.float32)
-    for last, value in reversed(STEPS):
-        weight[:last] = value
-    return _made(np.tile(weight / weight.sum(), (len(X), 1)), found.index, X)
-
-
 def _made(rows: np.ndarray, index: np.ndarray, X: np.ndarray) -> Affinities:
     P: Any = joint_from_neighbours(np.ascontiguousarray(rows, np.float32), index)
     return Affinities(P.toarray() if len(X) <= 2500 else P, Items.numbered(len(X)), {}, vectors=X)
@@ -72,7 +62,7 @@ RULES: dict[str, Callable[[np.ndarray], Affinities]] = {
     "plain, perplexity 10": lambda X: affinity.points(X, 10.0),
     "constant: ten nearest": _constant(10),
     "constant: five nearest": _constant(5),
-    "constant: weights by rank": _ranks,
+    "constant: weights by rank": lambda X: affinity.ranks(X),
     "Claassen's, k = 3": lambda X: affinity.local(X, 30.0, k=3.0),
     "Claassen's, k = 2": lambda X: affinity.local(X, 30.0, k=2.0),
     "Claassen's, k = 3, at least 10": lambda X: affinity.local(X, 30.0, k=3.0, at_least=10),

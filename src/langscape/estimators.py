@@ -9,14 +9,17 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from langscape import affinity
+from langscape.affinity.given_vectors import GivenVectors, given_vectors, unwrapped
 from langscape.affinity.joint import joint_from_neighbours
 from langscape.affinity.points import EXACT_UP_TO, checked_perplexity, perplexity_notes
 from langscape.data import Affinities, Items, Map, Progress, Step
@@ -35,10 +38,14 @@ Metric = Literal["euclidean", "cosine", "precomputed"] | str | Callable[[np.ndar
 class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A t-SNE map of the rows of X that can also place rows it has not seen.
 
+    X may be an array, a data frame, a list, a tensor of any precision, or sparse (TF-IDF): sparse rows of
+    more than 100 features are reduced to 100 axes by truncated SVD, which a note of `map_` says.
+
     n_components        1, 2, 3 or 4
     perplexity          lowered to a third of the other rows where there are too few
-    neighbors           which others a row considers: by "perplexity", by rank ("reciprocal"), or, besides the
-                        perplexity, as many as stand out by `k` standard deviations ("local", Claassen's)
+    neighbors           which others a row considers: by "perplexity", by rank ("ranks"; "reciprocal" counts
+                        twice those that name it in turn), or, besides the perplexity, as many as stand out by
+                        `k` standard deviations ("local", Claassen's)
     metric              "euclidean", "cosine", any other that scikit-learn's neighbour search knows by name
                         ("manhattan", "canberra", …), a function of two rows, or "precomputed": X is a square
                         matrix of distances, and `transform` takes those of new rows to the rows fitted
@@ -74,7 +81,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int = 2,
         *,
         perplexity: float = 30.0,
-        neighbors: Literal["perplexity", "reciprocal", "local"] = "perplexity",
+        neighbors: Literal["perplexity", "ranks", "reciprocal", "local"] = "perplexity",
         k: float = 2.0,
         metric: Metric = "euclidean",
         metric_params: dict[str, Any] | None = None,
@@ -94,7 +101,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
-        self.neighbors: Literal["perplexity", "reciprocal", "local"] = neighbors
+        self.neighbors: Literal["perplexity", "ranks", "reciprocal", "local"] = neighbors
         self.k = k
         self.metric: Metric = metric
         self.metric_params = metric_params
@@ -114,7 +121,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> TSNE:
         """Map the rows of X, shape (n, features), at least two of them; y is ignored."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, notes = self._read(X)
         n = len(X)
         self._check_settings(X)
         # 3·perplexity neighbours must exist; scikit-learn's own checks map ten rows at perplexity 30.
@@ -122,6 +129,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed, tell = self._seed(), _printed if self.verbose else None
         with _threads(self.n_jobs):
             affinities, initial = self._affinities(X, seed, tell)
+            affinities = replace(affinities, notes=(*notes, *affinities.notes))
             how: dict[str, Any] = {
                 "seed": seed, "progress": tell, "callback": self._callback(),
                 "callback_every": self.callbacks_every_iters,
@@ -144,7 +152,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         With metric="precomputed", X is (rows, rows fitted): how far each is from those.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X, _ = self._read(X, fitting=False)
         settings = Insertion(neighbours=self.n_neighbors, method=self.placement)
         known = self._fitted
         if known is None:
@@ -162,6 +170,23 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 places[new] = place_among(self.map_.xy, index, squared, settings)
         return places
 
+    def _read(self, X: Any, fitting: bool = True) -> tuple[np.ndarray, tuple[str, ...]]:
+        """X as a matrix, and what was done to make it one; new sparse rows are reduced like those fitted."""
+        how: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "reset": fitting}
+        X = validate_data(self, unwrapped(X), **how, ensure_min_samples=2 if fitting else 1)
+        if issparse(X) and self.metric not in ("euclidean", "cosine"):
+            raise SettingsError(
+                f"metric {self._metric_name()!r} needs all numbers; give X.toarray(), or choose "
+                '"euclidean" or "cosine", for which sparse rows are reduced by truncated SVD'
+            )
+        if fitting:
+            found = given_vectors(X, self._seed()) if issparse(X) else GivenVectors(X)
+            self._axes = found.axes
+            return found.matrix.astype(X.dtype, copy=False), found.notes
+        if self._axes is not None:
+            return (csr_array(X) @ self._axes.T).astype(X.dtype), ()
+        return (X.toarray() if issparse(X) else X), ()
+
     def _affinities(self, X: np.ndarray, seed: int, tell: Progress | None) -> tuple[Affinities, Any]:
         """The joint P of the rows, and where they start."""
         if self.metric == "precomputed":
@@ -176,8 +201,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         how: dict[str, Any] = {"metric": self.metric, "seed": seed, "progress": tell}
         if self.neighbors == "local":
             return affinity.local(X, self.perplexity_, self.k, **how), self.init
-        way = affinity.reciprocal if self.neighbors == "reciprocal" else affinity.points
-        return way(X, self.perplexity_, **how), self.init
+        ways = {"ranks": affinity.ranks, "reciprocal": affinity.reciprocal, "perplexity": affinity.points}
+        return ways[self.neighbors](X, self.perplexity_, **how), self.init
 
     def _by_neighbour_search(self, X: np.ndarray) -> Affinities:
         """Affinities by any metric that scikit-learn can search by: over each row's 3·perplexity nearest."""
@@ -264,9 +289,10 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_settings(self, X: np.ndarray) -> None:
         if not self.perplexity >= 1:
             raise SettingsError(f"perplexity {self.perplexity!r} is not possible; it must be at least 1")
-        if self.neighbors not in ("perplexity", "reciprocal", "local"):
+        if self.neighbors not in ("perplexity", "ranks", "reciprocal", "local"):
             raise SettingsError(
-                f'neighbors {self.neighbors!r} is not known; use "perplexity", "reciprocal" or "local"'
+                f"neighbors {self.neighbors!r} is not known; "
+                'use "perplexity", "ranks", "reciprocal" or "local"'
             )
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise SettingsError(f'metric="precomputed" needs a square matrix of distances, not {X.shape}')
@@ -294,6 +320,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

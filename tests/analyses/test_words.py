@@ -47,7 +47,7 @@ def base(vectors: Path) -> Recipe:
     return Recipe("words", {"limit": 400, "perplexity": 20, "steps": 300}, {"vectors": vectors})
 
 
-@pytest.mark.parametrize("way", ["perplexity", "reciprocal", "local"])
+@pytest.mark.parametrize("way", ["perplexity", "ranks", "reciprocal", "local"])
 def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, way: str) -> None:
     settings = {
         "limit": 200,
@@ -59,7 +59,12 @@ def test_a_map_by_recipe_is_the_map_by_call(store: Store, vectors: Path, way: st
     }
     made = store.run(Recipe("words", settings, {"vectors": vectors}))
     read = read_vectors(vectors, limit=200)
-    ways = {"perplexity": affinity.points, "reciprocal": affinity.reciprocal, "local": affinity.local}
+    ways = {
+        "perplexity": affinity.points,
+        "ranks": affinity.ranks,
+        "reciprocal": affinity.reciprocal,
+        "local": affinity.local,
+    }
     P = ways[way](read.matrix, 15.0, metric="cosine", items=read.items(), seed=3)
     expected = embed(P, schedule=QUICK, seed=3)
     np.testing.assert_array_equal(made.xy, expected.xy)

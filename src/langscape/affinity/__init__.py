@@ -16,6 +16,7 @@ from langscape.affinity.local import local
 from langscape.affinity.points import points
 from langscape.affinity.precomputed import precomputed
 from langscape.affinity.query_key import align_query_key, norm_ratio, query_key
+from langscape.affinity.ranks import ranks
 from langscape.affinity.reciprocal import reciprocal
 from langscape.affinity.scale import Scales, choose_scale
 from langscape.affinity.strongest_keys import StrongestKeys, strongest_keys
@@ -24,6 +25,7 @@ from langscape.data import Affinities
 KINDS: dict[str, Callable[..., Affinities]] = {
     "points": points,
     "local": local,
+    "ranks": ranks,
     "reciprocal": reciprocal,
     "precomputed": precomputed,
     "attention": attention,
@@ -49,6 +51,7 @@ __all__ = [
     "points",
     "precomputed",
     "query_key",
+    "ranks",
     "reciprocal",
     "strongest_keys",
 ]

@@ -17,10 +17,14 @@ REDUCED = 100
 
 
 class GivenVectors(NamedTuple):
-    """The matrix (items, dimensions), and what was done to make it one."""
+    """The matrix (items, dimensions), what was done to make it one, and the axes of one that was reduced.
+
+    Further sparse rows are reduced alike by `rows @ axes.T`.
+    """
 
     matrix: np.ndarray
     notes: tuple[str, ...] = ()
+    axes: np.ndarray | None = None
 
 
 def given_vectors(X: Any, seed: int = 0) -> GivenVectors:
@@ -46,14 +50,15 @@ def given_vectors(X: Any, seed: int = 0) -> GivenVectors:
     if n < 2:
         raise DataError(_few(csr.shape))
     kept = min(REDUCED, n - 1)
-    left, scale, _ = randomized_svd(csr, kept, random_state=seed)
+    axes = randomized_svd(csr, kept, random_state=seed)[2]
+    matrix = csr @ axes.T
     whole = float((csr.data**2).sum())
-    share = float((scale**2).sum()) / whole if whole > 0 else 1.0
+    share = float((matrix**2).sum()) / whole if whole > 0 else 1.0
     note = (
         f"{dim:,} sparse dimensions were reduced to {kept} by truncated SVD, which hold {100 * share:.0f} % "
         "of their sum of squares; neighbours and scores are of these"
     )
-    return GivenVectors(checked_matrix(left * scale), (note,))
+    return GivenVectors(checked_matrix(matrix), (note,), axes)
 
 
 def checked_matrix(X: Any) -> np.ndarray:
@@ -93,6 +98,16 @@ def _few(shape: tuple[int, ...]) -> str:
 
 def _array(X: Any) -> np.ndarray:
     """As NumPy has it: a tensor of any precision or with a gradient, a masked array without holes, lists."""
+    try:
+        return np.asarray(unwrapped(X))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"the vectors are not numbers: {error}") from None
+
+
+def unwrapped(X: Any) -> Any:
+    """The array of a tensor or of a masked array without holes; anything else but ragged lists as it is."""
     if isinstance(X, np.ma.MaskedArray):
         holes = np.ma.getmaskarray(X)
         if holes.any():
@@ -107,10 +122,9 @@ def _array(X: Any) -> np.ndarray:
         if X.is_floating_point() and X.element_size() < 4:
             X = X.float()  # NumPy has no bfloat16
         return X.numpy()
-    try:
-        return np.asarray(X)
-    except (TypeError, ValueError) as error:
-        raise DataError(_ragged(X) or f"the vectors are not numbers: {error}") from None
+    if isinstance(X, list | tuple) and (odd := _ragged(X)):
+        raise DataError(odd)
+    return X
 
 
 def _ragged(X: Any) -> str | None:

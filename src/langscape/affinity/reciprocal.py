@@ -13,18 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from langscape.affinity.given_vectors import given_vectors
-from langscape.affinity.joint import joint_from_neighbours
-from langscape.affinity.points import EXACT_UP_TO, Metric, check_metric, checked_perplexity, unit_rows
+from langscape.affinity.points import Metric
+from langscape.affinity.ranks import Ranked
 from langscape.data import Affinities, Checkpoint, Items, Progress
-from langscape.errors import DataError
-
-STEPS = ((3, 0.693), (5, 0.36), (10, 0.16), (25, 0.06), (50, 0.02))
-"""Ranks up to which a neighbour has a weight, at perplexity 30.
-
-The weights are Σ 1/k over those k of 3, 5, 10, 25 and 50 among whose nearest the neighbour is: what it counts
-for where the share kept of the k nearest is averaged over the five.
-"""
 
 ANSWER, NAMED = 25, 10
 """Nearest among which a word must be for a neighbour to answer it, and to be counted as named."""
@@ -52,36 +43,14 @@ def reciprocal(
     >>> round(float(a.P.sum()), 5), a.settings["neighbours"]
     (1.0, 17)
     """
-    from langscape.kernels.neighbours import nearest
     from langscape.kernels.sparse import reciprocal_pairs
 
-    given = given_vectors(X, seed)
-    X, n = given.matrix, len(given.matrix)
-    items = items or (Items(labels) if labels is not None else Items.numbered(n))
-    if len(items) != n:
-        raise DataError(f"{len(items)} labels for {n} rows; give one label per row")
-    stretch = float(checked_perplexity(perplexity, n)[0]) / 30.0
-    check_metric(metric)
-    space = unit_rows(X, items) if metric == "cosine" else X
-    steps = [(max(1, round(rank * stretch)), weight) for rank, weight in STEPS]
-    reach = min(n - 1, steps[-1][0])
-    found = nearest(space, reach, recall=recall, seed=seed, progress=progress, checkpoint=checkpoint)
-    rank = np.arange(1, reach + 1)
-    weight = np.zeros(reach)
-    for last, value in reversed(steps):
-        weight[rank <= last] = value
-    answers = reciprocal_pairs(found.index, min(reach, max(1, round(ANSWER * stretch))))
-    rows = weight * (1.0 + answers)
+    found = Ranked(X, perplexity, metric, items or labels, recall, seed, progress, checkpoint)
+    n, reach = found.index.shape
+    answers = reciprocal_pairs(found.index, min(reach, found.stretched(ANSWER)))
+    rows = found.weight * (1.0 + answers)
     rows /= rows.sum(1, keepdims=True)
-    named = np.bincount(found.index[:, : max(1, round(NAMED * stretch))].ravel(), minlength=n)
+    named = np.bincount(found.index[:, : found.stretched(NAMED)].ravel(), minlength=n)
     share = (named + 1.0) ** 0.25
     rows *= (share / share.mean())[:, None]
-    P: Any = joint_from_neighbours(rows.astype(np.float32), found.index)
-    if n <= EXACT_UP_TO:
-        P = P.toarray()
-    settings = {
-        "affinity": "reciprocal", "perplexity": 30.0 * stretch, "metric": metric,
-        "neighbours": reach, "recall": round(found.recall, 4),
-    }  # fmt: skip
-    items = items.with_columns(answered=answers.sum(1))
-    return Affinities(P, items, settings, vectors=X, metric=metric, notes=given.notes)
+    return found.affinities("reciprocal", rows, found.items.with_columns(answered=answers.sum(1)))

@@ -36,11 +36,12 @@ PLACED = ("inserted", "dissimilar", "nearest")
 """Columns that insertion adds."""
 
 Considered = Annotated[
-    Literal["perplexity", "reciprocal", "local"],
+    Literal["perplexity", "ranks", "reciprocal", "local"],
     Setting(
         "Neighbours",
-        "Which others a word considers: by perplexity, as t-SNE does; by rank, and twice those that name it "
-        "in turn; or, besides the perplexity, as many as stand out for it, Claassen’s local perplexity.",
+        "Which others a word considers: by perplexity, as t-SNE does; by rank, for every word the same; by "
+        "rank, and twice those that name it in turn; or, besides the perplexity, as many as stand out for "
+        "it, Claassen’s local perplexity.",
         document="002",
         labels={"local": "local perplexity"},
     ),
@@ -218,8 +219,8 @@ def _mapped(
     if neighbours == "local":
         P = affinity.local(vectors.matrix, perplexity, k, at_least, metric=metric, **known)
     else:
-        way = affinity.reciprocal if neighbours == "reciprocal" else affinity.points
-        P = way(vectors.matrix, perplexity, metric, **known)
+        ways = {"ranks": affinity.ranks, "reciprocal": affinity.reciprocal, "perplexity": affinity.points}
+        P = ways[neighbours](vectors.matrix, perplexity, metric, **known)
     how: dict[str, Any] = {"seed": seed, "progress": saying(size, progress), "checkpoint": checkpoint}
     map = embed(P, dims, initial, schedule, restarts, **how)
     return map.but(notes=(*vectors.notes, *map.notes))

@@ -104,7 +104,8 @@ def with_periods(map: Map, column: str, seed: int = 0) -> Map:
     )
     if found.p > 0.05:
         note = f"the periods of {column} do not differ more than by chance: {note}"
-    return map.but(settings={**map.settings, "periods": places}, notes=(*map.notes, note))
+    # first, since a figure has room for one: the test is what was asked for
+    return map.but(settings={**map.settings, "periods": places}, notes=(note, *map.notes))
 
 
 def _test(

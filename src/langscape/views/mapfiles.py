@@ -9,7 +9,7 @@ import numpy as np
 from langscape.data import Map
 from langscape.errors import SettingsError
 
-PAGE_UP_TO = 400_000
+PAGE_UP_TO = 1_000_000
 """Points drawn on a page; of larger maps, the old items and an even sample of the inserted ones."""
 
 SUFFIXES = (".csv", ".html", ".svg", ".png", ".pdf")

@@ -4120,11 +4120,11 @@ export interface components {
             perplexity?: number;
             /**
              * Neighbours
-             * @description Which others a word considers: by perplexity, as t-SNE does; by rank, and twice those that name it in turn; or, besides the perplexity, as many as stand out for it, Claassen’s local perplexity.
+             * @description Which others a word considers: by perplexity, as t-SNE does; by rank, for every word the same; by rank, and twice those that name it in turn; or, besides the perplexity, as many as stand out for it, Claassen’s local perplexity.
              * @default perplexity
              * @enum {string}
              */
-            neighbours?: "perplexity" | "reciprocal" | "local";
+            neighbours?: "perplexity" | "ranks" | "reciprocal" | "local";
             /**
              * Deviations
              * @description With local perplexity: by so many standard deviations a word must stand out to count.

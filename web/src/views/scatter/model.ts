@@ -236,8 +236,14 @@ export function positionsOf(scatter: Scatter): Float32Array | null {
   return column?.type === 'number' ? column.values : null
 }
 
+/** Whether a column lies within the years 1000 to 2999 at both ends, whole numbers: these are read without a comma. */
+function isYears({ low, high }: NumberColumn): boolean {
+  return low >= 1000 && high < 3000 && Number.isInteger(low) && Number.isInteger(high)
+}
+
 /** A number of this column as it is said. */
 export function said(column: NumberColumn, value: number, format: (value: number) => string): string {
+  if (Number.isInteger(value) && isYears(column)) return String(value)
   return column.format === 'percent' ? formatShare(value) : format(value)
 }
 

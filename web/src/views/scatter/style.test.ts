@@ -131,6 +131,14 @@ describe('the legend', () => {
     expect(rampEnds(readScatter(view()).columns[1])).toEqual(['10', '20'])
     expect(rampEnds(readScatter(view()).columns[0])).toBeNull()
   })
+
+  it('reads years without a comma, and counts with one', () => {
+    const ends = (...values: number[]) =>
+      rampEnds(readScatter(view({}, { column1: { shape: [4], data: Float32Array.from(values) } })).columns[1])
+    expect(ends(1790, 1800, NaN, 2020)).toEqual(['1790', '2020'])
+    expect(ends(1790, 1800, NaN, 20200)).toEqual(['1,790', '20,200'])
+    expect(ends(90, 1800, NaN, 2020)).toEqual(['90', '2,020'])
+  })
 })
 
 describe('search', () => {
