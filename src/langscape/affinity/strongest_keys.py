@@ -113,22 +113,16 @@ def strongest_pairs(
     Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer. With
     `valued`, weights are those times the lengths of the keys' values, as shares.
     """
-    from langscape.kernels.groups import ranks_and_places
+    from langscape.kernels.groups import largest_of_groups
 
     n, pairs = len(one.Q), one.pairs
     key = pairs.key + n
     given = pairs.valued if valued else pairs.attention
     assert given is not None
     rows, weights = np.full((n + len(one.K), most), -1, np.int32), np.zeros((n + len(one.K), most))
-    for of, other in ((pairs.query, key), (key, pairs.query)):
-        order = np.argsort(of, kind="stable")
-        at = of[order]
-        starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1], [True]]))
-        place = np.empty(len(at), np.intp)
-        ranks_and_places(-given[order], starts, np.empty(len(at)), place)
-        kept = place < most
-        rows[at[kept], place[kept]] = other[order][kept]
-        weights[at[kept], place[kept]] = given[order][kept]
+    largest_of_groups(pairs.query, key, given, rows, weights)  # pairs are sorted by query
+    by_key = pairs.by_key
+    largest_of_groups(key[by_key], pairs.query[by_key], given[by_key], rows, weights)
     return rows, weights
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,12 +38,12 @@ from langscape.data import Capture, Map, Progress, Step
 from langscape.data import Tokens as TokenTable
 from langscape.declarations import analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
-from langscape.declarations.running import each, opened, stored_file
+from langscape.declarations.running import each, is_stored, opened, stored_file, workers_ready
 from langscape.declarations.settings import Generate, Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
 
 if TYPE_CHECKING:
-    from langscape.affinity import Scales
+    from langscape.affinity import HeadVectors, Scales
 
 Key = tuple[int, int]
 
@@ -254,6 +255,31 @@ def maps_of(
     return maps
 
 
+@contextmanager
+def workers_while_reading(
+    reading: Mapping[str, Any], workers: int | None, cluster: str | None = None
+) -> Iterator[None]:
+    """Where the text is still to be read, the workers of `maps_of` start meanwhile."""
+    if not isinstance(reading["model"], str) or is_stored(query_key_collect, **reading):
+        yield
+        return
+    with workers_ready(query_key_map, workers, cluster, prepare=f"{__name__}:load_kernels"):
+        yield
+
+
+def load_kernels() -> None:
+    """Load what is compiled for a map of a head over many tokens, so that a worker's first does not wait."""
+    from langscape.affinity import HeadVectors
+    from langscape.data import Items
+
+    rng = np.random.default_rng(0)
+    n = 1300
+    columns = {"sentence": np.arange(n) // 10, "position": np.arange(n) % 10}
+    items = Items.numbered(n).with_columns(**columns)
+    Q, K = rng.normal(size=(2, n, 4)).astype(np.float32)
+    laid_out(HeadVectors(Q, K, items, items, 0, 0), {"steps": 5})
+
+
 def head_capture(
     layer: int, head: int, reading: Mapping[str, Any], progress: Progress | None = None
 ) -> Capture:
@@ -276,11 +302,20 @@ def map_head(
     settings are those of `query_key_map`, with its defaults.
     """
     from langscape import affinity
+
+    special = (settings or {}).get("special", "drop")
+    return laid_out(affinity.head_vectors(capture, layer, head, special=special), settings, progress)
+
+
+def laid_out(
+    one: HeadVectors, settings: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Map:
+    """The map of what `head_vectors` gives, with its scores."""
+    from langscape import affinity
     from langscape.engine import Schedule, lay_out
 
     s = {one.name: one.default for one in declaration_of(query_key_map).signature.settings}
     s |= settings or {}
-    one = affinity.head_vectors(capture, layer, head, special=s["special"])
     near = affinity.query_key(
         one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
         perplexity=s["perplexity"], seed=s["seed"],
