@@ -37,6 +37,7 @@ class StrongestKeys:
     valued_partners, valued_weights  the same as partners and weights with attention weighed by these
                 lengths: whose values a query takes most of; None where they are not known
     aggregates  (head, position, position) mean weight over all sentences, special tokens among them
+    read        what the model read at once: "sentences", each alone, or each "text" as a whole
     """
 
     items: Items
@@ -52,6 +53,7 @@ class StrongestKeys:
     value_norms: np.ndarray | None = None
     valued_partners: np.ndarray | None = None
     valued_weights: np.ndarray | None = None
+    read: str = "sentences"
 
     def __post_init__(self) -> None:
         for name in ("norms", "partners", "weights", "aggregates"):
@@ -90,6 +92,9 @@ def strongest_keys(
     assert first is not None
     texts = (*first.queries.columns["text"], *first.keys.columns["text"])
     columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
+    values: tuple[np.ndarray, ...] | tuple[None, ...] = (None, None, None)
+    if valued:
+        values = (np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True)))
     return StrongestKeys(
         Items([str(text).strip() or str(text) for text in texts], columns),
         len(first.Q),
@@ -101,7 +106,8 @@ def strongest_keys(
         str(capture.metadata.get("model", "")),
         tuple(capture.metadata.get("sentences", ())),
         special,
-        *((np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True))) if valued else ()),
+        *values,
+        str(capture.metadata.get("read", "sentences")),
     )
 
 

@@ -24,6 +24,7 @@ from langscape.analyses._query_key_settings import (
     Pipeline,
     QueryKeyPerplexity,
     Reach,
+    Read,
     ScaleMetric,
     Share,
     Tagger,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 Key = tuple[int, int]
 
 
-@analysis(version=5, name="query_key.collect", hidden=True)
+@analysis(version=6, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
     text: Texts = None,
@@ -59,6 +60,7 @@ def query_key_collect(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Capture:
@@ -72,8 +74,12 @@ def query_key_collect(
     network = opened(model)
     if network.kind == "vision":
         raise SettingsError(f"{network.name} reads images; give collect_query_key their pixels from Python")
-    read = joined(text)
-    listed = sentences(continued(network, read, generate) if generate else read)
+    whole = joined(text)
+    asked = continued(network, whole, generate) if generate else whole
+    if read == "text":
+        listed = [one for one in ([asked] if generate else _texts(text)) if one.strip()]
+    else:
+        listed = sentences(asked)
     if not listed:
         raise SettingsError("the text is empty; queries and keys need some sentences")
     tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
@@ -82,7 +88,8 @@ def query_key_collect(
         given["targets"] = listed
     seen = collect_query_key(network, listed, layers, heads, **given)
     if generate:
-        seen = seen.but(tokens=_mark_generated(seen.tokens, read))
+        seen = seen.but(tokens=_mark_generated(seen.tokens, whole))
+    seen = seen.but(metadata={**seen.metadata, "read": read})
     if tag is None:
         return seen
 
@@ -130,13 +137,14 @@ def query_key_map(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Map:
     """The map of one head's queries and keys; every picture of queries and keys is made of these."""
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     how = {
         "by": by, "c": c, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
@@ -163,6 +171,7 @@ def query_key_choice(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Any:
@@ -170,7 +179,7 @@ def query_key_choice(
     from langscape.affinity import choose_scale
 
     reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
-    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
+    seen = query_key_collect(model, text, **reading, generate=generate, read=read, progress=progress)
     how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
     centred = distances == "centred"
     return choose_scale(seen, metric, percentile, least_keys, **how, centred=centred, progress=progress)
@@ -187,19 +196,23 @@ def query_key_classes(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> ClassTables:
     """Attention between classes of tokens for every head."""
     reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
-    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
+    seen = query_key_collect(model, text, **reading, generate=generate, read=read, progress=progress)
     return ClassTables(column, class_tables(seen, column, special=special))
 
 
 def joined(text: Any) -> str:
     """Several texts as one."""
-    parts = [text] if isinstance(text, str) else list(text)
-    return "\n\n".join(parts)
+    return "\n\n".join(_texts(text))
+
+
+def _texts(text: Any) -> list[str]:
+    return [text] if isinstance(text, str) else list(text)
 
 
 def sample_text(names: Sequence[str] = SEVERAL) -> str:

@@ -33,6 +33,7 @@ from langscape.analyses._query_key_settings import (
     Pipeline,
     QueryKeyPerplexity,
     Reach,
+    Read,
     Share,
     Tab,
     Tagger,
@@ -179,6 +180,7 @@ def query_key_grid(
     clear: Clear = 2.0,
     distances: Distances = "centred",
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -197,7 +199,7 @@ def query_key_grid(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     with workers_while_reading(reading, workers, cluster):
         seen = query_key_collect(**reading, progress=progress)
