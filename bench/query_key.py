@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from langscape.affinity import heads_of, strongest_keys
-from langscape.analyses._query_key import maps_of, query_key_collect
+from langscape.analyses._query_key import maps_of, query_key_collect, workers_while_reading
 from langscape.declarations.running import using
 from langscape.models import get_model
 from langscape.store import Store
@@ -41,12 +41,13 @@ def main() -> None:
         store = Store(folder)
         began = time.perf_counter()
         reading = {"model": asked.model, "tokens": asked.tokens}
-        capture = query_key_collect(**reading)
-        read = time.perf_counter()
-        heads = heads_of(capture)
-        settings = {"by": asked.by, "special": asked.special}
-        wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
-        maps = maps_of(capture, reading, wanted, title="query–key maps", workers=asked.workers)
+        with workers_while_reading(reading, asked.workers):
+            capture = query_key_collect(**reading)
+            read = time.perf_counter()
+            heads = heads_of(capture)
+            settings = {"by": asked.by, "special": asked.special}
+            wanted = [{**settings, "layer": layer, "head": head} for layer, head in heads]
+            maps = maps_of(capture, reading, wanted, title="query–key maps", workers=asked.workers)
         mapped = time.perf_counter()
         strongest = strongest_keys(capture, heads, special=asked.special)
         write(query_key(strongest, dict(zip(heads, maps, strict=True))), f"{folder}/all.png")

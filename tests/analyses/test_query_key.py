@@ -376,3 +376,30 @@ def test_workers_make_the_same_maps(shared, tmp_path):
         here = list(each(query_key_map, calls, title="two maps", workers=0))
     for one, other in zip(apart, here, strict=True):
         np.testing.assert_array_equal(one.xy, other.xy)
+
+
+def test_a_text_read_as_a_whole_has_links_between_its_sentences_and_the_tokens_that_head_shows():
+    from langscape.analyses.head import head as head_analysis
+
+    apart = query_key("default", TEXT, layer=3, head=5, perplexity=5, steps=60)
+    whole = query_key("default", TEXT, layer=3, head=5, perplexity=5, steps=60, read="text")
+    assert len(apart.capture.metadata["sentences"]) > 1
+    assert len(whole.capture.metadata["sentences"]) == 1
+    labels = [label for label in whole.map.labels[: len(whole.map) // 2]]
+    shown = head_analysis("default", TEXT, layer=3, head=5, restarts=1, steps=60, special="drop")
+    tokens = shown.capture.tokens
+    assert labels == [one for one, special in zip(tokens.labels, tokens.special, strict=True) if not special]
+
+    def crossing(found):
+        """Lines whose two ends are of different sentences, by the full stops between them."""
+        n = found.strongest.queries
+        sentence = np.cumsum([label == "." for label in found.strongest.items.labels[:n]])
+        partners = found.strongest.partners[0, :n]
+        rows = np.repeat(np.arange(n), partners.shape[1])
+        keys = partners.ravel() - n
+        return int((sentence[rows[keys >= 0]] != sentence[keys[keys >= 0]]).sum())
+
+    assert "each read alone" in apart.view().properties["subtitle"]
+    assert "read as a whole" in whole.view().properties["subtitle"]
+    # a full stop ends its sentence and counts to the next one here: links to and from it alone may cross
+    assert crossing(whole) > 2 * crossing(apart)

@@ -30,6 +30,11 @@ def note(text: str) -> None:
         os.close(handle)
 
 
+def prepare() -> None:
+    """What workers call before their first task."""
+    note("prepared")
+
+
 @step("chores.square", version=1, defaults={"n": 0, "pause": 0.0})
 def square(settings: Mapping[str, Any], inputs: Mapping[str, Path], progress: Progress) -> dict[str, Any]:
     n = settings["n"]

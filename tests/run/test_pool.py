@@ -133,3 +133,35 @@ def test_the_last_step_of_a_part_is_told_however_soon_it_comes(monkeypatch):
     for done in range(4):
         teller(Step(done, 3, "heads scored"))
     assert [message["step"]["done"] for message in told] == [0, 3]
+
+
+def test_a_sweep_takes_the_workers_that_wait_for_it_and_nobody_else_does(
+    store: Store, log: Callable[[], Counter]
+) -> None:
+    from langscape.execution.pool import WAITING, WaitingPool
+    from langscape.execution.sweep import Sweep
+
+    waiting = WaitingPool(store, ["chores"], 2, prepare="chores:prepare")
+    token = WAITING.set(waiting)
+    try:
+        started = workers_of(os.getpid())
+        wait_until(lambda: log()["prepared"] == 2)
+        assert waiting.taken(store, ["chores"], 3) is None  # another number of workers is another pool
+        tasks = {str(n): Recipe("chores.square", {"n": n}) for n in range(6)}
+        assert Sweep(tasks, store=store).run(workers=2).done == 6
+        assert waiting.taken(store, ["chores"], 2) is None
+    finally:
+        WAITING.reset(token)
+        waiting.stop()
+    assert log()["prepared"] == 2  # no other worker was started
+    assert not [process for process in started if alive(process)]
+
+
+def test_workers_that_no_sweep_took_are_ended(store: Store) -> None:
+    from langscape.execution.pool import WaitingPool
+
+    waiting = WaitingPool(store, ["chores"], 1)
+    started = workers_of(os.getpid())
+    waiting.stop()
+    assert started
+    assert not [process for process in started if alive(process)]

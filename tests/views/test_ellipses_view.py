@@ -12,6 +12,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.metrics.null import Null
 from langscape.metrics.scores import SCORES
 from langscape.views.figure_ellipses import axes_of, draw
+from langscape.views.trust import trust
 
 rng = np.random.default_rng(0)
 SHORT = Schedule(steps=60, early_steps=20)
@@ -109,3 +110,52 @@ def test_maps_without_shapes_are_refused(words):
         views.ellipses(pca(words), mass=1.5)
     with pytest.raises(DataError, match="no distribution among those given"):
         views.ellipses(pca(words), words.take([1, 2]))
+
+
+def planted(counts, seed=0):
+    """Items of so many rows each, whose spreads differ four-fold; the mean of a single row is the row."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        rng.normal(rng.normal(0, 3, 6), 1 + 3 * (i % 5) / 4, (count, 6)) for i, count in enumerate(counts)
+    ]
+    return Gaussians(
+        np.stack([some.mean(axis=0) for some in rows]),
+        np.stack([some.var(axis=0) for some in rows]),
+        Items([f"item {i}" for i in range(len(rows))]),
+        np.array(counts),
+        samples=np.concatenate(rows),
+    )
+
+
+def test_an_item_seen_once_is_a_point_without_an_ellipse_and_the_picture_says_how_many():
+    given = planted([1] * 20 + [8] * 20)
+    map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
+    assert map.settings["single"] == 20
+    assert not map.shapes[:20].any()
+    assert np.isnan(map.per_point["variance"][:20]).all()
+    view = views.ellipses(map, given)
+    assert np.isnan(view.arrays["outlines"][:20]).all()
+    assert np.isfinite(view.arrays["outlines"][20:]).all()
+    assert "20 of 40 seen once" in view.properties["subtitle"]
+    assert "20 of 40 items have a single context" in view.properties["outline_meaning"]
+    (drawn,) = [one for one in draw(view).axes[0].collections if isinstance(one, EllipseCollection)][:1]
+    assert len(drawn.get_offsets()) == 20
+
+
+@pytest.mark.parametrize(("many", "judged"), [(6, False), (30, True)])
+def test_sizes_get_no_verdict_from_the_few_items_that_have_rows_enough(many, judged):
+    given = planted([1] * (40 - many) + [40] * many)
+    map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
+    (held,) = [one for one in trust(map) if one["name"] == "area_held"]
+    assert map.quality["area_held"] > 0.8  # of those that can be judged, sizes are right
+    assert f"{many} of 40 items judged" in held["shown"]
+    assert ("good" in held["brief"]) == judged
+
+
+def test_where_every_item_was_seen_once_there_is_no_ellipse_and_no_score_of_sizes():
+    given = planted([1] * 24)
+    map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
+    view = views.ellipses(map, given)
+    assert np.isnan(view.arrays["outlines"]).all()
+    assert "area_held" not in map.quality
+    assert "What sizes are worth is not known here" in view.properties["outline_meaning"]

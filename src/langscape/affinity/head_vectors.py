@@ -43,6 +43,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.query)
 
+    @cached_property
+    def by_key(self) -> np.ndarray:
+        """(pairs,) the order in which they are sorted by key, and for each key by query."""
+        return np.argsort(self.key, kind="stable")
+
 
 @dataclass(frozen=True, eq=False)
 class HeadVectors:
@@ -100,28 +105,28 @@ class HeadVectors:
         from_, to = self.queries.columns["position"], self.keys.columns["position"]
         query, key, score, weight, valued = [], [], [], [], []
         lengths = self.value_norms
-        for sentence in np.unique(asked):
-            rows = np.flatnonzero(asked == sentence)
-            columns = np.flatnonzero(seen == sentence)
-            if not len(columns):
+        keys_of = _rows_of(seen)
+        for sentence, rows in _rows_of(asked).items():
+            columns = keys_of.get(sentence)
+            if columns is None:
                 continue
             scores = self._scores(rows, columns).astype(np.float64)
-            visible = np.ones(scores.shape, bool)
+            visible: Any = slice(None)
             if self.causal:
-                visible = to[columns][None, :] <= from_[rows][:, None]
-            scores = np.where(visible, scores, -np.inf)
+                seen_here = to[columns][None, :] <= from_[rows][:, None]
+                scores = np.where(seen_here, scores, -np.inf)
+                visible = seen_here.ravel()
             top = scores.max(axis=1, keepdims=True)
             weights = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
             weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-            at, place = np.nonzero(visible)
-            query.append(rows[at])
-            key.append(columns[place])
-            score.append(scores[at, place])
-            weight.append(weights[at, place])
+            query.append(np.repeat(rows, len(columns))[visible])
+            key.append(np.tile(columns, len(rows))[visible])
+            score.append(scores.ravel()[visible])
+            weight.append(weights.ravel()[visible])
             if lengths is not None:
                 taken = weights * lengths[columns]
                 taken /= np.maximum(taken.sum(axis=1, keepdims=True), 1e-300)
-                valued.append(taken[at, place])
+                valued.append(taken.ravel()[visible])
         if not query:
             raise DataError(f"head {self.layer}.{self.head} has no query and key in one sentence")
         order = np.argsort(np.concatenate(query), kind="stable")
@@ -197,6 +202,13 @@ def head_vectors(
         whole=whole,
         rows=(rows, columns),
     )
+
+
+def _rows_of(sentence: np.ndarray) -> dict[int, np.ndarray]:
+    """The rows of every sentence, in order."""
+    order = np.argsort(sentence, kind="stable")
+    numbers, first = np.unique(sentence[order], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(order, first[1:]), strict=True))
 
 
 def _kept_pairs(pairs: Pairs, rows: np.ndarray, columns: np.ndarray) -> Pairs:

@@ -21,7 +21,7 @@ from langscape.affinity.points import (
 from langscape.data import Affinities, Capture
 from langscape.errors import DataError, SettingsError
 from langscape.kernels.linear import blocks, side_by_side
-from langscape.kernels.sparse import beside
+from langscape.kernels.sparse import symmetric_in_order
 
 By = Literal["attention", "distance"]
 
@@ -141,30 +141,44 @@ def _by_attention(one: HeadVectors, share: float, reach: float, perplexity: floa
             if share and len(side) > 2:
                 rows[part, part] = share * conditional(side, _perplexities(perplexity, len(side)))[0]
         return joint_from_dense(rows)
-    across, back = ((1 - share) * part for part in _strongest(one, sharp, STRONGEST))
-    within: list[csr_array] = []
-    for side in (one.Q, one.K):
-        half: Any = csr_array((len(side), len(side)), dtype=np.float32)
-        if share and len(side) > 2:
-            found = neighbour_rows(side, _perplexities(perplexity, len(side)), 0.95, seed)
-            half = share * found.matrix()
-            half.sort_indices()  # adding matrices whose rows are in order takes a third of the time
-        within.append(csr_array(half + csr_array(half.T)))
-    between = csr_array(across + csr_array(back.T))
-    return _four_blocks(within[0], between, csr_array(between.T), within[1])
-
-
-def _four_blocks(*four: Any) -> csr_array:
-    """One matrix of sum 1 of two rows of blocks, each CSR with its rows in order, float32."""
-    n, m = four[1].shape
-    counts = np.concatenate([np.diff(a.indptr) + np.diff(b.indptr) for a, b in (four[:2], four[2:])])
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
-    for part, (left, right) in ((starts[: n + 1], four[:2]), (starts[n:], four[2:])):
-        a, b = ((one.indptr, one.indices, one.data) for one in (left, right))
-        beside(*a, *b, left.shape[1], part, columns, values)
+    across, back = _strongest(one, sharp, STRONGEST)
+    among = [
+        _within(side, _perplexities(perplexity, len(side)), seed) if share and len(side) > 2 else None
+        for side in (one.Q, one.K)
+    ]
+    # a query's row has queries first, a key's row has queries first: both are in order of their columns
+    rows = [_scaled(among[0], share, 0), _scaled(across, 1 - share, n)]
+    key_rows = [_scaled(back, 1 - share, 0), _scaled(among[1], share, n)]
+    sides = [_side_by_side(part) for part in (rows, key_rows)]
+    lengths = np.concatenate([np.full(len(index), index.shape[1]) for index, _ in sides])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    columns, values = (np.concatenate([side[at].ravel() for side in sides]) for at in (0, 1))
+    starts, columns, values = symmetric_in_order(starts, columns, values)
     values /= values.sum(dtype=np.float64)
     return csr_array((values, columns, starts), shape=(n + m, n + m))
+
+
+Rows = tuple[np.ndarray, np.ndarray]
+"""Columns (rows, kept) in order, and the weights of these."""
+
+
+def _within(side: np.ndarray, perplexity: np.ndarray, seed: int) -> Rows:
+    """Ordinary affinities among queries, or among keys."""
+    found = neighbour_rows(side, perplexity, 0.95, seed)
+    order = np.argsort(found.index, axis=1)
+    index, weight = (np.take_along_axis(part, order, axis=1) for part in (found.index, found.P))
+    return index.astype(np.int32), weight.astype(np.float32)
+
+
+def _scaled(rows: Rows | None, factor: float, shift: int) -> Rows | None:
+    return None if rows is None else (rows[0] + np.int32(shift), np.float32(factor) * rows[1])
+
+
+def _side_by_side(parts: list[Rows | None]) -> Rows:
+    given = [part for part in parts if part is not None]
+    return np.concatenate([index for index, _ in given], axis=1), np.concatenate(
+        [w for _, w in given], axis=1
+    )
 
 
 def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
@@ -183,7 +197,7 @@ def _sharpness(one: HeadVectors, reach: float) -> np.ndarray:
         targets = np.full(len(scores), target)
         conditional_rows(below, 0, targets, False, np.empty_like(scores), found, reached)
         # equal scores are even at any temperature
-        sharp[part] = np.where(np.ptp(below, axis=1) > 0, found, 1.0)
+        sharp[part] = np.where(below.max(axis=1) > 0, found, 1.0)
     return sharp
 
 
@@ -196,7 +210,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _strongest(one: HeadVectors, sharp: np.ndarray, keep: int) -> tuple[csr_array, csr_array]:
+def _strongest(one: HeadVectors, sharp: np.ndarray, keep: int) -> tuple[Rows, Rows]:
     """Each query's weights on its `keep` strongest keys, and each key's from its strongest queries."""
     n, m = len(one.Q), len(one.K)
     total = np.empty(n, np.float32)
@@ -213,8 +227,8 @@ def _strongest(one: HeadVectors, sharp: np.ndarray, keep: int) -> tuple[csr_arra
     return across, back
 
 
-def _kept(scores: Callable[[slice], np.ndarray], n: int, m: int, keep: int) -> csr_array:
-    """A softmax over the largest `keep` of each row's m scores, as CSR with rows in order."""
+def _kept(scores: Callable[[slice], np.ndarray], n: int, m: int, keep: int) -> Rows:
+    """A softmax over the largest `keep` of each row's m scores."""
     from langscape.kernels.selection import smallest_in_rows
 
     keep = min(keep, m)
@@ -225,4 +239,4 @@ def _kept(scores: Callable[[slice], np.ndarray], n: int, m: int, keep: int) -> c
         weight[part] = _softmax(-below.astype(np.float64))
 
     side_by_side(work, blocks(n))
-    return csr_array((weight.ravel(), index.ravel(), np.arange(0, n * keep + 1, keep)), shape=(n, m))
+    return index, weight

@@ -37,6 +37,7 @@ class StrongestKeys:
     valued_partners, valued_weights  the same as partners and weights with attention weighed by these
                 lengths: whose values a query takes most of; None where they are not known
     aggregates  (head, position, position) mean weight over all sentences, special tokens among them
+    read        what the model read at once: "sentences", each alone, or each "text" as a whole
     """
 
     items: Items
@@ -52,6 +53,7 @@ class StrongestKeys:
     value_norms: np.ndarray | None = None
     valued_partners: np.ndarray | None = None
     valued_weights: np.ndarray | None = None
+    read: str = "sentences"
 
     def __post_init__(self) -> None:
         for name in ("norms", "partners", "weights", "aggregates"):
@@ -90,6 +92,9 @@ def strongest_keys(
     assert first is not None
     texts = (*first.queries.columns["text"], *first.keys.columns["text"])
     columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
+    values: tuple[np.ndarray, ...] | tuple[None, ...] = (None, None, None)
+    if valued:
+        values = (np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True)))
     return StrongestKeys(
         Items([str(text).strip() or str(text) for text in texts], columns),
         len(first.Q),
@@ -101,7 +106,8 @@ def strongest_keys(
         str(capture.metadata.get("model", "")),
         tuple(capture.metadata.get("sentences", ())),
         special,
-        *((np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True))) if valued else ()),
+        *values,
+        str(capture.metadata.get("read", "sentences")),
     )
 
 
@@ -113,22 +119,16 @@ def strongest_pairs(
     Both (items, `most`), counted among all items, queries first; −1 and 0 where there are fewer. With
     `valued`, weights are those times the lengths of the keys' values, as shares.
     """
-    from langscape.kernels.groups import ranks_and_places
+    from langscape.kernels.groups import largest_of_groups
 
     n, pairs = len(one.Q), one.pairs
     key = pairs.key + n
     given = pairs.valued if valued else pairs.attention
     assert given is not None
     rows, weights = np.full((n + len(one.K), most), -1, np.int32), np.zeros((n + len(one.K), most))
-    for of, other in ((pairs.query, key), (key, pairs.query)):
-        order = np.argsort(of, kind="stable")
-        at = of[order]
-        starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1], [True]]))
-        place = np.empty(len(at), np.intp)
-        ranks_and_places(-given[order], starts, np.empty(len(at)), place)
-        kept = place < most
-        rows[at[kept], place[kept]] = other[order][kept]
-        weights[at[kept], place[kept]] = given[order][kept]
+    largest_of_groups(pairs.query, key, given, rows, weights)  # pairs are sorted by query
+    by_key = pairs.by_key
+    largest_of_groups(key[by_key], pairs.query[by_key], given[by_key], rows, weights)
     return rows, weights
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from langscape.analyses._query_key_settings import (
     Pipeline,
     QueryKeyPerplexity,
     Reach,
+    Read,
     ScaleMetric,
     Share,
     Tagger,
@@ -37,17 +39,17 @@ from langscape.data import Capture, Map, Progress, Step
 from langscape.data import Tokens as TokenTable
 from langscape.declarations import analysis, declaration_of
 from langscape.declarations.inputs import SEVERAL
-from langscape.declarations.running import each, opened, stored_file
+from langscape.declarations.running import each, is_stored, opened, stored_file, workers_ready
 from langscape.declarations.settings import Generate, Head, Layer, Layers, Model, Seed, Side, Special
 from langscape.errors import SettingsError
 
 if TYPE_CHECKING:
-    from langscape.affinity import Scales
+    from langscape.affinity import HeadVectors, Scales
 
 Key = tuple[int, int]
 
 
-@analysis(version=5, name="query_key.collect", hidden=True)
+@analysis(version=6, name="query_key.collect", hidden=True)
 def query_key_collect(
     model: Model = "default",
     text: Texts = None,
@@ -58,6 +60,7 @@ def query_key_collect(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Capture:
@@ -71,8 +74,12 @@ def query_key_collect(
     network = opened(model)
     if network.kind == "vision":
         raise SettingsError(f"{network.name} reads images; give collect_query_key their pixels from Python")
-    read = joined(text)
-    listed = sentences(continued(network, read, generate) if generate else read)
+    whole = joined(text)
+    asked = continued(network, whole, generate) if generate else whole
+    if read == "text":
+        listed = [one for one in ([asked] if generate else _texts(text)) if one.strip()]
+    else:
+        listed = sentences(asked)
     if not listed:
         raise SettingsError("the text is empty; queries and keys need some sentences")
     tag = None if tagger == "none" else find_tagger(f"{tagger}:{pipeline}" if pipeline else tagger)
@@ -81,7 +88,8 @@ def query_key_collect(
         given["targets"] = listed
     seen = collect_query_key(network, listed, layers, heads, **given)
     if generate:
-        seen = seen.but(tokens=_mark_generated(seen.tokens, read))
+        seen = seen.but(tokens=_mark_generated(seen.tokens, whole))
+    seen = seen.but(metadata={**seen.metadata, "read": read})
     if tag is None:
         return seen
 
@@ -129,13 +137,14 @@ def query_key_map(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Map:
     """The map of one head's queries and keys; every picture of queries and keys is made of these."""
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     how = {
         "by": by, "c": c, "metric": metric, "share": share, "reach": reach, "perplexity": perplexity,
@@ -162,6 +171,7 @@ def query_key_choice(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> Any:
@@ -169,7 +179,7 @@ def query_key_choice(
     from langscape.affinity import choose_scale
 
     reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
-    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
+    seen = query_key_collect(model, text, **reading, generate=generate, read=read, progress=progress)
     how: dict[str, Any] = {"clear": clear, "special": special, "fine": fine, "seed": seed}
     centred = distances == "centred"
     return choose_scale(seen, metric, percentile, least_keys, **how, centred=centred, progress=progress)
@@ -186,19 +196,23 @@ def query_key_classes(
     tagger: Tagger = "none",
     pipeline: Pipeline = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> ClassTables:
     """Attention between classes of tokens for every head."""
     reading: dict[str, Any] = {"tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side}
-    seen = query_key_collect(model, text, **reading, generate=generate, progress=progress)
+    seen = query_key_collect(model, text, **reading, generate=generate, read=read, progress=progress)
     return ClassTables(column, class_tables(seen, column, special=special))
 
 
 def joined(text: Any) -> str:
     """Several texts as one."""
-    parts = [text] if isinstance(text, str) else list(text)
-    return "\n\n".join(parts)
+    return "\n\n".join(_texts(text))
+
+
+def _texts(text: Any) -> list[str]:
+    return [text] if isinstance(text, str) else list(text)
 
 
 def sample_text(names: Sequence[str] = SEVERAL) -> str:
@@ -254,6 +268,31 @@ def maps_of(
     return maps
 
 
+@contextmanager
+def workers_while_reading(
+    reading: Mapping[str, Any], workers: int | None, cluster: str | None = None
+) -> Iterator[None]:
+    """Where the text is still to be read, the workers of `maps_of` start meanwhile."""
+    if not isinstance(reading["model"], str) or is_stored(query_key_collect, **reading):
+        yield
+        return
+    with workers_ready(query_key_map, workers, cluster, prepare=f"{__name__}:load_kernels"):
+        yield
+
+
+def load_kernels() -> None:
+    """Load what is compiled for a map of a head over many tokens, so that a worker's first does not wait."""
+    from langscape.affinity import HeadVectors
+    from langscape.data import Items
+
+    rng = np.random.default_rng(0)
+    n = 1300
+    columns = {"sentence": np.arange(n) // 10, "position": np.arange(n) % 10}
+    items = Items.numbered(n).with_columns(**columns)
+    Q, K = rng.normal(size=(2, n, 4)).astype(np.float32)
+    laid_out(HeadVectors(Q, K, items, items, 0, 0), {"steps": 5})
+
+
 def head_capture(
     layer: int, head: int, reading: Mapping[str, Any], progress: Progress | None = None
 ) -> Capture:
@@ -276,11 +315,20 @@ def map_head(
     settings are those of `query_key_map`, with its defaults.
     """
     from langscape import affinity
+
+    special = (settings or {}).get("special", "drop")
+    return laid_out(affinity.head_vectors(capture, layer, head, special=special), settings, progress)
+
+
+def laid_out(
+    one: HeadVectors, settings: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Map:
+    """The map of what `head_vectors` gives, with its scores."""
+    from langscape import affinity
     from langscape.engine import Schedule, lay_out
 
     s = {one.name: one.default for one in declaration_of(query_key_map).signature.settings}
     s |= settings or {}
-    one = affinity.head_vectors(capture, layer, head, special=s["special"])
     near = affinity.query_key(
         one, by=s["by"], c=s["c"], metric=s["metric"], share=s["share"], reach=s["reach"],
         perplexity=s["perplexity"], seed=s["seed"],

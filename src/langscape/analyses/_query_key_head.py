@@ -12,7 +12,7 @@ import numpy as np
 
 from langscape.data import Capture, Map
 from langscape.errors import SettingsError
-from langscape.io.codec import read_noun
+from langscape.io.codec import read_arrays, read_noun
 
 if TYPE_CHECKING:
     from langscape.affinity import HeadVectors
@@ -29,8 +29,10 @@ def read_head(path: Path, layer: int, head: int) -> Capture:
     """One head of a stored collection; the others stay on the disk."""
     about = _about(path, path.stat().st_mtime_ns)
     at, place = _row(about, layer, head)
-    found = read_noun(path, lambda name, array: _part(name, array, at, place))
-    return _only(about, found.arrays, layer, head)
+    arrays = read_arrays(path, "Capture.arrays", lambda name, array: _part(name, array, at, place))
+    if set(arrays) != set(about.arrays):  # one array under two names is in the file once
+        arrays = read_noun(path, lambda name, array: _part(name, array, at, place)).arrays
+    return _only(about, {name: arrays[name] for name in about.arrays}, layer, head)
 
 
 @lru_cache(maxsize=2)

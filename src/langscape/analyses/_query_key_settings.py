@@ -17,10 +17,20 @@ Texts = Annotated[
     Input(
         "text",
         "Text",
-        "What the model reads, cut into sentences; several texts are read in turn, samples if left out.",
+        "What the model reads, sentence by sentence unless you say otherwise; several texts are read in "
+        "turn, samples if left out.",
         sample="sample-texts",
         many=True,
         short="t",
+    ),
+]
+Read = Annotated[
+    Literal["sentences", "text"],
+    Setting(
+        "The model reads",
+        "Each sentence alone: no attention leads from one sentence to another. Or the text as a whole, as "
+        "Atlas and Head read it, with the links between its sentences.",
+        labels={"sentences": "each sentence alone", "text": "the whole text"},
     ),
 ]
 Tokens = Annotated[

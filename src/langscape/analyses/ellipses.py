@@ -145,6 +145,12 @@ class Ellipses(Shown):
         sentences = []
         if self.map.kl == self.map.kl and too_few(len(self.map)):
             sentences.append("for so few items PCA (method pca) is the honest picture")
+        single = self.map.settings.get("single", 0)
+        if single:
+            sentences.append(
+                f"{single:,} of {len(self.map):,} items have a single context, or row: no spread is known of "
+                "them, and they are points without an ellipse"
+            )
         sizes = [one for one in trust(self.map) if one["name"] in ("area_held", "area_variance")]
         sentences += [f"{one['label']}: rank correlation {one['shown']}" for one in sizes]
         if self.map.settings.get("shape") == "contexts" and not sizes:
@@ -299,7 +305,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, points),

@@ -228,8 +228,9 @@ def lines(found: Gaussians) -> list[str]:
     """How many there are, and which vary least and most."""
     dims, total = found.means.shape[1], int(found.counts.sum())
     sentences = [f"{len(found):,} distributions of {dims} dimensions, {total:,} contexts"]
-    order = found.spread.argsort()
-    few = min(5, len(found) // 2)  # no word stands in both lists
+    known = np.flatnonzero(found.counts != 1)  # a single row says nothing of a spread
+    order = known[found.spread[known].argsort()]
+    few = min(5, len(known) // 2)  # no word stands in both lists
     if few:
         some = [", ".join(found.labels[int(i)] for i in rows) for rows in (order[:few], order[::-1][:few])]
         sentences.append(f"vary least: {some[0]}; most: {some[1]}")

@@ -31,6 +31,7 @@ from langscape.analyses._query_key_settings import (
     Pipeline,
     QueryKeyPerplexity,
     Reach,
+    Read,
     Share,
     Tab,
     Tagger,
@@ -213,6 +214,7 @@ def query_key(
     clear: Clear = 2.0,
     distances: Distances = "centred",
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     progress: Progress | None = None,
 ) -> QueryKey:
@@ -230,7 +232,7 @@ def query_key(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     seen = head_capture(layer, head, reading, progress)
     scales = None

@@ -239,6 +239,7 @@ def query_key_beside(
         generate=generate,
         progress=progress,
     )
+    seen = seen.but(metadata={**seen.metadata, "read": "text"})
     how = {
         "by": settled(by, c, "none", method), "c": c, "metric": metric, "share": share, "reach": reach,
         "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,

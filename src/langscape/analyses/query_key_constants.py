@@ -26,6 +26,7 @@ from langscape.analyses._query_key_settings import (
     Percentile,
     Pipeline,
     QueryKeyPerplexity,
+    Read,
     ScaleMetric,
     Tagger,
     Texts,
@@ -188,6 +189,7 @@ def query_key_constants(
     clear: Clear = 2.0,
     distances: Distances = "centred",
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -206,7 +208,7 @@ def query_key_constants(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     seen = head_capture(layer, head, reading, progress)
     counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,

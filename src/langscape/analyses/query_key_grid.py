@@ -16,6 +16,7 @@ from langscape.analyses._query_key import (
     query_key_collect,
     query_key_map,
     settled,
+    workers_while_reading,
 )
 from langscape.analyses._query_key_settings import (
     By,
@@ -32,6 +33,7 @@ from langscape.analyses._query_key_settings import (
     Pipeline,
     QueryKeyPerplexity,
     Reach,
+    Read,
     Share,
     Tab,
     Tagger,
@@ -178,6 +180,7 @@ def query_key_grid(
     clear: Clear = 2.0,
     distances: Distances = "centred",
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -196,28 +199,30 @@ def query_key_grid(
 
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
-    seen = query_key_collect(**reading, progress=progress)
-    scales = None
-    if choose != "none":
-        counting = {"percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,
-            "distances": distances,
+    with workers_while_reading(reading, workers, cluster):
+        seen = query_key_collect(**reading, progress=progress)
+        scales = None
+        if choose != "none":
+            counting = {
+                "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special,
+                "distances": distances,
+            }  # fmt: skip
+            scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
+        how = {
+            "by": settled(by, c, choose, method), "metric": metric, "share": share, "reach": reach,
+            "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,
+            "neighbours": neighbours, "seed": seed,
         }  # fmt: skip
-        scales = query_key_choice(**reading, **counting, metric=choose, progress=progress)
-    how = {
-        "by": settled(by, c, choose, method), "metric": metric, "share": share, "reach": reach,
-        "perplexity": perplexity, "special": special, "method": method, "dims": dims, "steps": steps,
-        "neighbours": neighbours, "seed": seed,
-    }  # fmt: skip
-    keys = heads_of(seen)
-    wanted = [
-        {**how, "layer": layer, "head": head, "c": chosen_scale(scales, layer, head, c)}
-        for layer, head in keys
-    ]
-    found = maps_of(
-        seen, reading, wanted, title="query–key maps", workers=workers, cluster=cluster, progress=progress
-    )
+        keys = heads_of(seen)
+        wanted = [
+            {**how, "layer": layer, "head": head, "c": chosen_scale(scales, layer, head, c)}
+            for layer, head in keys
+        ]
+        found = maps_of(
+            seen, reading, wanted, title="query–key maps", workers=workers, cluster=cluster, progress=progress
+        )
     tables = tuple(query_key_classes(**reading, column=column) for column in class_columns(seen))
     strongest = strongest_keys(seen, keys, special=special)
     return QueryKeyGrid(seen, dict(zip(keys, found, strict=True)), strongest, tables, scales)

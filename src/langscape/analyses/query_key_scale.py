@@ -19,6 +19,7 @@ from langscape.analyses._query_key_settings import (
     LeastKeys,
     Percentile,
     Pipeline,
+    Read,
     Tagger,
     Texts,
     Tokens,
@@ -152,6 +153,7 @@ def query_key_scale(
     pipeline: Pipeline = None,
     tokens: Tokens = None,
     side: Side = None,
+    read: Read = "sentences",
     generate: Generate = 0,
     workers: Workers = 0,
     cluster: Cluster = None,
@@ -166,7 +168,7 @@ def query_key_scale(
     """
     reading = {
         "model": model, "text": text, "tokens": tokens, "tagger": tagger, "pipeline": pipeline, "side": side,
-        "generate": generate,
+        "generate": generate, "read": read,
     }  # fmt: skip
     counting = {
         "percentile": percentile, "least_keys": least_keys, "clear": clear, "special": special, "seed": seed,

@@ -26,7 +26,9 @@ class Items(Noun, Tabular):
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        labels = tuple(str(label) for label in self.labels)
+        labels = tuple(self.labels)
+        if set(map(type, labels)) != {str}:
+            labels = tuple(map(str, labels))
         columns = {}
         for name, values in self.columns.items():
             column = frozen(_column(values))
@@ -59,7 +61,8 @@ class Items(Noun, Tabular):
     def take(self, rows: Any) -> Items:
         """The chosen rows, in the order given."""
         rows = np.asarray(rows, dtype=np.intp)
-        return Items([self.labels[int(i)] for i in rows], {k: v[rows] for k, v in self.columns.items()})
+        labels = self.labels
+        return Items([labels[i] for i in rows.tolist()], {k: v[rows] for k, v in self.columns.items()})
 
     def with_columns(self, **columns: Any) -> Items:
         """The same items with columns added or replaced."""

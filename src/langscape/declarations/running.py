@@ -233,6 +233,35 @@ def each(
     yield from (result for _, result in sweep.results())
 
 
+@contextlib.contextmanager
+def workers_ready(
+    function: Callable[..., Any], workers: int | None, cluster: str | None = None, *, prepare: str = ""
+) -> Iterator[None]:
+    """Workers that start now, for the first `each` of that function in this block.
+
+    They load code, and call `prepare` ("module:function"), while this process does something else. Give the
+    number of workers that `each` is given.
+    """
+    if workers == 0 or cluster is not None:
+        yield
+        return
+    from langscape.execution.pool import WAITING, WaitingPool, cores
+
+    pool = WaitingPool(current_store(), [declaration_of(function).module], workers or cores(), prepare)
+    try:
+        with _with(WAITING, pool):
+            yield
+    finally:
+        pool.stop()
+
+
+def is_stored(function: Callable[..., Any], **given: Any) -> bool:
+    """Whether a declared function's result is in the store."""
+    store = current_store()
+    named = name_call(declaration_of(function), given, store)
+    return named is not None and store.entry(store.name(named).digest) is not None
+
+
 def stored_file(
     function: Callable[..., Any], *, progress: Progress | None = None, **given: Any
 ) -> Path | None:

@@ -59,7 +59,7 @@ def context_shapes(xy: np.ndarray, given: Gaussians, *, shared: int | None = SHA
     of all, that says nothing of the item, and is taken out before, with `shared` more that all share; None
     leaves everything in. The orientation score is the share by which one half of the contexts varies more
     along the axis that the other half gave, through the other half of the neighbours; below 0.15, a circle is
-    drawn.
+    drawn. Of an item with a single row nothing is drawn: its covariance is 0.
     """
     Y = np.asarray(xy, np.float64)
     n = len(Y)
@@ -91,9 +91,17 @@ def context_shapes(xy: np.ndarray, given: Gaussians, *, shared: int | None = SHA
                     if found is not None:
                         turn[i], ratio[i], score[i] = found
     lengths = np.stack([ratio, 1.0 / ratio], axis=1)
-    kappa2 = _kappa2(Y, t)
-    drawn = kappa2 * t[:, None, None] * np.einsum("nij,nj,nkj->nik", turn, lengths, turn)
+    known = has_spread(given)
+    kappa2 = _kappa2(Y, np.where(known, t, 0.0))
+    drawn = (
+        kappa2 * np.where(known, t, 0.0)[:, None, None] * np.einsum("nij,nj,nkj->nik", turn, lengths, turn)
+    )
     return Shapes(drawn.astype(np.float32), kappa2, ratio, score, common)
+
+
+def has_spread(given: Gaussians) -> np.ndarray:
+    """(n,) whether the spread of an item is known at all; a single row says nothing of it."""
+    return given.counts != 1
 
 
 def steady_spread(given: Gaussians) -> np.ndarray:
@@ -173,7 +181,10 @@ def with_held_area(
     found = held_out_area(given, areas)
     if found is None:
         return dict(figures)
-    rows = {"area_held_rows": float(found.rows), "area_held_least": float(found.least)}
+    rows = {
+        "area_held_rows": float(found.rows), "area_held_least": float(found.least),
+        "area_held_items": float(found.items),
+    }  # fmt: skip
     return {**figures, "area_held": found.value, **found.null.beside("area_held"), **rows}
 
 

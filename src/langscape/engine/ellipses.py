@@ -11,6 +11,7 @@ from langscape.data import Affinities, Gaussians, Map, Progress, Step
 from langscape.engine.context_ellipses import (
     SHARED,
     context_shapes,
+    has_spread,
     spread_interval,
     steady_spread,
     with_area,
@@ -147,12 +148,14 @@ def stress_ellipses(
 def with_contexts(map: Map, given: Gaussians, shared: int | None = SHARED) -> Map:
     """The map with an ellipse for each item, laid on it from its contexts; see `context_shapes`."""
     shapes = context_shapes(map.xy, given, shared=shared)
-    round_ones = int((shapes.ratio == 1).sum())
+    known = has_spread(given)
+    round_ones = int((shapes.ratio[known] == 1).sum())
     settings = {
         **map.settings, "shape": "contexts", "kappa2": shapes.kappa2, "circles": round_ones,
-        "common": shapes.common,
+        "common": shapes.common, "single": int((~known).sum()),
     }  # fmt: skip
-    variance = steady_spread(given).astype(np.float32)  # what is drawn, and what the interval is of
+    # what is drawn, and what the interval is of
+    variance = np.where(known, steady_spread(given), np.nan).astype(np.float32)
     low, high = spread_interval(given)
     return map.but(
         shapes=shapes.covariances,

@@ -24,9 +24,6 @@ ROWS_FROM = 1000
 EXACT_UP_TO = 20_000
 """Points up to which 3-D and 4-D maps are made; their repulsion compares all pairs."""
 
-_ENTRIES = 1_000_000
-"""Entries of a sparse P that are looked at at once."""
-
 Engine = Literal["auto", "exact", "grid"]
 Shape = Literal["contexts", "diagonal", "full"]
 
@@ -239,14 +236,13 @@ def _check(one: Affinities) -> None:
 
 
 def _sums(P: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The sums of rows and of columns in float64; of a sparse P, some entries at a time are held as such."""
+    """The sums of rows and of columns in float64."""
     if isinstance(P, np.ndarray):
         return P.sum(axis=1, dtype=np.float64), P.sum(axis=0, dtype=np.float64)
-    n = P.shape[0]
-    columns = np.zeros(n)
-    for first in range(0, P.nnz, _ENTRIES):
-        part = slice(first, first + _ENTRIES)
-        columns += np.bincount(P.indices[part], P.data[part], n)
+    from langscape.kernels.sparse import column_sums
+
+    columns = np.zeros(P.shape[0])
+    column_sums(P.indices, P.data, columns)
     return np.asarray(P.sum(axis=1, dtype=np.float64)).ravel(), columns
 
 

@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from langscape.errors import LangscapeError, MissingError, StoreError
@@ -89,6 +90,7 @@ class Pool:
 
     A sweep sends batches, and keeps one waiting behind that which a worker is at (`ahead`). The studio sends
     single recipes, whose workers tell how far they are and keep the model `warm` open, and cancels them.
+    `prepare`, "module:function", is called by each worker before its first task.
     `error` is why no more workers are started. One thread waits; others may send, cancel and ask meanwhile.
     """
 
@@ -101,13 +103,17 @@ class Pool:
         ahead: int = 0,
         threads: int = 1,
         warm: str = "",
+        prepare: str = "",
         speaking_to: Face | None = None,
     ) -> None:
         self.workers = workers
         self._environment = {VARIABLE: speaking_to or face()}
         self.error: LangscapeError | None = None
         self._store, self._ahead, self._threads = store, ahead, threads
-        self._hello = {"root": str(store.root), "id": store.id, "modules": list(modules), "warm": warm}
+        self._hello = {
+            "root": str(store.root), "id": store.id, "modules": list(modules), "warm": warm,
+            "prepare": prepare,
+        }  # fmt: skip
         self._messages: queue.Queue[tuple[_Worker, dict[str, Any] | None] | None] = queue.Queue()
         self._mutex = threading.RLock()
         self._stillborn = 0
@@ -219,6 +225,32 @@ class Pool:
     def _bury(self, worker: _Worker) -> None:
         worker.process.end()
         self._store.remove_aside(worker.process.pid)
+
+
+class WaitingPool:
+    """Workers that were started before their sweep, to load code while other things are done; one sweep's."""
+
+    def __init__(self, store: Store, modules: Sequence[str], workers: int, prepare: str = "") -> None:
+        self._root, self._modules = store.root, set(modules)
+        self._pool: Pool | None = Pool(store, modules, workers, ahead=1, prepare=prepare)
+
+    def taken(self, store: Store, modules: Sequence[str], workers: int) -> Pool | None:
+        """The pool, for a sweep that it serves; None where it serves another, or was taken."""
+        pool = self._pool
+        serves = store.root == self._root and set(modules) <= self._modules
+        if pool is None or not serves or pool.workers != workers:
+            return None
+        self._pool = None
+        return pool
+
+    def stop(self) -> None:
+        """End the workers, unless a sweep has them."""
+        if self._pool is not None:
+            self._pool.stop()
+
+
+WAITING: ContextVar[WaitingPool | None] = ContextVar("waiting_workers", default=None)
+"""Workers that the next sweep may take."""
 
 
 class _Worker:

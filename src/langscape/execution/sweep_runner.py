@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from langscape.data import Progress, Step
 from langscape.errors import Cancelled, DataError, StoreError
-from langscape.execution.pool import Backend, InProcess, Pool
+from langscape.execution.pool import WAITING, Backend, InProcess, Pool
 from langscape.execution.worker import Outcome
 from langscape.store.resolved_recipe import ResolvedRecipe
 from langscape.store.store import Store
@@ -103,7 +103,9 @@ class Run:
             return DaskCluster(self.store, self.id, modules, self._cluster, workers)
         if self._workers == 0:
             return InProcess(self.store, self.id)
-        return Pool(self.store, modules, workers, ahead=1)
+        waiting = WAITING.get()
+        pool = None if waiting is None else waiting.taken(self.store, modules, workers)
+        return pool or Pool(self.store, modules, workers, ahead=1)
 
     def _work(
         self, backend: Backend, tasks: Mapping[str, ResolvedRecipe], doing: str, *, counts: bool

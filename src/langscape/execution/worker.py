@@ -6,6 +6,7 @@ when the process that started it is gone.
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
@@ -90,6 +91,10 @@ def worker_main() -> None:
             from langscape.execution.warm import make_ready
 
             make_ready(hello["warm"])
+    if hello["prepare"]:
+        with suppress(Exception):
+            module, _, function = hello["prepare"].partition(":")
+            getattr(importlib.import_module(module), function)()
     while True:
         for task in json.loads(lines.get()):
             # a sweep's tasks are many and short: how far each of them is interests nobody

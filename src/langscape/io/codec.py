@@ -119,6 +119,24 @@ def read_noun(path: Path, part: Callable[[str, Any], np.ndarray] | None = None) 
         raise FileError(f"{path.name} is damaged ({type(error).__name__}: {reason})") from None
 
 
+def read_arrays(path: Path, where: str, part: Callable[[str, Any], np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays of one field of a noun ("Capture.arrays"), by name; nothing else of the file is read or made.
+
+    part(name, slice) says what is read of each, as in `read_noun`. An array that the noun has twice is in the
+    file once, under the name it was met by first.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            found = {name.partition(" ")[2]: name for name in file.keys()}  # noqa: SIM118  no mapping
+            inside = {name: at for name, at in found.items() if name.startswith(f"{where}.")}
+            return {name[len(where) + 1 :]: part(name, file.get_slice(at)) for name, at in inside.items()}
+    except (SafetensorError, OSError, ValueError, LookupError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise FileError(f"{path.name} is damaged ({type(error).__name__}: {reason})") from None
+
+
 class _Writer:
     """Values as JSON; arrays go into `arrays`, and what occurs twice is written once."""
 

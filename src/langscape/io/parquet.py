@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,7 +181,13 @@ def _arrow(values: np.ndarray) -> pa.Array:
     if values.dtype == np.float16:
         return pa.array(values.astype(np.float32))
     if values.dtype.kind in "OUS":
-        return pa.array([None if v is None else _text(v) for v in values.tolist()], pa.string())
+        listed = values.tolist()
+        if set(map(type, listed)) <= {str, type(None)}:
+            with suppress(
+                UnicodeEncodeError
+            ):  # of halves of letters; they are rare, and looked for one by one
+                return pa.array(listed, pa.string())
+        return pa.array([None if v is None else _text(v) for v in listed], pa.string())
     return pa.array(np.ascontiguousarray(values))
 
 

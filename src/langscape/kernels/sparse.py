@@ -114,16 +114,74 @@ def reciprocal_pairs(index, within):
     return out
 
 
+def symmetric_in_order(
+    starts: np.ndarray, columns: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """P + Pᵀ of a square CSR matrix whose rows are in order of their columns, as CSR of the same kind.
+
+    A transpose made by counting is in order too, so two rows are merged and nothing is sorted.
+    """
+    n, entries = len(starts) - 1, len(columns)
+    back = np.zeros(n + 1, np.int64)
+    back_columns, back_values = np.empty(entries, np.int32), np.empty(entries, np.float32)
+    _transpose(starts, columns, values, back, back_columns, back_values)
+    room = starts + back
+    merged, sums = np.empty(2 * entries, np.int32), np.empty(2 * entries, np.float32)
+    kept = np.zeros(n + 1, np.int64)
+    _merge_two(starts, columns, values, back, back_columns, back_values, room, merged, sums, kept)
+    np.cumsum(kept, out=kept)
+    _compact(room, merged, sums, kept)
+    merged.resize(kept[-1], refcheck=False)
+    sums.resize(kept[-1], refcheck=False)
+    return kept.astype(np.int32 if kept[-1] < 2**31 else np.int64), merged, sums
+
+
+@njit(**FAST)
+def _transpose(starts, columns, values, back, back_columns, back_values):
+    for k in range(columns.size):
+        back[columns[k] + 1] += 1
+    for i in range(1, back.size):
+        back[i] += back[i - 1]
+    at = back[:-1].copy()
+    for i in range(starts.size - 1):
+        for k in range(starts[i], starts[i + 1]):
+            j = columns[k]
+            back_columns[at[j]] = i
+            back_values[at[j]] = values[k]
+            at[j] += 1
+
+
 @njit(parallel=True, **FAST)
-def beside(left_starts, left_columns, left, right_starts, right_columns, right, shift, starts, columns, out):
-    """Fill columns and out with two CSR matrices side by side; those of the second begin at column shift."""
+def _merge_two(starts, columns, values, back, back_columns, back_values, room, merged, sums, kept):
     for i in prange(starts.size - 1):
-        at = starts[i]
-        for k in range(left_starts[i], left_starts[i + 1]):
-            columns[at] = left_columns[k]
-            out[at] = left[k]
+        a, a_end = starts[i], starts[i + 1]
+        b, b_end = back[i], back[i + 1]
+        at = room[i]
+        while a < a_end and b < b_end:
+            here, there = columns[a], back_columns[b]
+            value = np.float32(0)
+            if here <= there:
+                value += values[a]
+                a += 1
+            if there <= here:
+                value += back_values[b]
+                b += 1
+            merged[at] = min(here, there)
+            sums[at] = value
             at += 1
-        for k in range(right_starts[i], right_starts[i + 1]):
-            columns[at] = right_columns[k] + shift
-            out[at] = right[k]
+        for k in range(a, a_end):
+            merged[at] = columns[k]
+            sums[at] = values[k]
             at += 1
+        for k in range(b, b_end):
+            merged[at] = back_columns[k]
+            sums[at] = back_values[k]
+            at += 1
+        kept[i + 1] = at - room[i]
+
+
+@njit(**FAST)
+def column_sums(columns, values, sums):
+    """Add every value to the sum of its column."""
+    for k in range(columns.size):
+        sums[columns[k]] += values[k]

@@ -85,18 +85,13 @@ def strongest_of_all(scores: Any, n: int, m: int, k: int = ANYWHERE, *, block: i
     return found
 
 
-def nearest_keys(places: Any, key_places: Any, k: int = ANYWHERE, *, block: int = 256) -> np.ndarray:
+def nearest_keys(places: Any, key_places: Any, k: int = ANYWHERE) -> np.ndarray:
     """(n, k) the k keys nearest on the map to each of n queries, of all sentences, by number."""
-    from langscape.kernels.linear import squared_distances
-    from langscape.kernels.selection import smallest_in_rows
+    from scipy.spatial import KDTree
 
     Y, Z = np.asarray(places, np.float64), np.asarray(key_places, np.float64)
     k = min(k, len(Z))
-    found = np.empty((len(Y), k), np.int32)
-    for start in range(0, len(Y), block):
-        part = slice(start, start + block)
-        found[part] = smallest_in_rows(squared_distances(Y[part], Z), k)[0]
-    return found
+    return np.asarray(KDTree(Z).query(Y, k)[1], np.int32).reshape(len(Y), k)
 
 
 def strongest_anywhere(
@@ -108,7 +103,7 @@ def strongest_anywhere(
     queries with every key.
     """
     strong = strongest_of_all(scores, len(places), len(key_places), k, block=block)
-    return hits_anywhere(nearest_keys(places, key_places, k, block=block), strong)
+    return hits_anywhere(nearest_keys(places, key_places, k), strong)
 
 
 def hits_anywhere(near: np.ndarray, strong: np.ndarray) -> PointScores:

@@ -128,8 +128,9 @@ class QueryKeyPlaces:
     def _sentences(self) -> np.ndarray:
         n = len(self.queries)
         first, last = np.full(n, np.inf), np.full(n, -np.inf)
-        np.minimum.at(first, self.query, self.key)
-        np.maximum.at(last, self.query, self.key)
+        starts = np.flatnonzero(np.diff(self.query, prepend=-1))
+        first[self.query[starts]] = np.minimum.reduceat(self.key, starts)
+        last[self.query[starts]] = np.maximum.reduceat(self.key, starts)
         order = np.argsort(first, kind="stable")
         reach = np.maximum.accumulate(last[order])
         begins = np.concatenate([[False], first[order][1:] > reach[:-1]])

@@ -131,9 +131,10 @@ def _size(model: CatalogModel) -> int:
     try:
         if model.wheel is None:
             return sum((model.path / name).stat().st_size for name in ("config.json", "model.safetensors"))
-        manifest = json.loads((model.path / _MANIFEST).read_text(encoding="utf-8"))
+        folder = model.path
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         files: dict[str, int] = manifest["files"]
-        whole = all((model.path / name).stat().st_size == size for name, size in files.items())
+        whole = all((folder / name).stat().st_size == size for name, size in files.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return 0
     return sum(files.values()) if whole and manifest.get("sha256") == model.wheel.sha256 else 0

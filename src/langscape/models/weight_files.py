@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from langscape.errors import FileError, SettingsError
@@ -53,7 +54,7 @@ def read_weights(folder: Path, name: str) -> Weights:
     # transformers takes the one file first where both are there
     whole, index = folder / WHOLE, folder / INDEX
     if whole.exists() or (whole.is_symlink() and not index.exists()):
-        return Weights({whole: read_header(inside(folder, whole))})
+        return Weights({whole: _header(inside(folder, whole))})
     if index.exists():
         return _shards(folder, index)
     others = sorted(path.name for suffix in _OTHERS for path in folder.glob(f"*.{suffix}"))
@@ -61,6 +62,17 @@ def read_weights(folder: Path, name: str) -> Weights:
     raise FileError(
         f"{name} holds no model.safetensors{also}. Save it anew with `model.save_pretrained(folder)`"
     )
+
+
+def _header(path: Path) -> Header:
+    """What a file declares; one that has not changed is not parsed again for every question about it."""
+    known = path.stat()
+    return _parsed_header(path, known.st_size, known.st_mtime_ns, known.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _parsed_header(path: Path, size: int, changed: int, inode: int) -> Header:
+    return read_header(path)
 
 
 def check_fits(weights: Weights, name: str, precision: str, available: int | None = None) -> None:
@@ -128,7 +140,7 @@ def _shards(folder: Path, index: Path) -> Weights:
     headers = {}
     for shard, tensors in sorted(shards.items()):
         path = folder / shard
-        headers[path] = header = read_header(inside(folder, path))
+        headers[path] = header = _header(inside(folder, path))
         lacking = next((tensor for tensor in tensors if tensor not in header.tensors), None)
         if lacking is not None:
             raise FileError(

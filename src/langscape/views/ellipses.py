@@ -62,6 +62,8 @@ def ellipses(
     if not np.isfinite(outlines).all():
         raise DataError("some shapes of this map hold NaN or infinity; make it again")
     outlines = outlines.astype(np.float32)
+    if how == "contexts":
+        outlines[~outlines.any(axis=1)] = np.nan  # of a single row: a point, which has no size
     if only is not None:
         chosen = set(only)
         unknown = [label for label in only if label not in set(map.labels)]
@@ -111,7 +113,9 @@ def _outer(map: Map, outlines: np.ndarray) -> np.ndarray | None:
 def _said(map: Map, mass: float) -> str:
     how = map.settings.get("shape")
     if how == "contexts":
-        return f"area = κ² × total variance, κ² = {map.settings['kappa2']:.3g}"
+        single = map.settings.get("single", 0)
+        points = f"; {single:,} of {len(map):,} seen once: points without an ellipse" if single else ""
+        return f"area = κ² × total variance, κ² = {map.settings['kappa2']:.3g}{points}"
     names = {"diagonal": "learned, axes fixed", "full": "learned, with angles", "projected": "projected"}
     return f"ellipses of {mass:.0%} mass" + (f", {names[how]}" if how in names else "")
 
@@ -122,7 +126,7 @@ def _meaning(map: Map, mass: float) -> str:
         return (
             "The area of an ellipse is the item’s total variance over its contexts, times "
             f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary "
-            f"most{_common(map)}; a circle stands where that cannot be told."
+            f"most{_common(map)}; a circle stands where that cannot be told.{_single(map)}"
         )
     if how in ("diagonal", "full"):
         return (
@@ -131,6 +135,23 @@ def _meaning(map: Map, mass: float) -> str:
             "variance."
         )
     return f"Each ellipse holds {mass:.0%} of the item’s distribution as seen along the two axes of the map."
+
+
+def _single(map: Map) -> str:
+    """Which items have no ellipse, and where nothing tells what sizes are worth, that it is so."""
+    single = map.settings.get("single", 0)
+    said = ""
+    if single:
+        said = (
+            f" {single:,} of {len(map):,} items have a single context, or row, which says where they lie and "
+            "nothing of how far they vary: they are points without an ellipse."
+        )
+    if "area_held" not in map.quality:
+        said += (
+            " What sizes are worth is not known here: that needs four contexts, or rows, of each of five "
+            "items at least."
+        )
+    return said
 
 
 def _common(map: Map) -> str:

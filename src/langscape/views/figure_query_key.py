@@ -30,6 +30,7 @@ from langscape.views.paper import FONTS, INK, MARGIN, PLAIN, SOFT, Caption, inch
 _WIDTH, _UP, _SIDE = 10.0, 7.6, 1.75
 _GRID = 12.0
 _TWO, _GAP, _OVER = 15.0, 0.4, 0.35
+_TURNS = 16
 _QUERY, _KEY = "o", "D"
 _RAMP = LinearSegmentedColormap.from_list("langscape", RAMP)
 
@@ -121,11 +122,14 @@ def _many(view: View) -> Figure:
     axes.set(xlim=(0, wide), ylim=(tall, 0))
     axes.set_axis_off()
     size = float(np.clip(500 * cell**2 / view.arrays["xy"].shape[1], 0.35, 10))
+    places, colours = [], []
     for at, panel in enumerate(panels):
         corner = (
             (heads.index(panel["head"]), layers.index(panel["layer"])) if table else (at % wide, at // wide)
         )
-        _cell(axes, view, at, corner, panel, size, cell / (cell + foot), table)
+        places.append(_cell(axes, view, at, corner, panel, cell / (cell + foot), table))
+        colours.append(colours_of(view, at)[0])
+    _small_points(axes, np.stack(places), np.stack(colours), properties["queries"], size)
     if table:
         number_heads(axes, layers, heads)
     _, handles, ramp = colours_of(view, 0)
@@ -136,27 +140,20 @@ def _many(view: View) -> Figure:
 
 
 def _cell(
-    axes: Axes, view: View, at: int, corner: tuple[int, int], panel: Any, size: float, up: float, table: bool
-) -> None:
+    axes: Axes, view: View, at: int, corner: tuple[int, int], panel: Any, up: float, table: bool
+) -> np.ndarray:
+    """Write what stands beside a small map, and give the places of its points in the grid."""
     plane = flat(view.arrays["xy"][at])
     low, high = plane.min(axis=0), plane.max(axis=0)
     extent = float((high - low).max()) or 1.0
     places = 0.5 + 0.88 * (plane - (low + high) / 2) / extent * [1, -1]
     places = np.array(corner) + places * [1, up] + [0, 0 if table else 1 - up]
-    colours = colours_of(view, at)[0]
-    queries = view.properties["queries"]
-    # keys and queries by turns, so that neither hides the other
-    order = np.argsort(np.concatenate([np.arange(queries), np.arange(len(places) - queries)]), kind="stable")
-    drawn = axes.scatter(
-        places[order, 0], places[order, 1], c=colours[order], s=size, rasterized=len(places) > 2000
-    )
-    drawn.set_linewidth(0)
     value = panel["scores"]["specific_order"]
     score = "" if value is None else f"{value:.2f}"
     text = {"size": 6 if table else 8, "color": SOFT, **PLAIN}
     if table:
         axes.text(corner[0] + 0.97, corner[1] + 0.98, score, ha="right", va="bottom", **text)
-        return
+        return places
     axes.text(
         corner[0] + 0.05,
         corner[1] + 0.02,
@@ -179,6 +176,32 @@ def _cell(
                 linewidth=2,
             )
         )
+    return places
+
+
+def _small_points(axes: Axes, places: np.ndarray, colours: np.ndarray, queries: int, size: float) -> None:
+    """The points of all small maps, (maps, points, 2) and (maps, points, 4).
+
+    Keys and queries come by turns, so that neither hides the other. Marks of one colour are drawn together,
+    which takes a tenth of the time of drawing each by itself.
+    """
+    n = places.shape[1]
+    turn = np.concatenate([np.arange(queries) / queries, np.arange(n - queries) / max(n - queries, 1)])
+    turns = np.broadcast_to((turn * _TURNS).astype(int), places.shape[:2]).ravel()
+    shades, shade = np.unique(colours.reshape(-1, 4), axis=0, return_inverse=True)
+    flat_places, raster = places.reshape(-1, 2), n > 2000
+    if len(shades) > _TURNS:
+        order = np.argsort(turns, kind="stable")
+        drawn = axes.scatter(*flat_places[order].T, c=shades[shade][order], s=size, rasterized=raster)
+        drawn.set_linewidth(0)
+        return
+    for at in range(_TURNS):
+        for number, colour in enumerate(shades):
+            here = flat_places[(turns == at) & (shade == number)]
+            axes.plot(
+                *here.T, linestyle="", marker="o", markersize=np.sqrt(size), markeredgewidth=0, color=colour,
+                rasterized=raster,
+            )  # fmt: skip
 
 
 def colours_of(view: View, panel: int) -> tuple[np.ndarray, list[Line2D], Normalize | None]:

@@ -103,6 +103,7 @@ def query_key(
         "later": list(lines),
         "sentences": list(strongest.sentences),
         "special": strongest.special,
+        "read": strongest.read,
         "notes": list(dict.fromkeys(note for _, each in panels for note in notes_of(each))),
     }  # fmt: skip
     properties |= _lines_of(panels[0][1], items, point) if len(panels) == 1 or point else {}
@@ -197,7 +198,19 @@ def _subtitle(strongest: StrongestKeys, first: Map) -> str:
     parts = [
         model_title(strongest.model),
         f"by {how}" if how else "",
-        f"{strongest.queries:,} tokens of "
-        + ("1 sentence" if sentences == 1 else f"{sentences:,} sentences, each read alone"),
+        f"{strongest.queries:,} tokens of " + _pieces(sentences, strongest.read),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _pieces(count: int, read: str) -> str:
+    """What the tokens are of, and what attention cannot cross."""
+    if read == "text":
+        return (
+            "a text read as a whole"
+            if count == 1
+            else f"{count:,} texts, or parts of one, each read as a whole"
+        )
+    if count == 1:
+        return "1 sentence"
+    return f"{count:,} sentences, each read alone"

@@ -135,6 +135,13 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
         middle, least = quality[f"{name}_rows"], quality[f"{name}_least"]
         shown += f" of {middle:,.0f} rows each" + (f", at least {least:,.0f}" if least < middle else "")
         meaning += f" Items have {middle:,.0f} rows in the middle and at least {least:,.0f}."
+    judged = quality.get(f"{name}_items", n)
+    if judged < n:
+        shown += f", {judged:,.0f} of {n:,} items judged"
+        meaning += f" Judged on the {judged:,.0f} of {n:,} items that have rows enough to be halved."
+    if judged < n / 2:
+        meaning += " Most sizes are not judged, so there is no verdict."
+        return {"name": name, "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
     null = Null.read(quality, f"{FLAT}{name}" if math.isfinite(of_plane) else name)
     if verdict := score.verdict(value, null):
         shown += score.against(value, null)

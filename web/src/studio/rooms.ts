@@ -171,7 +171,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Map queries and keys',
         gives: 'queries and keys',
         quick: true,
-        main: ['model', 'layer', 'head', 'by', 'c', 'choose'],
+        main: ['model', 'layer', 'head', 'read', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
       {
@@ -182,7 +182,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Map under six constants',
         gives: 'queries and keys under six constants',
-        main: ['model', 'layer', 'head', 'choose', 'tokens'],
+        main: ['model', 'layer', 'head', 'read', 'choose', 'tokens'],
       },
       {
         analysis: 'query_key.beside',
@@ -202,7 +202,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Map every head',
         gives: 'queries and keys of every head',
-        main: ['model', 'by', 'c', 'tokens'],
+        main: ['model', 'read', 'by', 'c', 'tokens'],
       },
       {
         analysis: 'query_key.search',
@@ -222,7 +222,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Measure every head',
         gives: 'the best constant of every head',
-        main: ['model', 'percentile', 'least_keys', 'tokens'],
+        main: ['model', 'read', 'percentile', 'least_keys', 'tokens'],
       },
     ],
     about: 'A head’s queries and keys on one map: close means attention.',
@@ -250,7 +250,7 @@ export const ROOMS: RoomName[] = [
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
-        main: ['by', 'columns', 'model', 'most', 'method', 'shape', 'distance'],
+        main: ['by', 'columns', 'words', 'model', 'most', 'layer', 'split', 'senses', 'method', 'shape', 'distance'],
         sources: [
           {
             input: 'corpus',

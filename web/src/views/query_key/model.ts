@@ -47,6 +47,8 @@ export interface QueryKeys {
   /** Its number in the whole text, which every room knows it by; −1 of a special token between sentences. */
   number: Int32Array
   sentences: string[]
+  /** Whether several sentences were read, each alone: no attention leads from one to another. */
+  apart: boolean
   special: string
   /** Which rows are special tokens; null where there are none. */
   isSpecial: Uint8Array | null
@@ -73,6 +75,7 @@ interface Properties {
   steps: number
   sentences: string[]
   special: string
+  read?: string
   beside?: { quality: Figure[] }
   focus?: number
   notes: string[]
@@ -104,6 +107,7 @@ export function readQueryKeys(view: View): QueryKeys {
     position: numbers('position'),
     number: numbers('token number'),
     sentences: properties.sentences,
+    apart: properties.sentences.length > 1 && properties.read !== 'text',
     special: properties.special,
     isSpecial: specialRows(view, properties),
     beside: properties.beside
