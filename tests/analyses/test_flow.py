@@ -118,9 +118,12 @@ def test_what_an_lstm_owes_to_a_word_is_as_documented():
     found = flow("lstm", "the people of the united")
     at = found.arrays
     assert found.words[at["top"][-1, 0]] == "states"
-    chances = (at["top_chances"][-1, 0], at["skipped"][-1, 0, 0], at["unwritten"][-1, 0, 0])
+    chances = (at["top_chances"][-1, 0], at["skipped"][-1, 0, 0], at["written"][-1, 0, 0])
     np.testing.assert_allclose(chances, (0.968, 0.012, 0.928), atol=5e-4)
     assert found.words[at["skipped_first"][-1, 0]] == "united"
+    assert at["alone"][-1, 0] == pytest.approx(0.536, abs=5e-4)
+    assert at["held"][-1, 2, 0] == pytest.approx(0.0006, abs=5e-5)
+    assert at["held_strays"][-1, 2] <= found.usual["strays"] == 48
 
 
 def test_a_word_that_an_lstm_does_not_know_is_named_with_the_reason():

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.test_attention_page import serious, settle
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
+from langscape.analyses._flow_baseline import baseline_of
 from langscape.analyses.flow import flow
 from langscape.analyses.probe import probe
 from langscape.engine import colours
@@ -201,21 +202,25 @@ def percent(share):
 def test_why_a_word_is_said_stands_in_sentences_whose_numbers_were_measured(lstm_page):
     model, seen = tiny()
     words = np.argsort(-seen["logits"], axis=-1)[:, :3]
-    found = memory_effects(model.weights(), seen, words)
+    usual = baseline_of(model)
+    found = memory_effects(model.weights(), seen, words, usual)
     last = len(seen.tokens) - 1
     panel = lstm_page.get_by_label("Why this word")
     expect(panel.locator("h2")).to_have_text(f"Why “the”, {percent(seen['softmax'][last, words[last, 0]])}?")
-    skipped, unwritten = found.skipped[0][last, :, 0], found.unwritten[0][last, :, 0]
+    skipped, written = found.skipped.chances[last, :, 0], found.written.chances[last, :, 0]
     rows = panel.locator("tbody tr")
     assert rows.count() == last + 1
     for at in range(last + 1):  # the first word on top
         assert percent(skipped[last - at]) in rows.nth(at).inner_text()
-        assert percent(unwritten[last - at]) in rows.nth(at).inner_text()
+        assert percent(written[last - at]) in rows.nth(at).inner_text()
+        marked = found.skipped.strays[last, last - at], found.written.strays[last, last - at]
+        assert rows.nth(at).inner_text().count("*") == sum(one > usual.outside for one in marked)
     expect(panel).to_contain_text(f"in a text without it the chance is {percent(skipped[0])}")
-    expect(panel).to_contain_text(f"it leaves {percent(unwritten[0])}: it acts through what it writes")
-    shut, _, opened_gates = found.gates[0][last, :, 0]
-    expect(panel).to_contain_text(f"nothing is kept of the cells, the chance would be {percent(shut)}")
-    expect(panel).to_contain_text(f"is held back, the chance would be {percent(opened_gates)}")
+    expect(panel).to_contain_text(f"in place of what it writes, it leaves {percent(written[0])}: it acts")
+    expect(panel).to_contain_text(f"alone the chance is {percent(found.alone.chances[last, 0])}")
+    opened_gates = found.gates.chances[last, 2, 0]
+    expect(panel).to_contain_text(f"at their means the chance would be {percent(opened_gates)}")
+    expect(panel).to_contain_text(f"A mean is each unit’s own, {usual.evidence}.")
     # another word is asked about by clicking it
     lstm_page.locator("[data-word='1']").click()
     expect(panel.locator("h2")).to_have_text(f"Why “a”, {percent(seen['softmax'][last, words[last, 1]])}?")
@@ -247,6 +252,98 @@ def test_two_steps_stand_beside_each_other_whole_with_numbers_that_can_be_read(o
     assert min(sizes) >= 10
     assert len(sizes) == 2 * 7 * 12
     assert not [text for text in page.locator("text.number").all_text_contents() if "e" in text]
+
+
+@cache
+def larger_view():
+    return flow("lstm", "the people of the united states have").view()
+
+
+def boxes(found):
+    return found.evaluate_all(
+        "all => all.map(one => { const { left, right, top, bottom } = one.getBoundingClientRect();"
+        " return [left, top, right, bottom] })"
+    )
+
+
+def overlaps(one, other, slack=1.0):
+    return (
+        min(one[2], other[2]) - max(one[0], other[0]) > slack
+        and min(one[3], other[3]) - max(one[1], other[1]) > slack
+    )
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_names_of_boxes_are_cut_to_their_column_and_lie_on_no_other(open_page, width):
+    page = opened(open_page, larger_view(), width=width, height=900)
+    names = boxes(page.locator("svg text.name"))
+    assert len(names) > 30  # many of them on two lines
+    clashes = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if overlaps(a, b, 2.5)]
+    assert clashes == []
+
+
+def test_signs_of_the_graph_are_the_fields_and_stand_in_the_key(lstm_page):
+    signs = lstm_page.locator("[data-operation] text").all_text_contents()
+    assert sorted(signs) == sorted(["σ"] * 3 + ["tanh"] * 2 + ["×"] * 3 + ["+", "softmax"])
+    learned = lstm_page.locator("[data-operation]:has(.learned)")
+    assert {one.get_attribute("data-operation") for one in learned.all()} == {
+        *(f"l0.{name}" for name in ("forget", "input", "candidate", "output")),
+        "softmax",
+    }
+    letters = [
+        "".join(one.locator(".letter").all_text_contents())
+        for one in lstm_page.locator("svg text.name").all()
+    ]
+    assert sorted(filter(None, letters)) == sorted(
+        ["x", "ct−1", "ht−1", "f", "i", "g", "o", "f × ct−1", "i × g", "c", "h"]
+    )
+    strip = lstm_page.get_by_role("group", name="Key")
+    for said in ("learned layer", "unit by unit", "bar: one unit", "gate: 0 shut, 1 open", "like colours"):
+        expect(strip).to_contain_text(said)
+    strip.get_by_role("button", name="Key").click()
+    key = lstm_page.get_by_role("dialog", name="Key to the graph")
+    expect(key).to_contain_text("c = f × ct−1 + i × g")
+    words, view = key.get_by_label("Colours of some words").locator("li"), lstm_view()
+    for one in words.all():
+        word = view.properties["words"].index(one.inner_text())
+        colour = ", ".join(str(value) for value in view.arrays["word_colours"][word])
+        assert one.locator("i").evaluate("one => getComputedStyle(one).backgroundColor") == f"rgb({colour})"
+    lstm_page.keyboard.press("Escape")
+    expect(key).to_have_count(0)
+
+
+def test_a_zoomed_operation_says_what_its_boxes_and_numbers_are(open_page):
+    page = opened(open_page, larger_view(), width=1440, height=900)
+    page.locator("[data-operation='l0.forget']").click()
+    zoom = page.get_by_role("dialog")
+    assert zoom.locator("figcaption").all_inner_texts() == [
+        "word", "hidden before", "the sum, before σ", "forget gate",
+    ]  # fmt: skip
+    expect(zoom.locator(".formula")).to_have_text(
+        "forget gate = σ(W × word + U × hidden before + bias). σ presses every value between 0, shut, and 1, "
+        "open. W and U are learned weights."
+    )
+    assert zoom.locator("figure > small").all_inner_texts() == [
+        "dimension and value, the 16 largest of 128",
+        *["unit and value, the 16 largest of 128"] * 3,
+    ]
+
+
+def test_two_steps_of_several_layers_stand_above_each_other_whole(open_page):
+    page = opened(open_page, larger_view(), width=1440, height=900)
+    page.get_by_label("Two steps").check()
+    settle(page)
+    graphs = page.get_by_label("Graph of one step")
+    (first, second) = boxes(graphs)
+    assert second[1] >= first[3]
+    assert second[0] == first[0]
+    assert second[2] == first[2]
+    for graph in graphs.all():  # the page is scrolled, no graph within it is
+        assert graph.evaluate(
+            "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+        )
+    expect(page.locator(".at").first).to_contain_text("Step 6 reads “states” and expects “has”")
+    expect(page.locator(".at").last).to_contain_text("Step 7 reads “have”")
 
 
 @pytest.fixture

@@ -61,10 +61,13 @@ def test_a_part_is_taken_away_in_flow_and_the_word_has_the_chance_that_was_told(
     why.click(timeout=300_000)
     detail = page.locator(".detail", has=page.get_by_role("button", name="Take it away"))
     told = re.search(r"the chance of “Paris” ([\d.]+) % instead of ([\d.]+) %", detail.inner_text())
+    expect(detail.get_by_label("What stands in its place")).to_have_value("zero")
+    expect(detail).to_contain_text("as in the total effects of this page")
     detail.get_by_role("button", name="Take it away").click()
     row = page.get_by_role("row", name=re.compile("^Paris")).first
     expect(row).to_be_visible(timeout=120_000)
     assert "#flow" in page.url  # the room is not left
+    expect(page.locator("main header").first).to_contain_text("with head 23.4 set to zero")
     before, after = (float(one) for one in row.locator("td").all_inner_texts())
     assert before == pytest.approx(float(told[2]), abs=0.06)
     assert after == pytest.approx(float(told[1]), abs=0.06)
@@ -107,6 +110,13 @@ def test_a_head_and_a_weight_are_asked_about_where_they_are_shown(open_studio, s
         page.get_by_role("heading", name=re.compile("Why 0.2 of MiniLM-L6 looks from “.+” at “.+”"))
     ).to_be_visible(timeout=120_000)
     page.go_back()
+    place = ask.get_by_label("What stands in its place")
+    for value, said in (("mean", "replaced by its mean"), ("zero", "set to zero")):
+        place.select_option(value)
+        page.get_by_role("button", name="Take 0.2 away", exact=True).click()
+        heading = page.get_by_role("heading", name=f"MiniLM-L6 with head 0.2 {said}")
+        expect(heading).to_be_visible(timeout=120_000)
+        page.go_back()
     page.get_by_role("button", name="Effect of 0.2", exact=True).click()
     groups = page.get_by_role("region", name="Groups")
     expect(groups).to_contain_text("of 11 other heads of its layer", timeout=120_000)

@@ -18,12 +18,12 @@ from langscape.metrics.lstm_faults import Fault, lstm_faults
 from langscape.metrics.surprisal import share_in_words
 
 NEAREST = 5
-WORD_IDS = ("top", "skipped_first", "unwritten_first", "held_first", "unit_first")
+WORD_IDS = ("top", "skipped_first", "written_first", "alone_first", "held_first", "unit_first")
 """Arrays whose values are words."""
 
 PER_WORD = (
-    "top", "top_chances", "top_logits", "skipped", "unwritten", "held",
-    "unit", "unit_chance", "unit_first", "unit_first_chance",
+    "top", "top_chances", "top_logits", "skipped", "written", "alone", "held",
+    "unit", "unit_chance", "unit_first", "unit_first_chance", "unit_strays",
 )  # fmt: skip
 """Arrays whose last axis are the best next words."""
 
@@ -44,6 +44,9 @@ class LSTMReading:
     meanings    every vector in the words' own space, where it has another width: what it would predict
     unknown     per step what the text says where the model has no such word, elsewhere empty
     notes       what there is to know of the model itself
+    usual       what means are of, in words (`over`), how many values of cells and hidden vectors there are
+                (`values`) and how many leave their usual ranges in all steps but one in a hundred
+                (`strays`); empty of a GRU
     """
 
     model: str
@@ -62,6 +65,7 @@ class LSTMReading:
     alarms: tuple[Mapping[str, Any], ...]
     unknown: tuple[str, ...]
     notes: tuple[str, ...]
+    usual: Mapping[str, Any]
 
     def coloured_vectors(self) -> dict[str, np.ndarray]:
         """The vectors that get a colour, in the space of the words."""
@@ -87,8 +91,8 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
     arrays = _softmax(seen, ids)
     vectors_shown = VECTORS[model.kind]
     arrays["change"] = _change(seen, layers, model.kind)
-    if model.kind == "lstm":
-        arrays |= _effects(seen, weights, arrays["top"])
+    if usual is not None:
+        arrays |= _effects(seen, weights, arrays["top"], usual)
     nearest = {name: _nearest(seen[name], weights) for name in vectors_shown}
     width = weights["embedding"].shape[1]
     meanings = {}
@@ -140,6 +144,9 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
         tuple(found),
         _unknown(seen, model.tokenizer.unknown),
         tuple(model.notes),
+        {}
+        if usual is None
+        else {"over": usual.evidence, "strays": usual.outside, "values": 2 * layers * units},
     )
 
 
@@ -200,6 +207,7 @@ def lstm_flow(
         reading.start,
         unknown=reading.unknown,
         remarks=tuple(remarks),
+        usual=reading.usual,
     )
 
 
@@ -256,19 +264,25 @@ def _softmax(capture: Capture, ids: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _effects(capture: Capture, weights: Mapping[str, Any], top: np.ndarray) -> dict[str, np.ndarray]:
+def _effects(
+    capture: Capture, weights: Mapping[str, Any], top: np.ndarray, usual: LSTMBaseline
+) -> dict[str, np.ndarray]:
     """What the best next words owe to words, gates and units (`models.lstm_effects.MemoryEffects`)."""
     from langscape.models.lstm_effects import memory_effects
 
-    found = memory_effects(weights, capture, top)
+    found = memory_effects(weights, capture, top, usual)
     arrays = {"unit": found.unit}
-    for name, (chances, first, first_chances) in (
-        ("skipped", found.skipped), ("unwritten", found.unwritten), ("held", found.gates),
+    for name, run in (
+        ("skipped", found.skipped), ("written", found.written), ("alone", found.alone), ("held", found.gates),
         ("unit_chance", found.units),
     ):  # fmt: skip
-        arrays[name] = chances
+        arrays[name] = run.chances
         short = name.removesuffix("_chance")
-        arrays |= {f"{short}_first": first, f"{short}_first_chance": first_chances}
+        arrays |= {
+            f"{short}_first": run.first,
+            f"{short}_first_chance": run.chance,
+            f"{short}_strays": run.strays,
+        }
     return arrays
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from langscape.analyses._captures import captured, check_reads_text
 from langscape.data import Capture, Progress, Shown, View
-from langscape.data.edit import LIKE, Edit
+from langscape.data.edit import LIKE, Edit, edits_in_words
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import FirstTokens, Model, Text
@@ -164,7 +164,7 @@ class EditedRun(Shown):
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    return f"{model_title(settings['model'])} with {', '.join(settings['edits'])}"
+    return f"{model_title(settings['model'])} with {edits_in_words(settings['edits'])}"
 
 
 @picture("matrices", name="edit")

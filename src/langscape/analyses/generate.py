@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from langscape.data import Progress, Shown, View
-from langscape.data.edit import LIKE, Edit
+from langscape.data.edit import LIKE, Edit, edits_in_words
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Seed
@@ -173,13 +173,9 @@ def next_picture(found: Generated, context: Any) -> View:
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     both = [settings["prompt"] or PROMPT, *filter(None, [settings["other"]])]
-    parts = [
-        f"without {one.removesuffix(' zero')}" if one.endswith(" zero") else f"with {one}"
-        for one in settings["edits"] or ()
-    ]
-    without = "".join(f", {one}" for one in parts)
+    edited = f", with {edits_in_words(settings['edits'])}" if settings["edits"] else ""
     said = " and after ".join(f"“{one}”" for one in both)
-    return f"What {model_title(settings['model'])} writes after {said}{without}"
+    return f"What {model_title(settings['model'])} writes after {said}{edited}"
 
 
 def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:

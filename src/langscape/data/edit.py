@@ -122,6 +122,16 @@ class Edit:
             return cls.edge(layer, head, int(found["query"]), int(found["key"]))
         return cls(part, layer, head, _ranges(found["tokens"]), found["to"] or "mean")  # type: ignore[arg-type]
 
+    @property
+    def short(self) -> str:
+        """The edit within a sentence, without the places that are usual.
+
+        >>> Edit.parse("head 2.9 mean").short, Edit.parse("mlp 5 zero at 3").short
+        ('head 2.9 replaced by its mean', 'the MLP of layer 5 set to zero at token 3')
+        """
+        said = str(self).removesuffix(f" at {_spoken_places(None)}")
+        return said.replace(" replaced by zero", " set to zero")
+
     def __str__(self) -> str:
         if self.edge_ends is not None:
             where = (
@@ -137,6 +147,21 @@ class Edit:
 
     def _of_side(self, what: str) -> str:
         return what if self.side is None else f"{what} ({self.side})"
+
+
+def edits_in_words(edits: Iterable[str]) -> str:
+    """Edits as they are written, as words of a title; one that is not understood stays as it is.
+
+    >>> edits_in_words(["head 2.9 mean", "16.0 zero", "what?"])
+    'head 2.9 replaced by its mean, head 16.0 set to zero, what?'
+    """
+    said = []
+    for one in edits:
+        try:
+            said.append(Edit.parse(one).short)
+        except SettingsError:
+            said.append(one)
+    return ", ".join(said)
 
 
 def edit_of(given: Any) -> Edit:

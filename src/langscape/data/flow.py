@@ -32,6 +32,9 @@ class Flow(Noun, Shown):
     alarms      what a reader should look at: vector, layer, step, level and a sentence
     start       what the first token is where the text does not hold it
     unknown     of an LSTM, per step what the text says where the model has no such word, elsewhere empty
+    usual       of an LSTM, the text that means are over, in words (`over`), how many values its cells and
+                hidden vectors have (`values`), and how many of them leave their usual ranges in all steps
+                but one in a hundred (`strays`)
     parts       of a transformer, what its embedding is the sum of
     post_norm   whether a transformer normalises its stream after every sum
     remarks     what the model could not give or had to change
@@ -54,12 +57,13 @@ class Flow(Noun, Shown):
     post_norm: bool = False
     remarks: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    usual: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("vectors", "weights", "arrays"):
             arrays = {key: frozen(array) for key, array in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(arrays))
-        for name in ("axes", "scores"):
+        for name in ("axes", "scores", "usual"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property

@@ -7,7 +7,7 @@ compared with a run over a text, which is made once and kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +24,14 @@ RANDOM = 600
 PARTS = ("input", "forget", "candidate", "output")
 """Rows of the weights, a block each: three gates, and what could be remembered."""
 
+MEANS = ("input", "forget", "output", "written", "cell")
+"""What means are kept of: the gates of a unit, what it writes (input · candidate), and its cell."""
+
 
 @noun
 @dataclass(frozen=True, eq=False)
 class LSTMBaseline:
-    """An LSTM over a text, read in one go; `surprise` says what else is read.
+    """An LSTM over a text, read in one go; `surprise`, `means` and what follows it say what else is read.
 
     text       what was read, in words
     steps      how many words of it
@@ -43,6 +46,11 @@ class LSTMBaseline:
     entropy    mean surprise that the model itself expects
     counts     the mean surprise of word counts, each half of the text foretold by the other
     read       numbers of the words that were read
+    means      the mean of every unit, (`MEANS`, layer, unit), where every line is read from the start
+    usual      the range of every cell and every hidden value there, (low and high, cell and hidden, layer,
+               unit), which leaves out one step in a hundred at either end
+    outside    how many of these values lie outside of their ranges at one step, in all steps but one in a
+               hundred: more is not what the model does
     """
 
     text: str
@@ -55,16 +63,30 @@ class LSTMBaseline:
     entropy: float
     counts: float
     read: np.ndarray
+    means: np.ndarray
+    usual: np.ndarray
+    outside: int
 
     @property
     def evidence(self) -> str:
         """What was read, as the end of a sentence.
 
         >>> nothing = np.zeros(0)
-        >>> LSTMBaseline("its own text", 1500, *[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, nothing).evidence
+        >>> numbers = (*[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, *[nothing] * 3, 0)
+        >>> LSTMBaseline("its own text", 1500, *numbers).evidence
         'over 1,500 words of its own text'
         """
         return f"over {self.steps:,} words of {self.text}"
+
+    def strays(self, cell: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """How many values of cells and hidden vectors, (layer, row, unit), leave their ranges, per row."""
+        found = np.zeros(cell.shape[1], np.int32)
+        for at, values in enumerate((cell, hidden)):
+            low, high = self.usual[:, at, :, None]
+            slack = 1e-4 * (high - low)  # every text begins at one place, which is often the end of a range
+            out = (values < low - slack) | (values > high + slack)
+            found += np.sum(out, axis=(0, 2), dtype=np.int32)
+        return found
 
 
 def lstm_baseline(
@@ -95,15 +117,24 @@ def lstm_baseline(
         cells[layer] = np.abs(cell).max(0)
     read = _predicted(inputs, ids[1:], weights)
     mean = largest = float("nan")
+    means = np.empty((len(MEANS), layers, units), np.float32)
+    states = np.empty((2, layers, steps, units))
+    begins = frozenset() if starts is None else frozenset(starts.tolist())
+    for layer in range(layers):
+        rows = [weights[name][layer] for name in _NAMES]
+        values, cell, words = read_layer(words, rows, units, begins)
+        each = dict(zip(PARTS, np.split(values, len(PARTS), axis=1), strict=True))
+        each |= {"written": each["input"] * each["candidate"], "cell": cell}
+        means[:, layer] = [each[name].mean(0) for name in MEANS]
+        states[:, layer] = cell, words
+    usual = np.percentile(states, [1, 99], axis=2)
     if starts is not None:
-        for layer in range(layers):
-            rows = [weights[name][layer] for name in _NAMES]
-            words = read_layer(words, rows, units, frozenset(starts.tolist()))[2]
         mean, largest = float(read.surprise.mean()), float(_predicted(words, ids[1:], weights).surprise.max())
-    return LSTMBaseline(
+    found = LSTMBaseline(
         text, steps, gates, hidden, cells, read.logits, (mean, largest), read.entropy,
-        _counted(ids, len(weights["decoder"])), np.unique(ids[:-1]),
+        _counted(ids, len(weights["decoder"])), np.unique(ids[:-1]), means, usual, 0,
     )  # fmt: skip
+    return replace(found, outside=int(np.percentile(found.strays(*states), 99)))
 
 
 _NAMES = ("input_weights", "hidden_weights", "bias")

@@ -19,6 +19,19 @@ VECTORS = {
 GATES = {"lstm": ("input", "forget", "output"), "gru": ("reset", "update", "write")}
 """What is plain unless a reader asks for colours."""
 
+LETTERS = {
+    "lstm": {
+        "embedding": "x", "cell_before": "c_t−1", "hidden_before": "h_t−1", "forget": "f", "input": "i",
+        "candidate": "g", "output": "o", "forget_product": "f × c_t−1", "remember_product": "i × g",
+        "cell": "c", "hidden": "h",
+    },
+    "gru": {
+        "embedding": "x", "hidden_before": "h_t−1", "reset": "r", "update": "z", "candidate": "n",
+        "keep_product": "z × h_t−1", "write_product": "(1 − z) × n", "hidden": "h",
+    },
+}  # fmt: skip
+"""The field's letters of vectors, as torch's documentation has them; what follows a low line is set below."""
+
 _BEFORE_CURVE = {
     "lstm": ("input_pre", "forget_pre", "output_pre", "candidate_pre"),
     "gru": ("reset_pre", "update_pre", "candidate_pre"),
@@ -58,6 +71,7 @@ def lstm_flow(found: Flow, *, title: str | None = None) -> View:
             "from what the model computed.",
         ),
         "notes": list(found.remarks),
+        "usual": dict(found.usual),
     }
     return View("flow", properties, {**vectors, **found.arrays, **found.weights})
 
@@ -84,13 +98,16 @@ def refuse_long_lstm(steps: int, layers: int, units: int) -> None:
 class _Graph:
     """A graph as it is drawn up: nodes with their places, and the operations between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
         self.nodes: list[dict[str, Any]] = []
         self.operations: list[dict[str, Any]] = []
 
     def node(self, id: str, label: str, kind: str, place: tuple[float, float] | None, **more: Any) -> None:
         """A vector; without a place it is gone through."""
         at = {} if place is None else {"column": place[0], "row": place[1]}
+        letter = LETTERS[self.kind].get(id.rpartition(".")[2]) if place else None
+        more |= {} if letter is None else {"letter": letter}
         self.nodes.append({"id": id, "label": label, "kind": kind, **at, **more})
 
     def operation(self, kind: str, to: str, *inputs: dict[str, Any], **more: Any) -> None:
@@ -120,7 +137,7 @@ def graph(
 
 
 def _gru_graph(layers: int, with_weights: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    drawn = _Graph()
+    drawn = _Graph("gru")
     node, operation = drawn.node, drawn.operation
     node("embedding", "word", "vector", (0, 2.5), array="embedding")
     below = "embedding"
@@ -173,7 +190,7 @@ def _gru_graph(layers: int, with_weights: bool) -> tuple[list[dict[str, Any]], l
 
 
 def _lstm_graph(layers: int, with_predictions: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    drawn = _Graph()
+    drawn = _Graph("lstm")
     node, operation = drawn.node, drawn.operation
     node("embedding", "word", "vector", (0, 1.5), array="embedding")
     below = "embedding"

@@ -23,6 +23,7 @@ function view(more: Record<string, NamedArray> = {}): View {
       notes: [],
       operations: [],
       nodes: [],
+      usual: { over: 'over 9 words', strays: 2, values: 8 },
     },
     arrays: {
       cell: array([2, 3, 2], Array(12).fill(0)),
@@ -31,12 +32,19 @@ function view(more: Record<string, NamedArray> = {}): View {
       skipped: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.02, 0.7, 0.6, 0.1, 0.1, 0.1]),
       skipped_first: array([2, 3], [0, 0, -1, 1, 0, 0]),
       skipped_first_chance: array([2, 3], [0.5, 0.5, NaN, 0.7, 0.6, 0.1]),
-      unwritten: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.88, 0.05, 0.9, 0.05, 0.9, 0.05]),
-      unwritten_first: array([2, 3], [0, 0, -1, 0, 0, 0]),
-      unwritten_first_chance: array([2, 3], [0.5, 0.5, NaN, 0.88, 0.9, 0.9]),
+      written: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.88, 0.05, 0.9, 0.05, 0.9, 0.05]),
+      written_first: array([2, 3], [0, 0, -1, 0, 0, 0]),
+      written_first_chance: array([2, 3], [0.5, 0.5, NaN, 0.88, 0.9, 0.9]),
       held: array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, 0.5, 0.1, 0.6, 0.1, 0.88, 0.05, 0.002, 0.95]),
       held_first: array([2, 3], [0, 0, 0, 0, 0, 1]),
       held_first_chance: array([2, 3], [0.5, 0.5, 0.5, 0.6, 0.88, 0.95]),
+      skipped_strays: array([2, 3], [0, 0, 0, 2, 0, 0]),
+      written_strays: array([2, 3], Array(6).fill(0)),
+      alone: array([2, 2], [0.5, 0.1, 0.1, 0.6]),
+      alone_first: array([2], [0, 1]),
+      alone_first_chance: array([2], [0.5, 0.6]),
+      alone_strays: array([2], [0, 0]),
+      held_strays: array([2, 3], [0, 0, 0, 0, 0, 5]),
       unit: array([2, 2], [0, 0, 3, 1]),
       unit_chance: array([2, 2], [0.5, 0.1, 0.4, 0.05]),
       unit_first: array([2, 2], [0, 0, 0, 0]),
@@ -50,13 +58,20 @@ it('names the word, the gates and the unit without which the next word was measu
   const said = whyWord(readLstm(view()), 2, 0)
   expect(said.map(({ text }) => text)).toEqual([
     '“united”, the word just read, carries most: in a text without it the chance is 2.0 %, and “people” comes first, with 70.0 %.',
-    'Read, but with nothing of it written into the cells, it leaves 88.0 %: it acts through the gates that it opens and shuts, not through what it writes.',
-    'Of what was read before, “the”, one word before, is remembered most: in a text without it the chance is 60.0 %.',
-    'If the forget gates were shut at this step, so that nothing is kept of the cells, the chance would be 60.0 %.',
-    'If the output gates were fully open at this step, so that nothing of the cells is held back, the chance would be 0.20 %, and “people” comes first, with 95.0 %.',
-    'Unit 1 of layer 1 remembers most of it: if that one unit of 4 forgot what it holds at this step, the chance would be 40.0 %.',
+    'Read, but with the mean written into the cells in place of what it writes, it leaves 88.0 %: it acts through the gates that it opens and shuts, not through what it writes.',
+    'Of what was read before, “the”, one word before, matters most: in a text without it the chance is 60.0 %.',
+    'In a text of “united” alone the chance is 10.0 %, and “people” comes first, with 60.0 %: the rest comes from what is remembered of the words before.',
+    'The forget gates of this step decide what is kept of the cells: with all of them at their means the chance would be 60.0 %.',
+    'The output gates of this step decide what of the cells is let out: with all of them at their means the chance would be 0.20 %, and “people” comes first, with 95.0 %. This run is outside of what the model does: 5 of 8 values of its cells and hidden vectors leave their usual ranges, where 2 do at most in 99 of 100 ordinary steps.',
+    'Unit 1 of layer 1 remembers most of it: with the cell of that one unit of 4 at its mean, the chance would be 40.0 %.',
   ])
-  expect(said[5].unit).toEqual({ layer: 1, dim: 1 })
+  expect(said[6].unit).toEqual({ layer: 1, dim: 1 })
+})
+
+it('marks a run outside of what the model does only where more values stray than at ordinary steps', () => {
+  const words = (strays: number) => wordsWithout(readLstm(view({ skipped_strays: array([2, 3], [0, 0, 0, strays, 0, 0]) })), 2, 0)
+  expect(words(2)[0].skipped.outside).toBe(false)
+  expect(words(3)[0].skipped.outside).toBe(true)
 })
 
 it('credits nothing where no removal changes the chance', () => {

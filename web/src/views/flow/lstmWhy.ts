@@ -1,11 +1,11 @@
 import { percent } from './figures'
 import { shownWord, type Lstm } from './model'
 
-/** What is held at the step that predicts, in the order of the array. */
+/** What is put to its mean at the step that predicts, in the order of the array, and what it decides. */
 const GATES = [
-  { gate: 'forget', does: 'If the forget gates were shut at this step, so that nothing is kept of the cells' },
-  { gate: 'input', does: 'If the input gates were shut at this step, so that nothing is added to the cells' },
-  { gate: 'output', does: 'If the output gates were fully open at this step, so that nothing of the cells is held back' },
+  { gate: 'forget', does: 'what is kept of the cells' },
+  { gate: 'input', does: 'what is added to them' },
+  { gate: 'output', does: 'what of the cells is let out' },
 ] as const
 
 /** A change of chance that is worth a sentence: a tenth of the chance, and half a point. */
@@ -17,6 +17,9 @@ export interface Without {
   chance: number
   first: string
   firstChance: number
+  /** More values of cells and hidden vectors leave their usual ranges than at all but one of a hundred ordinary steps. */
+  outside: boolean
+  strays: number
 }
 
 /** A word of the text, and what becomes of the next word without it. */
@@ -24,9 +27,9 @@ export interface Word {
   step: number
   back: number
   token: string
-  /** The text does not hold it; it is read but writes nothing into the cells. */
+  /** The text does not hold it; it is read, and the mean is written in place of what it writes. */
   skipped: Without
-  unwritten: Without
+  written: Without
 }
 
 /** One sentence; a word that it speaks of is a step, a unit can be opened. */
@@ -51,8 +54,8 @@ export function wordsWithout(flow: Lstm, step: number, choice: number): Word[] {
     step: step - back,
     back,
     token: flow.tokens[step - back],
-    skipped: without(flow, 'skipped', row, back, choice),
-    unwritten: without(flow, 'unwritten', row, back, choice),
+    skipped: without(flow, 'skipped', [row, back], choice),
+    written: without(flow, 'written', [row, back], choice),
   }))
 }
 
@@ -68,6 +71,11 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   const then = ({ first, firstChance }: Without) =>
     first === word ? 'it still comes first' : `“${shownWord(first)}” comes first, with ${percent(firstChance)}`
   const lines: Said[] = []
+  /** What a run says, and that it is no run of the model's own kind where it is none. */
+  const beyond = ({ outside, strays }: Without) =>
+    outside
+      ? ` This run is outside of what the model does: ${strays} of ${flow.usual!.values} values of its cells and hidden vectors leave their usual ranges, where ${flow.usual!.strays} do at most in 99 of 100 ordinary steps.`
+      : ''
 
   // The start is no word of the text that could be left out of it.
   const said = words.filter((one) => !(flow.start && one.step === 0))
@@ -77,9 +85,9 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   if (most && falls(most.skipped.chance)) {
     lines.push({
       step: most.step,
-      text: `${named(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.`,
+      text: `${named(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.${beyond(most.skipped)}`,
     })
-    const lost = (chance - most.unwritten.chance) / (chance - most.skipped.chance)
+    const lost = (chance - most.written.chance) / (chance - most.skipped.chance)
     const so =
       lost < 0.3
         ? 'it acts through the gates that it opens and shuts, not through what it writes'
@@ -88,13 +96,13 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
           : 'it acts both through what it writes and through the gates that it opens and shuts'
     lines.push({
       step: most.step,
-      text: `Read, but with nothing of it written into the cells, it leaves ${percent(most.unwritten.chance)}: ${so}.`,
+      text: `Read, but with the mean written into the cells in place of what it writes, it leaves ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
     })
     const earlier = strongest(said.filter(({ back }) => back > 0))
     if (most.back === 0 && earlier && falls(earlier.skipped.chance))
       lines.push({
         step: earlier.step,
-        text: `Of what was read before, ${named(earlier)} is remembered most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.`,
+        text: `Of what was read before, ${named(earlier)} matters most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`,
       })
   } else if (most)
     lines.push({
@@ -107,14 +115,25 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   if (against && rises(against.skipped.chance))
     lines.push({
       step: against.step,
-      text: `${named(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.`,
+      text: `${named(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.${beyond(against.skipped)}`,
     })
+  if (said.length > 1) {
+    const alone = without(flow, 'alone', [row], choice)
+    const rest = falls(alone.chance)
+      ? 'the rest comes from what is remembered of the words before'
+      : rises(alone.chance)
+        ? 'the words before hold it back'
+        : 'the words before are not needed for it'
+    lines.push({
+      text: `In a text of “${shownWord(flow.tokens[step])}” alone the chance is ${percent(alone.chance)}${alone.first === word ? '' : `, and ${then(alone)}`}: ${rest}.${beyond(alone)}`,
+    })
+  }
   GATES.forEach(({ gate, does }, i) => {
-    const held = without(flow, 'held', row, i, choice)
-    // Shut input gates are the word just read without what it writes, which may stand above already.
-    if (gate === 'input' && most?.step === step) return
-    if (gate === 'forget' || falls(held.chance) || rises(held.chance))
-      lines.push({ text: `${does}, the chance would be ${percent(held.chance)}${held.first === word ? '' : `, and ${then(held)}`}.` })
+    const held = without(flow, 'held', [row, i], choice)
+    if (falls(held.chance) || rises(held.chance))
+      lines.push({
+        text: `The ${gate} gates of this step decide ${does}: with all of them at their means the chance would be ${percent(held.chance)}${held.first === word ? '' : `, and ${then(held)}`}.${beyond(held)}`,
+      })
   })
   const left = at(flow, 'unit_chance', row, choice)
   const units = flow.arrays['cell'].shape[2]
@@ -125,10 +144,10 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
     falls(left)
       ? {
           unit: { layer, dim },
-          text: `Unit ${dim}${flow.layers > 1 ? ` of layer ${layer}` : ''} remembers most of it: if that one unit of ${count} forgot what it holds at this step, the chance would be ${percent(left)}.`,
+          text: `Unit ${dim}${flow.layers > 1 ? ` of layer ${layer}` : ''} remembers most of it: with the cell of that one unit of ${count} at its mean, the chance would be ${percent(left)}.`,
         }
       : {
-          text: `No single unit remembers it: if any one of the ${count} forgot what it holds at this step, the chance would be at least ${percent(left)}.`,
+          text: `No single unit remembers it: with the cell of any one of the ${count} units at its mean, the chance would be at least ${percent(left)}.`,
         },
   )
   return lines
@@ -139,11 +158,14 @@ function named({ token, back }: Word): string {
   return back === 0 ? `${word}, the word just read,` : back === 1 ? `${word}, one word before,` : `${word}, ${back} words before,`
 }
 
-function without(flow: Lstm, name: string, row: number, which: number, choice: number): Without {
+function without(flow: Lstm, name: string, place: number[], choice: number): Without {
+  const strays = at(flow, `${name}_strays`, ...place)
   return {
-    chance: at(flow, name, row, which, choice),
-    first: flow.words[at(flow, `${name}_first`, row, which)] ?? '',
-    firstChance: at(flow, `${name}_first_chance`, row, which),
+    chance: at(flow, name, ...place, choice),
+    first: flow.words[at(flow, `${name}_first`, ...place)] ?? '',
+    firstChance: at(flow, `${name}_first_chance`, ...place),
+    outside: strays > (flow.usual?.strays ?? Infinity),
+    strays,
   }
 }
 

@@ -5,6 +5,8 @@ import { orderOf } from './widget'
 export interface FlowNode {
   id: string
   label: string
+  /** The letter of the field: f, i, g, o, c, h, x; with ′ that of the step before. */
+  letter?: string
   kind: 'vector' | 'gate' | 'pre' | 'words'
   /** Without a place it is not drawn: the page goes through it. */
   column?: number
@@ -70,7 +72,16 @@ export interface Flow {
   surprise: Float32Array | null
 }
 
+/** What means are of, in words; how many values cells and hidden vectors have, and how many of them leave their usual ranges at most. */
+export interface Usual {
+  over: string
+  strays: number
+  values: number
+}
+
 export interface Lstm extends Flow {
+  /** Null of a GRU, of which nothing is compared. */
+  usual: Usual | null
   nodes: Map<string, FlowNode>
   operations: Operation[]
   /** The operation that makes a node. */
@@ -98,9 +109,10 @@ export function readFlow(view: View): Flow {
 }
 
 export function readLstm(view: View): Lstm {
-  const properties = view.properties as { nodes: FlowNode[]; operations: Operation[] }
+  const properties = view.properties as { nodes: FlowNode[]; operations: Operation[]; usual?: Partial<Usual> }
   return {
     ...readFlow(view),
+    usual: properties.usual?.over ? (properties.usual as Usual) : null,
     nodes: new Map(properties.nodes.map((node) => [node.id, node])),
     operations: properties.operations,
     makes: new Map(properties.operations.map((operation) => [operation.to, operation])),

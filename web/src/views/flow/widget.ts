@@ -136,10 +136,11 @@ export function between(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most)
 }
 
-/** A name on one line, or on two of about the same length where it has more letters than fit. */
-export function lined(name: string, most: number): string[] {
-  if (name.length <= most || !name.includes(' ')) return [name]
+/** A name on one line, or on two of about the same length where it has more letters than fit; `before` letters stand in front of it. */
+export function lined(name: string, most: number, before = 0): string[] {
+  if (before + name.length <= most || !name.includes(' ')) return [name]
+  const off = (space: number) => Math.abs(before + 2 * space - name.length)
   const spaces = Array.from(name.matchAll(/ /g), ({ index }) => index)
-  const at = spaces.reduce((best, space) => (Math.abs(2 * space - name.length) < Math.abs(2 * best - name.length) ? space : best))
+  const at = spaces.reduce((best, space) => (off(space) < off(best) ? space : best))
   return [name.slice(0, at), name.slice(at + 1)]
 }

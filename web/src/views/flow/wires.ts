@@ -13,8 +13,8 @@ export interface Sizes {
 /** The circle of an operation stands before the box that it makes. */
 export const CIRCLE = { before: 18, radius: 11 }
 
-/** How far above a row of boxes a wire passes over them: beyond the names of the boxes. */
-export const OVER = 25
+/** How far above a row of boxes a wire passes over them: beyond the names of the boxes, on two lines. */
+export const OVER = 35
 
 const ROUND = 7
 
