@@ -2858,7 +2858,7 @@ export interface components {
         QueryKeyConstantsInputs: {
             /**
              * Text
-             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @description What the model reads, sentence by sentence unless you say otherwise; several texts are read in turn, samples if left out.
              * @default sample-harbour
              */
             text?: string | null;
@@ -3005,6 +3005,13 @@ export interface components {
              */
             side?: ("encoder" | "decoder" | "cross") | null;
             /**
+             * The model reads
+             * @description Each sentence alone: no attention leads from one sentence to another. Or the text as a whole, as Atlas and Head read it, with the links between its sentences.
+             * @default sentences
+             * @enum {string}
+             */
+            read?: "sentences" | "text";
+            /**
              * Continue by
              * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
              * @default 0
@@ -3018,7 +3025,7 @@ export interface components {
         QueryKeyGridInputs: {
             /**
              * Text
-             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @description What the model reads, sentence by sentence unless you say otherwise; several texts are read in turn, samples if left out.
              * @default sample-harbour
              */
             text?: string | null;
@@ -3181,6 +3188,13 @@ export interface components {
              */
             side?: ("encoder" | "decoder" | "cross") | null;
             /**
+             * The model reads
+             * @description Each sentence alone: no attention leads from one sentence to another. Or the text as a whole, as Atlas and Head read it, with the links between its sentences.
+             * @default sentences
+             * @enum {string}
+             */
+            read?: "sentences" | "text";
+            /**
              * Continue by
              * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
              * @default 0
@@ -3194,7 +3208,7 @@ export interface components {
         QueryKeyInputs: {
             /**
              * Text
-             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @description What the model reads, sentence by sentence unless you say otherwise; several texts are read in turn, samples if left out.
              * @default sample-harbour
              */
             text?: string | null;
@@ -3220,7 +3234,7 @@ export interface components {
         QueryKeyScaleInputs: {
             /**
              * Text
-             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @description What the model reads, sentence by sentence unless you say otherwise; several texts are read in turn, samples if left out.
              * @default sample-harbour
              */
             text?: string | null;
@@ -3312,6 +3326,13 @@ export interface components {
              */
             side?: ("encoder" | "decoder" | "cross") | null;
             /**
+             * The model reads
+             * @description Each sentence alone: no attention leads from one sentence to another. Or the text as a whole, as Atlas and Head read it, with the links between its sentences.
+             * @default sentences
+             * @enum {string}
+             */
+            read?: "sentences" | "text";
+            /**
              * Continue by
              * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
              * @default 0
@@ -3325,7 +3346,7 @@ export interface components {
         QueryKeySearchInputs: {
             /**
              * Text
-             * @description What the model reads, cut into sentences; several texts are read in turn, samples if left out.
+             * @description What the model reads, sentence by sentence unless you say otherwise; several texts are read in turn, samples if left out.
              * @default sample-harbour
              */
             text?: string | null;
@@ -3543,6 +3564,13 @@ export interface components {
              * @default null
              */
             side?: ("encoder" | "decoder" | "cross") | null;
+            /**
+             * The model reads
+             * @description Each sentence alone: no attention leads from one sentence to another. Or the text as a whole, as Atlas and Head read it, with the links between its sentences.
+             * @default sentences
+             * @enum {string}
+             */
+            read?: "sentences" | "text";
             /**
              * Continue by
              * @description Tokens that a decoder writes behind the text, the likeliest each time, and reads with it.
