@@ -278,8 +278,17 @@ def test_names_of_boxes_are_cut_to_their_column_and_lie_on_no_other(open_page, w
     page = opened(open_page, larger_view(), width=width, height=900)
     names = boxes(page.locator("svg text.name"))
     assert len(names) > 30  # many of them on two lines
-    clashes = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if overlaps(a, b, 2.5)]
+    clashes = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if overlaps(a, b, 4)]
     assert clashes == []
+
+
+@pytest.mark.parametrize("width", [1440, 1260])  # as wide as the studio's page is in a window of 1440
+def test_two_layers_and_their_next_words_are_seen_without_scrolling(open_page, width):
+    page = opened(open_page, larger_view(), width=width, height=900)
+    graph = page.get_by_label("Graph of one step")
+    assert graph.evaluate("one => one.scrollWidth <= one.clientWidth")
+    right = boxes(graph)[0][2]
+    assert max(box[2] for box in boxes(page.locator(".word text"))) <= right
 
 
 def test_signs_of_the_graph_are_the_fields_and_stand_in_the_key(lstm_page):

@@ -137,7 +137,7 @@ def test_an_item_seen_once_is_a_point_without_an_ellipse_and_the_picture_says_ho
     assert np.isnan(view.arrays["outlines"][:20]).all()
     assert np.isfinite(view.arrays["outlines"][20:]).all()
     assert "20 of 40 seen once" in view.properties["subtitle"]
-    assert "20 of 40 items have a single context" in view.properties["outline_meaning"]
+    assert "20 of 40 items have a single context" in view.properties["outline_notes"][0]
     (drawn,) = [one for one in draw(view).axes[0].collections if isinstance(one, EllipseCollection)][:1]
     assert len(drawn.get_offsets()) == 20
 
@@ -158,4 +158,4 @@ def test_where_every_item_was_seen_once_there_is_no_ellipse_and_no_score_of_size
     view = views.ellipses(map, given)
     assert np.isnan(view.arrays["outlines"]).all()
     assert "area_held" not in map.quality
-    assert "What sizes are worth is not known here" in view.properties["outline_meaning"]
+    assert "What sizes are worth is not known here" in view.properties["outline_notes"][-1]

@@ -177,7 +177,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=5,
+    version=6,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",

@@ -76,6 +76,7 @@ def ellipses(
         **base.properties,
         "subtitle": " · ".join(filter(None, [_said(map, mass), base.properties["subtitle"]])),
         "outline_meaning": _meaning(map, mass) + (_OUTER if outer is not None else ""),
+        "outline_notes": _single(map) if how == "contexts" else [],
         "quality": _first(base.properties["quality"], ("area_held", "area_variance")),
     }
     arrays = {**base.arrays, "outlines": outlines, **_contexts(map, gaussians, contexts)}
@@ -126,7 +127,7 @@ def _meaning(map: Map, mass: float) -> str:
         return (
             "The area of an ellipse is the item’s total variance over its contexts, times "
             f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary "
-            f"most{_common(map)}; a circle stands where that cannot be told.{_single(map)}"
+            f"most{_common(map)}; a circle stands where that cannot be told."
         )
     if how in ("diagonal", "full"):
         return (
@@ -137,18 +138,18 @@ def _meaning(map: Map, mass: float) -> str:
     return f"Each ellipse holds {mass:.0%} of the item’s distribution as seen along the two axes of the map."
 
 
-def _single(map: Map) -> str:
-    """Which items have no ellipse, and where nothing tells what sizes are worth, that it is so."""
+def _single(map: Map) -> list[str]:
+    """How many items have no ellipse, and where nothing tells what sizes are worth, that it is so."""
     single = map.settings.get("single", 0)
-    said = ""
+    said = []
     if single:
-        said = (
-            f" {single:,} of {len(map):,} items have a single context, or row, which says where they lie and "
-            "nothing of how far they vary: they are points without an ellipse."
+        said.append(
+            f"{single:,} of {len(map):,} items have a single context, or row, which says nothing of how far "
+            "they vary: they are points without an ellipse."
         )
     if "area_held" not in map.quality:
-        said += (
-            " What sizes are worth is not known here: that needs four contexts, or rows, of each of five "
+        said.append(
+            "What sizes are worth is not known here: that needs four contexts, or rows, of each of five "
             "items at least."
         )
     return said

@@ -250,7 +250,7 @@ export const ROOMS: RoomName[] = [
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
-        main: ['by', 'columns', 'words', 'model', 'most', 'layer', 'split', 'senses', 'method', 'shape', 'distance'],
+        main: ['by', 'columns', 'model', 'most', 'layer', 'split', 'senses', 'method', 'shape', 'distance'],
         sources: [
           {
             input: 'corpus',

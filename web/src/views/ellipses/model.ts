@@ -13,6 +13,8 @@ export interface Ellipses {
   outlines: Outlines
   /** What an outline means, and how many contexts there are of each item; null where there are no passages. */
   meaning: string
+  /** What its sizes do not tell: items without an ellipse, sizes that nothing judges. */
+  notes: string[]
   counts: Int32Array | null
   /** 1 for words of the closed classes; null where there are none, or no others. */
   functionWords: Uint8Array | null
@@ -45,6 +47,7 @@ export function areaKey(
 
 interface Properties {
   outline_meaning?: string
+  outline_notes?: string[]
 }
 
 export function readEllipses(view: View): Ellipses {
@@ -57,6 +60,7 @@ export function readEllipses(view: View): Ellipses {
   return {
     outlines: outlinesOf(arrays['outlines'].data, arrays['outer']?.data as Float32Array | undefined),
     meaning: (view.properties as Properties).outline_meaning ?? '',
+    notes: (view.properties as Properties).outline_notes ?? [],
     functionWords: (arrays['function_words']?.data as Uint8Array | undefined) ?? null,
     counts: (arrays['context_counts']?.data as Int32Array | undefined) ?? null,
     passages(row) {
