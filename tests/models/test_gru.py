@@ -91,3 +91,9 @@ def test_a_network_that_cannot_be_called_says_that_nothing_was_compared():
     network = Odd().train()
     assert "nothing was compared" in wrapped(network).notes[0]
     assert network.training
+
+
+def test_a_gru_without_a_name_is_not_called_an_lstm():
+    parts = {"embedding": torch.nn.Embedding(3, 4), "decoder": torch.nn.Linear(5, 3)}
+    assert wrap_lstm(**parts, lstm=torch.nn.GRU(4, 5), words=["tea", "is", "hot"]).name == "gru"
+    assert wrap_lstm(**parts, lstm=torch.nn.LSTM(4, 5), words=["tea", "is", "hot"]).name == "lstm"

@@ -26,7 +26,7 @@ def wrap_lstm(
     lower: bool = False,
     unknown: str | None = None,
     start: str | None = None,
-    name: str = "lstm",
+    name: str = "",
     baseline: str = "",
 ) -> LSTMModel:
     """A torch.nn.LSTM or torch.nn.GRU language model you already hold, ready for `capture`.
@@ -35,7 +35,7 @@ def wrap_lstm(
     are the vocabulary in the order of the embedding's rows. Nothing is copied or changed, but the
     revision is a digest of the weights as they are now. A network is run once beside its parts, and refused
     where its own `forward` predicts something else. `baseline` is a text of the kind that it was
-    trained on, a sentence a line, with which alarms compare.
+    trained on, a sentence a line, with which alarms compare. Without a name it is called by its kind.
 
     >>> parts = {"embedding": torch.nn.Embedding(3, 4), "lstm": torch.nn.LSTM(4, 5)}
     >>> wrap_lstm(**parts, decoder=torch.nn.Linear(5, 3), words=["tea", "is", "hot"])
@@ -63,6 +63,7 @@ def wrap_lstm(
         digest.update(f"{key} {tuple(tensor.shape)}".encode())
         digest.update(numpy_of(tensor).tobytes())
     digest.update(baseline.encode())
+    name = name or ("gru" if isinstance(net.lstm, torch.nn.GRU) else "lstm")
     return joined(net, known, name, digest.hexdigest(), baseline, notes)
 
 

@@ -45,7 +45,8 @@ describe('names of boxes', () => {
   it('are cut where both lines are about as long, the letter counted', () => {
     expect(lined('added to the cell', 12)).toEqual(['added to', 'the cell'])
     expect(lined('added to the cell', 12, 6)).toEqual(['added', 'to the cell'])
-    expect(lined('candidate', 3, 2)).toEqual(['candidate'])
+    expect(lined('candidate', 3)).toEqual(['candidate'])
+    expect(lined('added', 12, 11)).toEqual(['', 'added'])
   })
 })
 

@@ -138,7 +138,8 @@ export function between(value: number, least: number, most: number): number {
 
 /** A name on one line, or on two of about the same length where it has more letters than fit; `before` letters stand in front of it. */
 export function lined(name: string, most: number, before = 0): string[] {
-  if (before + name.length <= most || !name.includes(' ')) return [name]
+  if (before + name.length <= most) return [name]
+  if (!name.includes(' ')) return before ? ['', name] : [name]
   const off = (space: number) => Math.abs(before + 2 * space - name.length)
   const spaces = Array.from(name.matchAll(/ /g), ({ index }) => index)
   const at = spaces.reduce((best, space) => (off(space) < off(best) ? space : best))

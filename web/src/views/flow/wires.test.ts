@@ -40,6 +40,18 @@ describe('wires', () => {
     expect(Math.hypot(x - (kept.x - CIRCLE.before), y - (kept.y + sizes.high / 2))).toBeCloseTo(CIRCLE.radius, 0)
   })
 
+  it('lead from the word of a GRU to its candidate below the boxes between, and through none', () => {
+    const [word, recalled, read, candidate] = [at(0, 2.5), at(1, 2), at(2, 2), at(3, 2)]
+    const way = points(wirePath(word, candidate, [word, recalled, read, candidate], sizes))
+    for (const box of [recalled, read, candidate]) expect(way.some((point) => inside(point, box))).toBe(false)
+    const [x, y] = way[way.length - 1]
+    expect(Math.hypot(x - (candidate.x - CIRCLE.before), y - (candidate.y + sizes.high / 2))).toBeCloseTo(CIRCLE.radius, 0)
+    // of a second layer, from above
+    const [above, first, second, to] = [at(5, 1), at(6, 2), at(7, 2), at(8, 2)]
+    const down = points(wirePath(above, to, [above, at(6, 1), at(7, 1), first, second, to], sizes))
+    for (const box of [at(6, 1), at(7, 1), first, second]) expect(down.some((point) => inside(point, box))).toBe(false)
+  })
+
   it('go straight where nothing is between', () => {
     expect(wirePath(gate, kept, [cell, gate, kept], sizes)).toContain('C')
     // as a wire through the gate would be found
