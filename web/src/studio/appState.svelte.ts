@@ -346,7 +346,7 @@ export class AppState {
     if (read) return { settings: read, inputs: {} }
     const carried = described ? this.#carriedBy(here.analysis, described) : null
     if (!carried) return { settings: {}, inputs: {} }
-    const settings = { ...carried.settings, ...here?.begins?.(this.#headed(carried.settings)) }
+    const settings = { ...here?.prefers, ...carried.settings, ...here?.begins?.(this.#headed(carried.settings)) }
     return { settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
   }
 
@@ -374,7 +374,7 @@ export class AppState {
     const key = JSON.stringify([analysis, carried])
     if (once && this.#begun.has(key)) return
     this.#begun.add(key)
-    await this.run(analysis, carried.settings, { text: carried.text }, !once)
+    await this.run(analysis, { ...analysisIn(analysis)?.prefers, ...carried.settings }, { text: carried.text }, !once)
   }
 
   #isKept(text: string): boolean {

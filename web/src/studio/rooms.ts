@@ -24,6 +24,8 @@ export interface RoomAnalysis {
   after?: boolean
   /** What it asks for of the head and the token that are carried, where that is more than the head itself. */
   carries?: (settings: Record<string, string | number>, pinned: string | null, token: number | null) => Record<string, string | number>
+  /** What it is asked with of what is carried, where nobody said otherwise. */
+  prefers?: Record<string, string | number>
   /** Whether what was asked for here stays while the model and the text are the same. */
   keeps?: boolean
   /** Inputs of which one is given, what a form calls them, and the inputs and settings that belong to one of them alone. */
@@ -171,6 +173,8 @@ export const ROOMS: RoomName[] = [
         verb: 'Map queries and keys',
         gives: 'queries and keys',
         quick: true,
+        // as other rooms read it, so that a weight is the same in all
+        prefers: { read: 'text' },
         main: ['model', 'layer', 'head', 'read', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
