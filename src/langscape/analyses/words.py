@@ -60,8 +60,8 @@ AtLeast = Annotated[
     int,
     Setting(
         "At least",
-        "With local perplexity: words considered at least; 1 is Claassen’s, 10 is nearly the same ten "
-        "for every word.",
+        "With local perplexity: words considered at least; 1 is Claassen’s; with 10, nearly every word of a "
+        "map of a thousand gets just its ten nearest.",
         ge=1,
         le=1000,
         document="002",

@@ -4161,7 +4161,7 @@ export interface components {
             k?: number;
             /**
              * At least
-             * @description With local perplexity: words considered at least; 1 is Claassen’s, 10 is nearly the same ten for every word.
+             * @description With local perplexity: words considered at least; 1 is Claassen’s; with 10, nearly every word of a map of a thousand gets just its ten nearest.
              * @default 1
              */
             at_least?: number;
