@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from langscape import affinity
 from langscape.data import Affinities, Capture, Context, Flow, Gaussians, Items, Map, Tokens, View
+from langscape.data.lstm_baseline import LSTMBaseline
 from langscape.declarations import analyses
 from langscape.engine import WordColours
 from langscape.errors import DataError, FileError, OtherVersionError
@@ -24,7 +25,6 @@ from langscape.io.tensor_file import write_tensors
 from langscape.metrics import ClassTable
 from langscape.metrics.head_search import HeadSearch
 from langscape.metrics.head_tally import HeadTally, Passages
-from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.metrics.role_names import Figures, Judged
 from langscape.metrics.stable_groups import StableGroups
 from langscape.models.tuned_lens import TunedLens

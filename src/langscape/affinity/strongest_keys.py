@@ -92,9 +92,6 @@ def strongest_keys(
     assert first is not None
     texts = (*first.queries.columns["text"], *first.keys.columns["text"])
     columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
-    values: tuple[np.ndarray, ...] | tuple[None, ...] = (None, None, None)
-    if valued:
-        values = (np.stack(lengths), *(np.stack(part) for part in zip(*valued, strict=True)))
     return StrongestKeys(
         Items([str(text).strip() or str(text) for text in texts], columns),
         len(first.Q),
@@ -106,8 +103,10 @@ def strongest_keys(
         str(capture.metadata.get("model", "")),
         tuple(capture.metadata.get("sentences", ())),
         special,
-        *values,
-        str(capture.metadata.get("read", "sentences")),
+        value_norms=np.stack(lengths) if lengths else None,
+        valued_partners=np.stack([partners for partners, _ in valued]) if valued else None,
+        valued_weights=np.stack([shares for _, shares in valued]) if valued else None,
+        read=str(capture.metadata.get("read", "sentences")),
     )
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from langscape.data.lstm_baseline import LSTMBaseline
 from langscape.errors import DataError
-from langscape.metrics.lstm_baseline import RANDOM, LSTMBaseline, lstm_baseline
+from langscape.metrics.lstm_baseline import RANDOM, lstm_baseline
 
 
 def baseline_of(model: Any, text: str | None = None) -> LSTMBaseline:

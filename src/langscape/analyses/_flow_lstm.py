@@ -11,9 +11,9 @@ import numpy as np
 
 from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
 from langscape.data import Capture, Flow
+from langscape.data.lstm_baseline import LSTMBaseline
 from langscape.errors import DataError
 from langscape.io.codec import noun
-from langscape.metrics.lstm_baseline import LSTMBaseline
 from langscape.metrics.lstm_faults import Fault, lstm_faults
 from langscape.metrics.surprisal import share_in_words
 

@@ -61,8 +61,9 @@ class Items(Noun, Tabular):
     def take(self, rows: Any) -> Items:
         """The chosen rows, in the order given."""
         rows = np.asarray(rows, dtype=np.intp)
-        labels = self.labels
-        return Items([labels[i] for i in rows.tolist()], {k: v[rows] for k, v in self.columns.items()})
+        labels: Sequence[str] = self.labels
+        chosen: list[int] = rows.tolist()
+        return Items([labels[i] for i in chosen], {k: v[rows] for k, v in self.columns.items()})
 
     def with_columns(self, **columns: Any) -> Items:
         """The same items with columns added or replaced."""

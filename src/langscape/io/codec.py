@@ -33,7 +33,7 @@ _ELSEWHERE = {
     "HeadSearch": "langscape.metrics.head_search",
     "HeadTally": "langscape.metrics.head_tally",
     "Judged": "langscape.metrics.role_names",
-    "LSTMBaseline": "langscape.metrics.lstm_baseline",
+    "LSTMBaseline": "langscape.data.lstm_baseline",
     "Passages": "langscape.metrics.head_tally",
     "Scales": "langscape.affinity.scale",
     "StableGroups": "langscape.metrics.stable_groups",

@@ -7,13 +7,13 @@ compared with a run over a text, which is made once and kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from langscape.data.lstm_baseline import MEANS, LSTMBaseline
 from langscape.errors import DataError
-from langscape.io.codec import noun
 
 STEPS = 1500
 """Words of a text that are read."""
@@ -23,70 +23,6 @@ RANDOM = 600
 
 PARTS = ("input", "forget", "candidate", "output")
 """Rows of the weights, a block each: three gates, and what could be remembered."""
-
-MEANS = ("input", "forget", "output", "written", "cell")
-"""What means are kept of: the gates of a unit, what it writes (input · candidate), and its cell."""
-
-
-@noun
-@dataclass(frozen=True, eq=False)
-class LSTMBaseline:
-    """An LSTM over a text, read in one go; `surprise`, `means` and what follows it say what else is read.
-
-    text       what was read, in words
-    steps      how many words of it
-    gates      lowest, mean and highest value of every gate and of the candidate, (part, 3, layer, unit);
-               lowest and highest leave out one step in a hundred
-    hidden     lowest and highest hidden value, (2, layer, unit)
-    cell       largest size of every cell, (layer, unit)
-    logits     how far the logits of a word vary over steps, the mean of all words; and how far the mean
-               logits of words differ from each other, whatever was read
-    surprise   mean surprise of the next word, in nats, and the largest where every line is read from the
-               start, as a prompt is; NaN where no text was read
-    entropy    mean surprise that the model itself expects
-    counts     the mean surprise of word counts, each half of the text foretold by the other
-    read       numbers of the words that were read
-    means      the mean of every unit, (`MEANS`, layer, unit), where every line is read from the start
-    usual      the range of every cell and every hidden value there, (low and high, cell and hidden, layer,
-               unit), which leaves out one step in a hundred at either end
-    outside    how many of these values lie outside of their ranges at one step, in all steps but one in a
-               hundred: more is not what the model does
-    """
-
-    text: str
-    steps: int
-    gates: np.ndarray
-    hidden: np.ndarray
-    cell: np.ndarray
-    logits: tuple[float, float]
-    surprise: tuple[float, float]
-    entropy: float
-    counts: float
-    read: np.ndarray
-    means: np.ndarray
-    usual: np.ndarray
-    outside: int
-
-    @property
-    def evidence(self) -> str:
-        """What was read, as the end of a sentence.
-
-        >>> nothing = np.zeros(0)
-        >>> numbers = (*[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, *[nothing] * 3, 0)
-        >>> LSTMBaseline("its own text", 1500, *numbers).evidence
-        'over 1,500 words of its own text'
-        """
-        return f"over {self.steps:,} words of {self.text}"
-
-    def strays(self, cell: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """How many values of cells and hidden vectors, (layer, row, unit), leave their ranges, per row."""
-        found = np.zeros(cell.shape[1], np.int32)
-        for at, values in enumerate((cell, hidden)):
-            low, high = self.usual[:, at, :, None]
-            slack = 1e-4 * (high - low)  # every text begins at one place, which is often the end of a range
-            out = (values < low - slack) | (values > high + slack)
-            found += np.sum(out, axis=(0, 2), dtype=np.int32)
-        return found
 
 
 def lstm_baseline(

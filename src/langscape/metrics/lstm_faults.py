@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from langscape.metrics.lstm_baseline import PARTS, LSTMBaseline
+from langscape.data.lstm_baseline import LSTMBaseline
+from langscape.metrics.lstm_baseline import PARTS
 
 STILL = 0.02
 """A gate whose values lie within this range over a text does not move."""

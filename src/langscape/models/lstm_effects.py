@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from langscape.data import Capture
-from langscape.metrics.lstm_baseline import MEANS, LSTMBaseline
+from langscape.data.lstm_baseline import MEANS, LSTMBaseline
 from langscape.models.lstm import GATES, sigmoid
 
 HELD = ("forget", "input", "output")
