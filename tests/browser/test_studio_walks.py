@@ -282,3 +282,33 @@ def test_a_head_without_another_is_compared_with_one_that_is_chosen(open_studio,
     expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
     beside = page.get_by_label("What changed most")
     expect(beside).to_contain_text("Moved between restarts")
+
+
+def test_a_word_that_is_absent_in_one_room_is_not_said_to_be_so_in_the_next(open_studio, studio):
+    studio.example("words")
+    studio.example("atlas")
+    page = open_studio("words").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_label("Follow a token or word in every room").fill("forget")
+    page.keyboard.press("Enter")
+    followed = page.get_by_label("Followed everywhere")
+    expect(followed).to_contain_text("is not in this room")
+    page.get_by_role("navigation", name="Rooms").get_by_role("link", name="Atlas").click()
+    page.wait_for_selector("[data-head]")
+    expect(followed).not_to_contain_text("is not in this room")
+    expect(followed).to_contain_text("forget")
+
+
+def test_a_room_that_is_entered_on_a_failed_job_shows_the_last_picture(open_studio, studio):
+    studio.example("ellipses")
+    page = open_studio("distributions").page
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Your distributions").click()
+    page.get_by_role("textbox", name="Split").fill("zebra")
+    page.get_by_role("button", name="Map distributions").click()
+    expect(page.get_by_role("button", name="Run again").or_(page.get_by_text("failed")).first).to_be_visible(
+        timeout=120_000
+    )
+    page.reload()
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("zebra").first).to_be_visible()  # and says what failed

@@ -300,3 +300,14 @@ def test_names_that_are_no_errors_are_faults():
         "internal"
     }
     assert {problem_named(name, "x").code for name in ("Lost", "MemoryError")} == {"lost"}
+
+
+def test_a_job_that_was_removed_comes_back_with_its_name_and_date(client, vectors):
+    settings = {**SHORT, "seed": 91}
+    done = client.wait(client.ask("words", settings, vectors=vectors)["id"])
+    client.post(f"/api/jobs/{done['id']}/name", {"name": "for the lecture"})
+    client.send("DELETE", f"/api/jobs/{done['id']}")
+    assert done["id"] not in [one["id"] for one in client.get("/api/jobs").json["jobs"]]
+    back = client.ask("words", settings, vectors=vectors)
+    assert (back["id"], back["title"], back["state"]) == (done["id"], "for the lecture", "done")
+    assert (back["made"], back["seconds"]) == (done["made"], done["seconds"])

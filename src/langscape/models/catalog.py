@@ -90,6 +90,8 @@ class CatalogModel:
         """Whether the analysis can be asked of it."""
         if analysis == "generate":
             return self.kind in ("decoder", "lstm")
+        if analysis == "patch":
+            return self.kind == "decoder"
         return bool(self.heads) or analysis in ("flow", "probe")
 
 

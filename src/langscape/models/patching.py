@@ -13,6 +13,7 @@ import torch
 from langscape.data import Progress, Step
 from langscape.errors import DataError, SettingsError
 from langscape.models.attention_hook import HeardEnoughError
+from langscape.models.display_names import model_title
 from langscape.models.effect_measures import Measure
 from langscape.models.model import Model
 from langscape.models.unedited import Unedited, batches, check_head, read_unedited
@@ -76,7 +77,7 @@ class Prompts:
 def read_prompts(model: Model, clean: str, corrupt: str, words: Sequence[str] | None = None) -> Prompts:
     """Run both prompts. Without words, those are told apart that each run would write next."""
     if model.kind != "decoder" or not model.layout.vocabulary:
-        raise SettingsError(f"{model.name} writes no next word; patching needs a decoder")
+        raise SettingsError(f"{model_title(model.name)} writes no next word; patching needs a decoder")
     runs = read_unedited(model, clean), read_unedited(model, corrupt)
     if runs[0].tokens != runs[1].tokens:
         counts = " and ".join(str(one.tokens) for one in runs)

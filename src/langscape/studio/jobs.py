@@ -60,6 +60,7 @@ class Jobs:
         self._mutex = threading.RLock()
         self._records: dict[str, dict[str, Any]] = {}
         self._queue: list[str] = []
+        self._removed: dict[str, dict[str, Any]] = {}
         self._tries: dict[str, int] = {}
         self._clocks: dict[str, Clock] = {}
         self._saved: dict[str, float] = {}
@@ -90,6 +91,8 @@ class Jobs:
         with self._mutex:
             if id not in self._records:
                 self._look()
+            if id not in self._records:
+                self._bring_back(id)
             known = self._records.get(id)
             if known is not None and (known["state"] in LIVE or is_there(self.store, known)):
                 # models and inputs may be called otherwise by now
@@ -186,10 +189,14 @@ class Jobs:
         self._say(record)
 
     def forget(self, id: str) -> None:
-        """Cancel it, and take it off the list; its result stays in the store."""
+        """Cancel it, and take it off the list; its result stays in the store. Asked again, it comes back."""
         with self._mutex:
-            self._find(id)
+            record = self._find(id)
             self.cancel(id)
+            if record["state"] == "done":
+                self._removed[id] = record
+                while len(self._removed) > KEPT:
+                    self._removed.pop(next(iter(self._removed)))
             self.store.index.forget_job(id)
             self._drop(id)
 
@@ -371,6 +378,17 @@ class Jobs:
             for record in sorted(ended, key=lambda one: one["changed"])[: max(0, len(ended) - KEPT)]:
                 self.store.index.forget_job(record["id"])
                 self._drop(record["id"])
+
+    def _bring_back(self, id: str) -> None:
+        """List a finished job that was removed under its own name and date, if its result is still there."""
+        record = self._removed.pop(id, None)
+        if record is None or not is_there(self.store, record):
+            return
+        record["owner"] = self.owner
+        if self.store.index.claim_job(id, self.owner, record_text(record)):
+            self._records[id] = record
+            self._save(record)
+            self._say(record)
 
     def _drop(self, id: str) -> None:
         self._records.pop(id, None)

@@ -21,7 +21,8 @@ it('samples come before what was uploaded, and only of the kind that is wanted',
 })
 
 it('a typed text is called by its first words', () => {
-  expect(nameOf('  The cat sat on the mat. ')).toBe('The cat sat on')
+  expect(nameOf('  The cat sat on the mat. ')).toBe('The cat sat on …')
+  expect(nameOf('The cat sat on')).toBe('The cat sat on')
   expect(nameOf('Donaudampfschifffahrtsgesellschaft')).toHaveLength(28)
   expect(nameOf(' ')).toBe('text')
 })

@@ -63,8 +63,10 @@ export function textNotes({ tokens, most, unknown, unknown_tokens, split, split_
 
 /** A short name for a typed text: its first words. */
 export function nameOf(text: string): string {
-  const words = text.trim().split(/\s+/).slice(0, 4).join(' ')
-  return (words.length > 28 ? `${words.slice(0, 27)}…` : words) || 'text'
+  const all = text.trim().split(/\s+/)
+  const words = all.slice(0, 4).join(' ')
+  if (words.length > 28) return `${words.slice(0, 27)}…`
+  return all.length > 4 ? `${words} …` : words || 'text'
 }
 
 /** The beginning of a text, cut between words: what a flow of vectors can be followed over. */

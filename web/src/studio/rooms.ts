@@ -311,7 +311,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Take parts away',
         gives: 'what each head does',
         about:
-          'Every head is taken away in turn: the higher a dot, the more the model’s answer changes. Heads far right that lie low look at much and do little.',
+          'The higher a dot, the more the model’s answer changes without that head: blue ones were taken away, orange ones are estimated. Far right and low: a head that looks at chosen tokens and does little.',
         quick: 'small',
         carries: wholeText,
         keeps: true,
@@ -329,9 +329,10 @@ export const ROOMS: RoomName[] = [
         verb: 'Cut the edges of this head',
         gives: 'what the edges of this head do',
         about:
-          'Each line from a token to another that a head draws is cut alone: a bright cell is a weight that is large, a framed one is a weight that matters.',
+          'Each weight of a head, from one token to another, is cut alone: the darker a cell, the more the model’s answer changes without it. “weight” shows the weights themselves.',
         needs: 'head',
         quick: 'small',
+        carries: wholeText,
         main: ['model', 'layer', 'head', 'verify'],
       },
       {
@@ -392,6 +393,7 @@ export const ROOMS: RoomName[] = [
         about: 'Heads, MLPs or single lines are replaced while a text is read, beside the run as it was: token by token, what changes.',
         needs: 'form',
         begins: editsOf,
+        carries: wholeText,
         main: ['model', 'edits'],
       },
     ],

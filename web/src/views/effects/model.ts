@@ -97,7 +97,6 @@ export function readEffects(view: View): EffectsModel {
 
 /** The parts by a column, the largest first (layers from 0 on); "matters" is the order that came with them. */
 export function sorted(model: EffectsModel, column: Column): Part[] {
-  if (column === 'matters') return model.parts
   const sign = column === 'layer' ? 1 : -1
   const value = (part: Part) => (Number.isNaN(part[column]) ? Infinity : sign * part[column])
   return [...model.parts].sort((a, b) => value(a) - value(b) || a.layer - b.layer || a.head - b.head)
