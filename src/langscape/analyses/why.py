@@ -90,8 +90,8 @@ class Why(Shown):
         sides = [
             Matrix(
                 name, [self._called(part) for part in parts], ["adds", "weight without"],
-                np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 2,
-                f"adds: share of the contrast; the weight is {self.weight:.2f}",
+                np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 3,
+                f"adds: share of the contrast; the weight is {self.weight:.3f}",
                 row_actions=[self._without(part) for part in parts],
             )
             for name, parts, adds, without in (
