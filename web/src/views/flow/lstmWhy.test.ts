@@ -58,7 +58,7 @@ it('names the word, the gates and the unit without which the next word was measu
   const said = whyWord(readLstm(view()), 2, 0)
   expect(said.map(({ text }) => text)).toEqual([
     '“united”, the word just read, carries most: in a text without it the chance is 2.0 %, and “people” comes first, with 70.0 %.',
-    'Read, but with the mean written into the cells in place of what it writes, it leaves 88.0 %: it acts through the gates that it opens and shuts, not through what it writes.',
+    'If the cells get their mean instead of what it writes, the chance is 88.0 %: it acts through the gates that it opens and shuts, not through what it writes.',
     'Of what was read before, “the”, one word before, matters most: in a text without it the chance is 60.0 %.',
     'In a text of “united” alone the chance is 10.0 %, and “people” comes first, with 60.0 %: the rest comes from what is remembered of the words before.',
     'The forget gates of this step decide what is kept of the cells: with all of them at their means the chance would be 60.0 %.',

@@ -96,7 +96,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
           : 'it acts both through what it writes and through the gates that it opens and shuts'
     lines.push({
       step: most.step,
-      text: `Read, but with the mean written into the cells in place of what it writes, it leaves ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
+      text: `If the cells get their mean instead of what it writes, the chance is ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
     })
     const earlier = strongest(said.filter(({ back }) => back > 0))
     if (most.back === 0 && earlier && falls(earlier.skipped.chance))
