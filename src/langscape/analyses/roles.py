@@ -18,7 +18,7 @@ from langscape.io.codec import noun
 from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
-ALONE, TOGETHER, NONE = "matters alone", "redundant alone, matters as a group", "no effect found"
+ALONE, TOGETHER, NONE = "matters alone", "redundant alone, matters as a group", "no more than others"
 GROUP = "matters as a group"
 NAMES = "name-mover-like"
 """Heads that look from the end of a sentence at the one of two people who was named once."""
@@ -118,7 +118,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
     """What may be said of a head.
 
     >>> verdict(2.0, 0.1, True, 1e-4), verdict(0.05, 0.1, True, 1e-4), verdict(0.05, 0.1, False, 1e-4)
-    ('matters alone', 'redundant alone, matters as a group', 'no effect found')
+    ('matters alone', 'redundant alone, matters as a group', 'no more than others')
     """
     if alone > max(others, floor):
         return ALONE
@@ -126,7 +126,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
@@ -220,7 +220,7 @@ def roles(
         "Heads are replaced by their mean over the tokens but the first; of each role the "
         f"{heads} strongest are tested. “Others” are {others} heads, or groups, of the same layers that do "
         f"not look as the role does: by chance a head loses more than all of them once in {others + 1}. "
-        f"“{NONE}” means none beyond these",
+        f"“{NONE}” means that what is lost is not beyond these",
     )
     name = title_of(model)
     return RoleTests(name, items, said, notes)
