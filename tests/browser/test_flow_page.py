@@ -216,7 +216,7 @@ def test_why_a_word_is_said_stands_in_sentences_whose_numbers_were_measured(lstm
         marked = found.skipped.strays[last, last - at], found.written.strays[last, last - at]
         assert rows.nth(at).inner_text().count("*") == sum(one > usual.outside for one in marked)
     expect(panel).to_contain_text(f"in a text without it the chance is {percent(skipped[0])}")
-    expect(panel).to_contain_text(f"in place of what it writes, it leaves {percent(written[0])}: it acts")
+    expect(panel).to_contain_text(f"instead of what it writes, the chance is {percent(written[0])}: it acts")
     expect(panel).to_contain_text(f"alone the chance is {percent(found.alone.chances[last, 0])}")
     opened_gates = found.gates.chances[last, 2, 0]
     expect(panel).to_contain_text(f"at their means the chance would be {percent(opened_gates)}")
