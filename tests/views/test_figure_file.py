@@ -55,6 +55,21 @@ def test_ringed_items_are_labelled_first_and_named_in_the_legend():
     assert "inserted" in texts(figure)
 
 
+def test_a_region_s_name_is_not_written_over_a_period_s_and_the_caption_says_what_a_dash_means():
+    place = {"x": 0.0, "y": 0.0}
+    region = {"name": "tariff · currency · duties", "size": 40, "inside": 0.9, "outside": 0.1, **place}
+    periods = [
+        {"name": name, "x": x, "y": 0.0, "size": 40, "shape": [0.1, 0.0, 0.1], "p": p}
+        for name, x, p in (("1800", -0.2, None), ("1810", 0.2, 0.4))
+    ]
+    map = cloud(80)
+    figure = figure_scatter.draw(scatter(map.but(settings={"regions": [region], "periods": periods})))
+    assert {"1800", "1810", region["name"]} <= set(texts(figure))
+    assert not overlapping(figure)
+    assert any("dashed where shuffled periods step as far" in text for text in texts(figure))
+    assert not any("dashed" in text for text in texts(figure_scatter.draw(scatter(map))))
+
+
 def test_every_group_has_a_labelled_item_though_the_first_alone_would_fill_the_figure():
     rng = np.random.default_rng(0)
     centres = np.array([[0, 0], [30, 0], [0, 30], [30, 30], [15, 15]])

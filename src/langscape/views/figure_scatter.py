@@ -42,6 +42,13 @@ _CROWD = 5000
 _STAND_OUT = 40
 
 
+_PATH = (
+    "line: from the mean of a period to that of the next, dashed where shuffled periods step as far "
+    "(p > 0.05) · ellipse: one standard deviation"
+)
+_Box = tuple[float, float, float, float]
+
+
 def draw(view: View) -> Figure:
     """The view as a matplotlib figure, 10 inches wide and as high as the map wants."""
     return drawn(view)
@@ -52,10 +59,11 @@ def drawn(
 ) -> Figure:
     """The same with `under` drawing below the points, which reaches so far (n, 2) from each place."""
     properties, plane = view.properties, flat(view.arrays["xy"])
-    caption = Caption(properties, _WIDTH)
+    k = properties.get("quantiles") if len(plane) else None
+    periods = () if k else properties.get("periods", ())
+    caption = Caption(properties, _WIDTH, more=2 if periods else 1)
     side = _legend_width(properties)
     across = _WIDTH - 2 * MARGIN - side
-    k = properties.get("quantiles") if len(plane) else None
     scales = [quantile_scale(plane[:, axis], k) for axis in (0, 1)] if k else []
     # Rescaled axes have no unit in common, so they fill a rectangle of any shape.
     shown = plane if reach is None else np.vstack([plane - reach, plane + reach])
@@ -74,11 +82,10 @@ def drawn(
     _draw_points(figure, axes, view, plane, _WIDTH - MARGIN - side, MARGIN + up)
     if "fates" in properties:
         draw_neighbours(axes, plane, properties["focus"], properties["fates"])
-    if not scales:
-        _draw_periods(axes, properties.get("periods", ()))
-    names = [] if scales else _draw_names(axes, properties.get("regions", ()))
+    written = _draw_periods(axes, periods)
+    names = [] if scales else _draw_names(axes, properties.get("regions", ()), written)
     drawn = 0 if names else _draw_labels(axes, view, plane)
-    caption.write(figure, _sentences(view, drawn))
+    caption.write(figure, _sentences(view, drawn), *([_PATH] if periods else []))
     return figure
 
 
@@ -103,19 +110,25 @@ def _sentences(view: View, drawn: int) -> str:
     return " · ".join(parts)
 
 
-def _draw_names(axes: Axes, regions: Any) -> list[str]:
-    """The names of regions that do not touch one another, the largest region first."""
+def _draw_names(axes: Axes, regions: Any, written: list[_Box]) -> list[str]:
+    """The names of regions that do not touch one another or what is written, the largest region first."""
     box = axes.get_window_extent()
-    taken: list[tuple[float, float, float, float]] = []
-    written: list[str] = []
+    taken: list[_Box] = []
+    names: list[str] = []
     for region in regions:
         if not region["name"]:
             continue
-        x, y = axes.transData.transform((region["x"], region["y"]))
-        wide, high = 0.058 * len(region["name"]) * axes.figure.dpi, 0.16 * axes.figure.dpi
+        x, middle = axes.transData.transform((region["x"], region["y"]))
+        wide, high = 0.064 * len(region["name"]) * axes.figure.dpi, 0.16 * axes.figure.dpi
         x = min(max(x, box.x0 + wide / 2), box.x1 - wide / 2)
-        here = (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
-        if any(here[0] < b[2] and here[2] > b[0] and here[1] < b[3] and here[3] > b[1] for b in taken):
+        for lines in (0, 1, -1, 2, -2, 3, -3):
+            y = middle + lines * 0.6 * high
+            here = (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
+            if not any(_touch(here, other) for other in written):
+                break
+        else:
+            continue
+        if any(_touch(here, other) for other in taken):
             continue
         taken.append(here)
         left, up = axes.transData.inverted().transform((x, y))
@@ -123,15 +136,21 @@ def _draw_names(axes: Axes, regions: Any) -> list[str]:
             left, up, region["name"], ha="center", va="center", fontsize=8.5, fontweight="bold", color=INK,
             path_effects=[effects.withStroke(linewidth=2.5, foreground="white")], zorder=6, clip_on=True,
         )  # fmt: skip
-        written.append(region["name"])
-    return written
+        names.append(region["name"])
+    return names
 
 
-def _draw_periods(axes: Axes, periods: Any) -> None:
-    """The way of the periods: solid where a step is more than chance, dashed where it may be."""
+def _touch(a: _Box, b: _Box) -> bool:
+    return a[0] < b[2] and a[2] > b[0] and a[1] < b[3] and a[3] > b[1]
+
+
+def _draw_periods(axes: Axes, periods: Any) -> list[_Box]:
+    """The way of the periods, solid where a step is more than chance; where on the figure their names are."""
     from matplotlib.patches import Ellipse
 
     colour = INK  # no colour of a category
+    dpi = axes.figure.dpi
+    written: list[_Box] = []
     for at, period in enumerate(periods):
         (xx, xy, yy), place = period["shape"], (period["x"], period["y"])
         middle, apart = (xx + yy) / 2, float(np.hypot((xx - yy) / 2, xy))
@@ -154,6 +173,9 @@ def _draw_periods(axes: Axes, periods: Any) -> None:
             fontweight="bold", va="center", zorder=6,
             path_effects=[effects.withStroke(linewidth=2, foreground="white")],
         )  # fmt: skip
+        x, y = axes.transData.transform(place)
+        written.append((x, y - 0.06 * dpi, x + (0.06 + 0.064 * len(period["name"])) * dpi, y + 0.06 * dpi))
+    return written
 
 
 def _aspect(plane: np.ndarray) -> float:

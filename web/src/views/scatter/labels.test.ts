@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { placeLabels, shorten, type LabelSpace } from './labels'
+import { placeLabels, placeNames, shorten, type LabelSpace } from './labels'
 
 const space: LabelSpace = { width: 400, height: 300, gap: 6, lineHeight: 15, air: 4, most: 100, budget: 1000 }
 const measure = (text: string) => text.length * 7
@@ -68,6 +68,25 @@ describe('labels', () => {
     const labels = rows.map(() => 'a')
     expect(placeLabels(rows, at, labels, measure, { ...space, most: 5 }).length).toBe(5)
     expect(placeLabels(rows, at, labels, measure, { ...space, budget: 3 }).length).toBe(3)
+  })
+})
+
+describe('names of regions', () => {
+  const screen = () => [200, 150] as const
+  const room = { width: 400, height: 300, lineHeight: 18, air: 10 }
+
+  it('move off what is written there, and are left out where all is written over', () => {
+    const [alone] = placeNames([{ name: 'words' }], screen, measure, room)
+    expect(alone.y).toBe(150)
+    const written = [190, 145, 230, 157] as const
+    const [moved] = placeNames([{ name: 'words' }], screen, measure, room, [written])
+    expect(moved.y + 9 <= written[1] || moved.y - 9 >= written[3]).toBe(true)
+    expect(Math.abs(moved.y - 150)).toBeLessThanOrEqual(27)
+    expect(placeNames([{ name: 'words' }], screen, measure, room, [[0, 0, 400, 300]])).toEqual([])
+  })
+
+  it('of two that touch the first wanted stays', () => {
+    expect(placeNames([{ name: 'large' }, { name: 'small' }], screen, measure, room).map(({ text }) => text)).toEqual(['large'])
   })
 })
 

@@ -79,13 +79,17 @@ export interface PlacedName {
   box: Rectangle
 }
 
-/** The names of regions that fit without touching, the first wanted first: closer up, more of them have room. */
+/** The names of regions that fit without touching, the first wanted first: closer up, more of them have room. A name
+ * moves up or down, by three lines at most, off what is `written` already. */
 export function placeNames(
   names: { name: string }[],
   screen: (index: number) => readonly [number, number],
   measure: (text: string) => number,
   { width, height, lineHeight, air }: Pick<LabelSpace, 'width' | 'height' | 'lineHeight' | 'air'>,
+  written: Rectangle[] = [],
 ): PlacedName[] {
+  const marks = new Bins(width, height)
+  for (const box of written) marks.take(box)
   const taken = new Bins(width, height)
   const placed: PlacedName[] = []
   names.forEach(({ name }, index) => {
@@ -94,10 +98,17 @@ export function placeNames(
     const half = measure(name) / 2
     // A name near the edge moves inwards rather than being cut.
     const at = Math.min(Math.max(x, half + 4), Math.max(width - half - 4, half + 4))
-    const box = [at - half - air, y - lineHeight / 2 - air / 2, at + half + air, y + lineHeight / 2 + air / 2] as const
+    const tall = lineHeight / 2
+    const step = [0, -1, 1, -2, 2, -3, 3].find((lines) => {
+      const here = y + lines * tall
+      return here > tall && here < height - tall && marks.isFree([at - half, here - tall, at + half, here + tall])
+    })
+    if (step === undefined) return
+    const here = y + step * tall
+    const box = [at - half - air, here - tall - air / 2, at + half + air, here + tall + air / 2] as const
     if (!taken.isFree(box)) return
     taken.take(box)
-    placed.push({ index, text: name, x: at, y, box })
+    placed.push({ index, text: name, x: at, y: here, box })
   })
   return placed
 }

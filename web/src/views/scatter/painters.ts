@@ -1,6 +1,6 @@
 import { rgb } from '../../lib/colour'
 import { toScreen, type Camera, type Size } from './camera'
-import type { PlacedLabel, PlacedName } from './labels'
+import type { PlacedLabel, PlacedName, Rectangle } from './labels'
 import type { Period } from './model'
 import { NOTED, type Outlines } from './outlines'
 import { arcs, crossOf, strandLook, type Strand } from './partners'
@@ -333,6 +333,18 @@ export function periodEllipse([xx, xy, yy]: Period['shape']): { long: number; sh
 
 /** A step of a path is solid where it is more than chance. */
 export const stepIsSure = ({ p }: Period): boolean => p !== null && p <= 0.05
+
+/** Where on the screen the periods' names are written; nothing else is written over them. */
+export function periodBoxes(
+  { camera, size }: Pick<Scene, 'camera' | 'size'>,
+  periods: Period[],
+  measure: (text: string) => number,
+): Rectangle[] {
+  return periods.map(({ x, y, name }) => {
+    const [left, middle] = toScreen(camera, size, x, y)
+    return [left - 3, middle - LABEL_SIZE / 2, left + 8 + 1.1 * measure(name), middle + LABEL_SIZE / 2]
+  })
+}
 
 /** The way of the periods: a line from each to the next, dashed where it may be chance, and their names. */
 export function drawPeriods(text: CanvasRenderingContext2D, { camera, size, paper }: Scene, periods: Period[]): void {

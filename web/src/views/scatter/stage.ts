@@ -26,6 +26,7 @@ import {
   LABEL_SIZE,
   NAME_FONT,
   NAME_SIZE,
+  periodBoxes,
   type Marks,
   type Move,
   type Paper,
@@ -70,6 +71,8 @@ export class Stage {
   near: Float32Array | null = null
   /** Labels of the last frame, for exports and tests. */
   shown: PlacedLabel[] = []
+  /** Where the last frame has the names of periods. */
+  #written: Rectangle[] = []
   /** Names of regions of the last frame. */
   named: PlacedName[] = []
   /** Called when the plane itself changed, as when a 3-D map is turned. */
@@ -528,6 +531,7 @@ export class Stage {
     drawRings(text, scene)
     // Names and periods have their places on true axes alone.
     const isTrue = this.#way === 0 && !this.turns
+    this.#written = isTrue ? periodBoxes(scene, this.#scatter.periods, (words) => this.measure(words)) : []
     this.named = isTrue ? this.#names() : []
     this.shown = this.#labels()
     drawLabels(text, scene, this.shown)
@@ -550,6 +554,7 @@ export class Stage {
       (index) => toScreen(this.camera, this.size, regions[index].x, regions[index].y),
       (words) => text?.measureText(words).width ?? words.length * 8,
       { ...this.size, lineHeight: NAME_SIZE + 4, air: 10 },
+      this.#written,
     )
   }
 
@@ -587,7 +592,7 @@ export class Stage {
         air: this.#scatter.count > 5000 ? 14 : 8,
         most: 300,
         budget: 5000,
-        taken: this.named.map(({ box }) => box),
+        taken: [...this.#written, ...this.named.map(({ box }) => box)],
         covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
       },
     )
