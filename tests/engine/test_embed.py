@@ -183,7 +183,7 @@ def test_vectors_given_in_place_of_affinities_are_named(shape):
     [
         ({"steps": 0}, "steps 0"),
         ({"steps": 100, "early_steps": 250}, "do not fit"),
-        ({"expand": 600}, "600 steps of expansion from step 450 on do not fit into 1000"),
+        ({"expand": 0}, 'expand 0 must be "auto" or a factor from 1'),
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"learning_rate": "fast"}, "fast"),
         ({"momentum": (0.5, 1.0)}, "momentum"),
@@ -278,28 +278,41 @@ def test_the_default_fades_and_naming_early_steps_or_a_rate_does_not():
     np.testing.assert_allclose(Schedule().plan(480)[1, [0, -1]], [10, 240])
 
 
-def test_a_large_map_expands_by_its_size_and_none_that_is_smaller_or_was_not_measured():
-    for n in (2000, 100_001):
-        assert (Schedule().plan(n)[0, 275:] == 1).all()
-    for n, factor in ((5000, 0.817), (20_000, 0.603), (100_000, 0.423)):
-        assert Schedule().plan(n)[0, 450:700] == pytest.approx(factor, abs=1e-3)
-        assert (Schedule().plan(n)[0, 275:450] == 1).all()
-        assert (Schedule().plan(n)[0, 700:] == 1).all()
-    assert (Schedule(steps=500).plan(5000)[0, 224:349] < 1).all()
+def test_a_large_map_is_made_wider_once_by_its_size_and_a_smaller_one_never():
+    assert not Schedule().plan(2000)[3].any()
+    for n, factor in ((5000, 1.581), (20_000, 3.162), (100_000, 7.071)):
+        plan = Schedule().plan(n)
+        assert plan[3, 800] == pytest.approx(factor, abs=1e-3)
+        assert np.count_nonzero(plan[3]) == 1
+        assert (plan[0, 275:] == 1).all()
+    assert Schedule(steps=500).plan(5000)[3, 400] > 1
+    assert Schedule(steps=5000).plan(5000)[3, 800] > 1
     given = (
         {"early_steps": 250},
         {"fade": 100},
         {"learning_rate": 200.0},
-        {"expand": 0},
+        {"expand": 1},
         {"late_steps": 100, "late_exaggeration": 1.5},
     )
-    assert not any(Schedule(**one).expand for one in given)
+    assert all(Schedule(**one).expansion(50_000) == 1 for one in given)
+    assert Schedule(expand=3).plan(300)[3, 800] == 3
+
+
+def test_a_map_becomes_no_wider_than_its_grid_has_cells_for(monkeypatch):
+    from langscape.kernels import grid
+
+    near = affinity.points(np.random.default_rng(0).normal(size=(2500, 6)), 10)
+    free = np.ptp(embed(near, schedule=Schedule(expand=20), quality=False).xy)
+    monkeypatch.setattr(grid, "_LARGEST", 300)
+    bounded = np.ptp(embed(near, schedule=Schedule(expand=20), quality=False).xy)
+    assert free > 2 * bounded
+    assert bounded < 1.1 * grid.COARSE * 300
 
 
 @pytest.mark.slow
 def test_expansion_lowers_the_kl_of_5000_words_and_keeps_as_many_neighbours():
     near = affinity.points(samples.words().matrix, 30)
-    made, plain = (embed(near, schedule=one) for one in (Schedule(), Schedule(expand=0)))
+    made, plain = (embed(near, schedule=one) for one in (Schedule(), Schedule(expand=1)))
     assert made.kl < 0.993 * plain.kl
     assert made.quality["local"] > plain.quality["local"] - 0.005
 

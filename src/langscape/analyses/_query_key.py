@@ -337,7 +337,7 @@ def laid_out(
         near,
         s["method"],
         s["dims"],
-        schedule=Schedule(steps=s["steps"], expand=0),  # expansion costs time here and gains no score
+        schedule=Schedule(steps=s["steps"], expand=1),  # expansion costs time here and gains no score
         neighbours=s["neighbours"],
         seed=s["seed"],
         progress=progress,

@@ -227,6 +227,7 @@ def rows(P: Any, start: np.ndarray, schedule: Schedule, floor: np.ndarray, watch
         for step in range(schedule.steps):
             if plan[3, step] > 0:
                 V[:], G[:] = 0.0, 1.0
+                Y[:, :n] *= plan[3, step]
             Z = forces(*entries, Y, A, R)
             exact.update(Y, V, G, A, R, Z, *plan[:3, step], *update_scalars(schedule), floor)
             if (step + 1) % CHECK_EVERY == 0 or step + 1 == schedule.steps:
@@ -266,6 +267,7 @@ def bures(P: np.ndarray, start: np.ndarray, schedule: Schedule, floor: float, wa
     for step in range(schedule.steps):
         if plan[3, step] > 0:
             V[:], G[:] = 0.0, 1.0
+            Y[:2] *= plan[3, step]  # the places alone, not the shapes
         Z = kernel.forces_rows(P, Y, A, R, shares)
         kernel.update(Y, V, G, A, R, Z, *plan[:3, step], *update_scalars(schedule), np.float32(floor))
         if (step + 1) % CHECK_EVERY == 0 and step + 1 < schedule.steps:

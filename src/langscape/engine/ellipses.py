@@ -93,7 +93,7 @@ def _from_means(
     parts = restarts + 1
     report = None if progress is None else _share(progress, 0, restarts, parts)
     first = embed(means, 2, initial, schedule, restarts, quality=False, progress=report, **how)
-    after = replace(schedule, early_exaggeration=1.0, early_steps=0, fade=0, expand=0)
+    after = replace(schedule, early_exaggeration=1.0, early_steps=0, fade=0, expand=1)
     report = None if progress is None else _share(progress, restarts, 1, parts)
     map = embed(affinities, 2, first.xy, after, quality=quality, progress=report, **how)
     settings = {

@@ -74,7 +74,7 @@ class _Running:
         self._sums = np.empty(((n + kernels.CHUNK - 1) // kernels.CHUNK, 2))
         self._schedule, self._plan = schedule, schedule.plan(n)
         early = schedule.early_steps
-        self._sorts = {early // 2, early, early + 50, early + 150}
+        self._sorts = {early // 2, early, early + 50, early + 150, schedule.expansion_step}
         self.history: list[tuple[float, float]] = []
         self.step = 0
 
@@ -83,6 +83,7 @@ class _Running:
         plan, step, sparse = self._plan, self.step, self._sparse
         if plan[3, step] > 0:
             self._V[:], self._G[:] = 0.0, 1.0
+            self._Y *= np.float32(min(plan[3, step], max(self._repulsion.room(self._Y), 1.0)))
         if step in self._sorts:
             order = sparse.sort(self._Y)
             self._Y, self._V, self._G = self._Y[order], self._V[order], self._G[order]

@@ -10,13 +10,11 @@ import numpy as np
 
 from langscape.errors import SettingsError
 
-_EARLY, _FADE, _BETWEEN, _EXPAND = 75, 200, 175, 250
-"""Steps in a run of 1,000: of full and of fading exaggeration, of plain descent after them, of expansion."""
+_EARLY, _FADE, _EXPAND = 75, 200, 800
+"""Of a run of 1,000 steps: those of full and of fading exaggeration, and those before a large map expands."""
 
-_EXPAND_SIZES, _EXPAND_POWER = (2000, 100_000), 0.22
-"""During expansion P is multiplied by (2,000/n)^0.22: 0.82 for 5,000 points, 0.42 for 100,000.
-
-Larger maps do not expand: they were not measured, and their grid cannot grow with them."""
+_EXPAND_FROM = 2000
+"""A map of more points than this expands, by the root of n / 2,000: what it covers then grows as n does."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,12 @@ class Schedule:
                       of at once; "auto" takes larger steps as it falls, and nothing is reset
                       Where neither is given: 75 steps and 200, of fewer than 1,000 the same shares. With
                       early_steps alone, or a learning rate of one's own (250 steps then), nothing fades
-    expand            for so many steps P of 2,000 to 100,000 points is multiplied by less than 1: a large map
-                      grows slowly, and so reaches its width sooner. It begins 175 steps after the fading (of
-                      fewer than 1,000 steps the same share). 250 steps where nothing else of the kind is
-                      given, otherwise none
+    expand            after 800 steps (of fewer than 1,000 the same share) a map is made wider by this factor,
+                      at once, and velocity and gains start afresh: neighbours draw together again within some
+                      steps, while groups stay as far apart as slow growth would have brought them. "auto" is
+                      √(n/2,000) for more than 2,000 points where no early_steps, fade, learning rate or late
+                      steps are given, and otherwise 1, which is none. On a grid it is at most what the grid
+                      has cells for
     late_exaggeration, late_steps       the same at the end; 12 destroys a map, 1.5 is harmless; "auto" takes
                       smaller steps there
     gains             a rate per coordinate (+0.2, ×0.8, floor `least_gain`)
@@ -49,7 +49,7 @@ class Schedule:
     >>> Schedule(steps=500).early_steps, Schedule(steps=500).fade
     (37, 100)
     >>> Schedule(early_steps=250).fade, Schedule(early_steps=250).expand
-    (0, 0)
+    (0, 1.0)
     """
 
     steps: int = 1000
@@ -58,7 +58,7 @@ class Schedule:
     early_exaggeration: float = 12.0
     early_steps: int = None  # type: ignore[assignment]  by the number of steps
     fade: int = None  # type: ignore[assignment]
-    expand: int = None  # type: ignore[assignment]
+    expand: float | Literal["auto"] = "auto"
     late_exaggeration: float = 1.0
     late_steps: int = 0
     switch: int = 0
@@ -75,7 +75,6 @@ class Schedule:
         object.__setattr__(self, "momentum", tuple(float(m) for m in self.momentum))
         _whole("early_steps", self.early_steps, 0)
         _whole("fade", self.fade, 0)
-        _whole("expand", self.expand, 0)
         _whole("late_steps", self.late_steps, 0)
         _whole("switch", self.switch, 0)
         _whole("settle", self.settle, 0)
@@ -87,11 +86,8 @@ class Schedule:
                 f"{self.early_steps} early{fading} and {self.late_steps} late steps do not fit into "
                 f"{self.steps}; raise steps or lower the others"
             )
-        if self.expand and self._expansion.stop + self.late_steps > self.steps:
-            raise SettingsError(
-                f"{self.expand} steps of expansion from step {self._expansion.start} on do not fit into "
-                f"{self.steps}; raise steps or lower expand"
-            )
+        if self.expand != "auto" and not (isinstance(self.expand, int | float) and 1 <= self.expand <= 1000):
+            raise SettingsError(f'expand {self.expand!r} must be "auto" or a factor from 1 (none) to 1,000')
         if not all(0 < rate < 1e12 for rate in self.rates(1)):
             raise SettingsError(f'learning_rate {self.learning_rate} must be above 0, or "auto"')
         if len(self.momentum) != 2 or not all(0 <= m < 1 for m in self.momentum):
@@ -106,12 +102,11 @@ class Schedule:
 
     def _fill(self) -> None:
         """Give what was left out its value."""
-        given = {name: getattr(self, name) for name in ("early_steps", "fade", "expand", "momentum")}
+        given = {name: getattr(self, name) for name in ("early_steps", "fade", "momentum")}
         short = min(1.0, self.steps / 1000)
         fades = given["early_steps"] is None and self.learning_rate == "auto"
-        if given["expand"] is None:
-            own = not fades or given["fade"] is not None or self.late_steps
-            given["expand"] = 0 if own else int(_EXPAND * short)
+        if self.expand == "auto" and (not fades or given["fade"] is not None or self.late_steps):
+            given["expand"] = 1.0
         if given["fade"] is None:
             given["fade"] = int(_FADE * short) if fades else 0
         if given["early_steps"] is None:
@@ -122,10 +117,17 @@ class Schedule:
             object.__setattr__(self, name, value)
 
     @property
-    def _expansion(self) -> slice:
-        """The steps of expansion."""
-        first = self.early_steps + self.fade + int(_BETWEEN * min(1.0, self.steps / 1000))
-        return slice(first, first + self.expand)
+    def expansion_step(self) -> int:
+        """The step before which a map is made wider."""
+        return max(int(_EXPAND * min(1.0, self.steps / 1000)), self.early_steps + self.fade)
+
+    def expansion(self, n: int) -> float:
+        """The factor by which a map of n points is made wider; 1 is none."""
+        if self.expansion_step >= self.steps - self.late_steps:
+            return 1.0
+        if isinstance(self.expand, str):
+            return max((n / _EXPAND_FROM) ** 0.5, 1.0)
+        return float(self.expand)
 
     def rates(self, n: int) -> tuple[float, float]:
         """The learning rates for n points: during early exaggeration, and after."""
@@ -144,14 +146,17 @@ class Schedule:
             len(history) < 2
             or self.late_steps
             or self.settle
-            or history[-2][0] < (self._expansion.stop if self.expand else self.early_steps + self.fade)
+            or history[-2][0] < (self.early_steps + self.fade if self.expand == 1 else self.expansion_step)
         ):
             return False
         before, now = (np.asarray(kls, np.float64) for _, kls in history[-2:])
         return bool(np.all(np.abs(before - now) < self.tolerance * np.abs(now)))
 
     def plan(self, n: int) -> np.ndarray:
-        """(4, steps) float32: exaggeration, learning rate, momentum, and 1 where state is reset."""
+        """(4, steps) float32: exaggeration, learning rate, momentum, and what places are multiplied by.
+
+        The last is 0 where nothing is; where it is not, velocity and gains are reset as well.
+        """
         plan = np.zeros((4, self.steps), np.float32)
         plan[0] = 1.0
         plan[0, : self.early_steps] = self.early_exaggeration
@@ -169,10 +174,6 @@ class Schedule:
             plan[0, fading] = self.early_exaggeration ** np.linspace(1.0, 0.0, self.fade)
             if self.learning_rate == "auto":
                 plan[1, fading] = after / plan[0, fading]
-        if self.expand:
-            least, most = _EXPAND_SIZES
-            if least < n <= most:
-                plan[0, self._expansion] = (least / n) ** _EXPAND_POWER
         if self.settle:
             plan[1, self.steps - self.settle :] *= np.linspace(1.0, 0.1, self.settle, dtype=np.float32)
         calm = max(self.early_steps, self.switch)
@@ -180,6 +181,8 @@ class Schedule:
         plan[2, calm:] = self.momentum[1]
         if self.reset and not self.fade and 0 < self.early_steps < self.steps:
             plan[3, self.early_steps] = 1.0
+        if (wider := self.expansion(n)) > 1:
+            plan[3, self.expansion_step] = wider
         return plan
 
     def settings(self) -> dict[str, Any]:

@@ -94,7 +94,9 @@ def update(Y, V, G, A, R, Z, exaggeration, rate, momentum, gains, least_gain, la
 
 @njit(**FAST)
 def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_step, floor):
-    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, reset.
+    """Steps first..last of one dense problem. The rows of plan: exaggeration, rate, momentum, and a factor.
+
+    Where the factor is above 0 places are multiplied by it, and velocity and gains are reset.
 
     P and Y may be wider than V and G, which have one column per point. A and R are as wide as Y, and
     so is C, the scratch of `halves`.
@@ -106,6 +108,7 @@ def descend(P, Y, V, G, A, R, C, plan, first, last, gains, least_gain, largest_s
         if plan[3, step] > 0:
             V[:] = f32(0)
             G[:] = f32(1)
+            Y[:, :n] *= plan[3, step]
         if few:
             Z = forces_few(P, Y, A, R)
         else:
