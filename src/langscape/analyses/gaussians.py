@@ -139,7 +139,7 @@ class WordContexts:
     notes: tuple[str, ...] = ()
 
 
-@analysis(version=1, name="gaussians.contexts", hidden=True)
+@analysis(version=2, name="gaussians.contexts", hidden=True)
 def word_contexts(
     corpus: Corpus = None,
     list: List = None,
