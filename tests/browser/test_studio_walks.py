@@ -152,6 +152,48 @@ def test_the_words_of_the_text_that_other_rooms_show_become_distributions(open_s
     expect(page.get_by_role("button", name="Map the words of this text")).to_have_count(0)
 
 
+def given_text(studio, tmp_path, text):
+    """A text of one's own as the studio keeps it."""
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    return studio.app.parts["inputs"].add("text", "mine", path)["id"]
+
+
+def test_a_short_text_of_ones_own_shows_every_occurrence_and_says_what_is_not_known(
+    open_studio, studio, tmp_path
+):
+    studio.example("ellipses")
+    text = (
+        "The bank by the bank raised its rates. She sat on the bank. A clerk of the bank closed the account."
+    )
+    page = open_studio(f"distributions?text={given_text(studio, tmp_path, text)}").page
+    page.get_by_role("button", name="Map the words of this text").click()
+    expect(page.get_by_text("One dot is one occurrence")).to_be_visible(timeout=120_000)
+    legend = page.get_by_role("region", name="Colour")
+    # four occurrences, two of them in one sentence
+    expect(legend.get_by_role("button", name=re.compile("^bank"))).to_contain_text("4")
+    expect(page.locator("main header")).to_contain_text("Explained by item")
+    expect(page.locator(".trust")).to_contain_text("dealt at random among the items")
+    # one word has an ellipse: its variance is told, and no scale from a number to the same
+    page.get_by_role("button", name="Ellipses", exact=True).click()
+    panel = page.get_by_role("region", name="Ellipses", exact=True)
+    expect(panel.get_by_role("list", name="What areas mean")).to_contain_text("bank")
+    expect(panel).to_contain_text("This one alone has one.")
+    expect(panel).to_contain_text(
+        "that needs four contexts, or rows, of each of five items at least; here 1 has as many"
+    )
+    expect(legend).to_contain_text("All that have a value have the same")
+    # a form says what a split needs before it is asked for
+    page.get_by_role("button", name="Your distributions").click()
+    form = page.locator("form.composer")
+    expect(form).to_contain_text("each must stand in 20 passages or more")
+    expect(form.get_by_text("Words", exact=True)).to_have_count(1)
+    form.get_by_role("textbox", name="Split these words").fill("bank")
+    form.get_by_role("button", name="Map distributions").click()
+    failed = "'bank' stands in 3 passages, and 20 are needed to split it"
+    expect(page.get_by_text(failed)).to_be_visible(timeout=120_000)
+
+
 def test_rooms_have_names_where_only_their_signs_are_shown(open_studio):
     page = open_studio(width=390, height=844).page
     rooms = page.get_by_role("navigation", name="Rooms")

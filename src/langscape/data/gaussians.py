@@ -122,6 +122,19 @@ class Gaussians(Noun, Shown):
         first = int(self.counts[:item].sum())
         return self.samples[first : first + int(self.counts[item])].astype(np.float64)
 
+    def some_rows(self, most: int) -> np.ndarray:
+        """Rows of the samples, up to so many, spread evenly over those of each item; one of each at least."""
+        share = min(1.0, most / max(int(self.counts.sum()), 1))
+        taken = np.where(self.counts > 0, np.maximum((self.counts * share).astype(int), 1), 0)
+        starts = self.starts
+        return np.concatenate(
+            [
+                start + np.arange(many) * count // max(many, 1)
+                for start, count, many in zip(starts[:-1], self.counts, taken, strict=True)
+            ]
+            or [np.zeros(0, np.intp)]
+        ).astype(np.intp)
+
     def passages_of(self, item: int) -> np.ndarray:
         """(count,) the passage of each row of an item, by number; each row of a table is its own."""
         if not self.contexts:

@@ -69,6 +69,8 @@ class SettingInfo(Answer):
     percent: bool
     """Whether the number is a share that a form shows as per cent."""
     help: str
+    hint: str
+    """A few words below the field; may be empty."""
     source: str
     """The work it comes from, by its number; may be empty."""
 

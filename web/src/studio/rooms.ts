@@ -254,7 +254,9 @@ export const ROOMS: RoomName[] = [
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
-        main: ['by', 'columns', 'model', 'most', 'layer', 'split', 'senses', 'method', 'shape', 'distance'],
+        main: ['by', 'columns', 'model', 'most', 'layer', 'method', 'split'],
+        // the box of words takes them by name too; those that a command named stay
+        hides: ({ words }) => (words ? [] : ['words']),
         sources: [
           {
             input: 'corpus',
@@ -266,7 +268,7 @@ export const ROOMS: RoomName[] = [
         ],
       },
     ],
-    about: 'Words as distributions: where they lie and how wide they are.',
+    about: 'One word in many contexts: an ellipse for each word, the larger the more its contexts vary; or a dot for each occurrence.',
   },
   {
     name: 'flow',
