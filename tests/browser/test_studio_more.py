@@ -90,7 +90,7 @@ def test_distributions_are_ellipses_or_occurrences_and_have_contexts(open_studio
     )
     expect(page.get_by_text("One ellipse is one word")).to_be_visible()
     # a score is called by its label, never by the name of its column
-    colours = page.get_by_label("Colour", exact=True)
+    colours = page.get_by_role("combobox", name="Colour")
     expect(colours).to_contain_text("variance, at least")
     expect(colours).not_to_contain_text("variance_low")
     expect(page.get_by_role("list", name="What is shown")).to_contain_text("layer the last")

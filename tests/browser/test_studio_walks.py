@@ -194,6 +194,59 @@ def test_a_short_text_of_ones_own_shows_every_occurrence_and_says_what_is_not_kn
     expect(page.get_by_text(failed)).to_be_visible(timeout=120_000)
 
 
+OWN = "The bank raised its rates. She sat on the bank of the river. The river bank was muddy."
+
+
+def test_queries_and_keys_of_a_text_without_a_chosen_head_are_those_of_a_first_head(
+    open_studio, studio, tmp_path
+):
+    studio.example("query_key")
+    page = open_studio(f"queries?model=default&text={given_text(studio, tmp_path, OWN)}").page
+    title = re.compile("Queries and keys of MiniLM-L6, layer 2, head 1, over mine")
+    expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("is missing; expected")).to_have_count(0)
+    # it says what is seen, and against what its score is
+    expect(page.get_by_text("A query lies near the keys it attends to")).to_be_visible()
+    expect(page.get_by_text("0 is a picture that knows no query")).to_be_visible()
+    read = page.get_by_role("group", name="How the text is read")
+    expect(read.get_by_role("button", name="Whole text")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("main header")).to_contain_text("a text read as a whole")
+
+
+def test_the_example_of_queries_and_keys_is_read_as_a_whole_by_a_button(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    expect(page.get_by_text(re.compile("sentences was read alone"))).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Whole text").click()
+    expect(page.locator("main header")).to_contain_text("read as a whole", timeout=120_000)
+    expect(page.get_by_text(re.compile("sentences was read alone"))).to_have_count(0)
+
+
+def test_a_pattern_is_not_looked_for_in_a_text_that_is_too_short_and_the_numbers_are_said(
+    open_studio, studio, tmp_path
+):
+    text = given_text(studio, tmp_path, OWN)
+    page = open_studio(f"queries?analysis=query_key.search&model=default&text={text}").page
+    expect(page.get_by_text("That takes 5 sentences, and this text has 3")).to_be_visible()
+    expect(page.get_by_role("button", name="Compute what every head does")).to_have_count(0)
+    page.get_by_role("button", name="Your text").click()
+    expect(page.locator("form.composer")).to_contain_text("3 sentences: this takes 5.")
+    # who asks all the same is told how much there is, and how much it takes
+    page.get_by_role("button", name="Search all heads").click()
+    said = page.get_by_text(re.compile("a pattern needs 10 queries .* in 5 sentences; .* of the text’s 3"))
+    expect(said).to_be_visible(timeout=120_000)
+
+
+@pytest.mark.parametrize("analysis", ["query_key.constants", "query_key.scale"])
+def test_the_constant_c_is_explained_where_it_is_used(open_studio, studio, tmp_path, analysis):
+    text = given_text(studio, tmp_path, OWN)
+    page = open_studio(f"queries?analysis={analysis}&model=default&text={text}").page
+    expect(page.get_by_text(re.compile("constant c and .*keys"))).to_be_visible()
+    page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("What is c?")).to_be_visible()
+
+
 def test_rooms_have_names_where_only_their_signs_are_shown(open_studio):
     page = open_studio(width=390, height=844).page
     rooms = page.get_by_role("navigation", name="Rooms")

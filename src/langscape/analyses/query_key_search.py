@@ -166,6 +166,7 @@ def save(result: QueryKeySearch, path: Path, *, title: str | None = None) -> Pat
     lines=lines,
     save=save,
     formats=FORMATS,
+    example={"text": "sample-harbour"},
     group="measure",
     examples=(
         "langscape query-key-search default --text letter.txt",

@@ -243,6 +243,7 @@ class TokenCount(Answer):
     split_words: int
     parts: list[list[int]]
     """Of a text that is too long: where each part that fits begins and ends, in characters."""
+    sentences: int
 
 
 class NamedInput(Answer):

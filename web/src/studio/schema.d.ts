@@ -3990,6 +3990,8 @@ export interface components {
              * @description Of a text that is too long: where each part that fits begins and ends, in characters.
              */
             parts: number[][];
+            /** Sentences */
+            sentences: number;
         };
         /**
          * TokenRequest
