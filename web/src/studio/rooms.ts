@@ -173,7 +173,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key',
         group: 'One head',
         about:
-          'A dot is a query, what a token looks for; a diamond is a key, what it offers. A query lies near the keys it attends to: click a token for lines to its strongest. “Query-specific order” says how far nearness can be believed: 0 is a picture that knows no query, 1 is perfect.',
+          'A dot is a query, a diamond a key. A query lies near the keys it attends to: click a token for lines to its strongest. Query-specific order: 0 is a picture that knows no query, 1 is perfect.',
         title: 'One head',
         change: 'Your text',
         verb: 'Map queries and keys',
