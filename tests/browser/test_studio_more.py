@@ -79,19 +79,30 @@ def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio)
     expect(heading).to_be_visible()
 
 
-def test_distributions_are_ellipses_or_points_and_have_contexts(open_studio, studio):
-    made = studio.example("ellipses").map
-    word = made.labels[0]
+def test_distributions_are_ellipses_or_occurrences_and_have_contexts(open_studio, studio):
+    found = studio.example("ellipses")
+    word = found.map.labels[0]
     page = open_studio(f"distributions?sel=*:{word}").page
     page.wait_for_selector("[data-renderer]")
     expect(page.get_by_role("switch", name="Ellipses")).to_be_checked()
     expect(page.get_by_label("Contexts", exact=True).locator("mark").first).to_have_text(
         re.compile(re.escape(word), re.IGNORECASE)
     )
-    page.get_by_role("button", name="Points", exact=True).click()
+    expect(page.get_by_text("One ellipse is one word")).to_be_visible()
+    # a score is called by its label, never by the name of its column
+    colours = page.get_by_role("combobox", name="Colour")
+    expect(colours).to_contain_text("variance, at least")
+    expect(colours).not_to_contain_text("variance_low")
+    expect(page.get_by_role("list", name="What is shown")).to_contain_text("layer the last")
+    page.get_by_role("button", name="Occurrences", exact=True).click()
     expect(page.get_by_role("switch", name="Ellipses")).to_have_count(0)
-    expect(page.locator("main header p").first).to_contain_text(f"{len(made)} items")
+    expect(page.get_by_text("One dot is one occurrence")).to_be_visible()
+    rows = int(found.gaussians.counts.sum())
+    expect(page.locator("main header p").first).to_contain_text(f"{rows} items")
     expect(page.get_by_label("Selection", exact=True)).to_contain_text(word)
+    expect(page.get_by_label("Contexts", exact=True).locator("mark").first).to_have_text(
+        re.compile(re.escape(word), re.IGNORECASE)
+    )
 
 
 def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):

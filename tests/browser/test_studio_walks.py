@@ -152,6 +152,101 @@ def test_the_words_of_the_text_that_other_rooms_show_become_distributions(open_s
     expect(page.get_by_role("button", name="Map the words of this text")).to_have_count(0)
 
 
+def given_text(studio, tmp_path, text):
+    """A text of one's own as the studio keeps it."""
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    return studio.app.parts["inputs"].add("text", "mine", path)["id"]
+
+
+def test_a_short_text_of_ones_own_shows_every_occurrence_and_says_what_is_not_known(
+    open_studio, studio, tmp_path
+):
+    studio.example("ellipses")
+    text = (
+        "The bank by the bank raised its rates. She sat on the bank. A clerk of the bank closed the account."
+    )
+    page = open_studio(f"distributions?text={given_text(studio, tmp_path, text)}").page
+    page.get_by_role("button", name="Map the words of this text").click()
+    expect(page.get_by_text("One dot is one occurrence")).to_be_visible(timeout=120_000)
+    legend = page.get_by_role("region", name="Colour")
+    # four occurrences, two of them in one sentence
+    expect(legend.get_by_role("button", name=re.compile("^bank"))).to_contain_text("4")
+    expect(page.locator("main header")).to_contain_text("Explained by item")
+    expect(page.locator(".trust")).to_contain_text("dealt at random among the items")
+    # one word has an ellipse: its variance is told, and no scale from a number to the same
+    page.get_by_role("button", name="Ellipses", exact=True).click()
+    panel = page.get_by_role("region", name="Ellipses", exact=True)
+    expect(panel.get_by_role("list", name="What areas mean")).to_contain_text("bank")
+    expect(panel).to_contain_text("This one alone has one.")
+    expect(panel).to_contain_text(
+        "that needs four contexts, or rows, of each of five items at least; here 1 has as many"
+    )
+    expect(legend).to_contain_text("All that have a value have the same")
+    # a form says what a split needs before it is asked for
+    page.get_by_role("button", name="Your distributions").click()
+    form = page.locator("form.composer")
+    expect(form).to_contain_text("each must stand in 20 passages or more")
+    expect(form.get_by_text("Words", exact=True)).to_have_count(1)
+    form.get_by_role("textbox", name="Split these words").fill("bank")
+    form.get_by_role("button", name="Map distributions").click()
+    failed = "'bank' stands in 3 passages, and 20 are needed to split it"
+    expect(page.get_by_text(failed)).to_be_visible(timeout=120_000)
+
+
+OWN = "The bank raised its rates. She sat on the bank of the river. The river bank was muddy."
+
+
+def test_queries_and_keys_of_a_text_without_a_chosen_head_are_those_of_a_first_head(
+    open_studio, studio, tmp_path
+):
+    studio.example("query_key")
+    page = open_studio(f"queries?model=default&text={given_text(studio, tmp_path, OWN)}").page
+    title = re.compile("Queries and keys of MiniLM-L6, layer 2, head 1, over mine")
+    expect(page.get_by_role("heading", name=title)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("is missing; expected")).to_have_count(0)
+    # it says what is seen, and against what its score is
+    expect(page.get_by_text("A query lies near the keys it attends to")).to_be_visible()
+    expect(page.get_by_text("0 is a picture that knows no query")).to_be_visible()
+    read = page.get_by_role("group", name="How the text is read")
+    expect(read.get_by_role("button", name="Whole text")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("main header")).to_contain_text("a text read as a whole")
+
+
+def test_the_example_of_queries_and_keys_is_read_as_a_whole_by_a_button(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    expect(page.get_by_text(re.compile("sentences was read alone"))).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Whole text").click()
+    expect(page.locator("main header")).to_contain_text("read as a whole", timeout=120_000)
+    expect(page.get_by_text(re.compile("sentences was read alone"))).to_have_count(0)
+
+
+def test_a_pattern_is_not_looked_for_in_a_text_that_is_too_short_and_the_numbers_are_said(
+    open_studio, studio, tmp_path
+):
+    text = given_text(studio, tmp_path, OWN)
+    page = open_studio(f"queries?analysis=query_key.search&model=default&text={text}").page
+    expect(page.get_by_text("That takes 5 sentences, and this text has 3")).to_be_visible()
+    expect(page.get_by_role("button", name="Compute what every head does")).to_have_count(0)
+    page.get_by_role("button", name="Your text").click()
+    expect(page.locator("form.composer")).to_contain_text("3 sentences: this takes 5.")
+    # who asks all the same is told how much there is, and how much it takes
+    page.get_by_role("button", name="Search all heads").click()
+    said = page.get_by_text(re.compile("a pattern needs 10 queries .* in 5 sentences; .* of the text’s 3"))
+    expect(said).to_be_visible(timeout=120_000)
+
+
+@pytest.mark.parametrize("analysis", ["query_key.constants", "query_key.scale"])
+def test_the_constant_c_is_explained_where_it_is_used(open_studio, studio, tmp_path, analysis):
+    text = given_text(studio, tmp_path, OWN)
+    page = open_studio(f"queries?analysis={analysis}&model=default&text={text}").page
+    expect(page.get_by_text(re.compile("constant c and .*keys"))).to_be_visible()
+    page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
+    expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("What is c?")).to_be_visible()
+
+
 def test_rooms_have_names_where_only_their_signs_are_shown(open_studio):
     page = open_studio(width=390, height=844).page
     rooms = page.get_by_role("navigation", name="Rooms")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,9 +22,10 @@ def planted(seed: int = 0, apart: float = 9.0, rows: int = ROWS) -> tuple[Gaussi
     sense = rng.permutation(np.arange(rows) % 3 == 0)  # a third of its contexts is of the rarer sense
     X[0, :, 0] += apart * sense
     X[1, :, 0] *= np.sqrt(1 + apart**2 * 2 / 9)  # the variance that the first has there
-    texts = [["the bank of the river", "money in the bank"][int(not one)] for one in sense]
+    around = ["money in the bank", "the bank of the river"]
+    texts = [f"{i} {around[int(one)]}" for i, one in enumerate(sense)]
     contexts = [[Context(text, text.index("bank"), text.index("bank") + 4) for text in texts]]
-    contexts += [[Context("tea", 0, 3)] * rows for _ in range(N - 1)]
+    contexts += [[Context(f"tea {i}", 0, 3) for i in range(rows)] for _ in range(N - 1)]
     labels = ["bank", "wide", *(f"w{i}" for i in range(N - 2))]
     items = Items(labels, {"contexts": np.full(N, rows)})
     how = {"samples": X.reshape(-1, DIM), "contexts": contexts}
@@ -69,7 +72,7 @@ def test_a_split_word_is_an_item_for_each_sense_with_its_contexts(looked_at) -> 
     assert split.counts[:3].tolist() == [40, 20, 60]
     assert split.items.columns["contexts"][:3].tolist() == [40, 20, 60]
     assert split.items.columns["words around"][:3].tolist() == ["money", "river", ""]
-    assert {context.text for context in split.contexts[1]} == {"the bank of the river"}
+    assert {context.text.split(" ", 1)[1] for context in split.contexts[1]} == {"the bank of the river"}
     rows = given.samples_of(0)
     assert rows is not None
     np.testing.assert_allclose(split.means[1], rows[sense].mean(axis=0), atol=1e-6)
@@ -96,8 +99,29 @@ def test_too_few_contexts_are_not_tested() -> None:
     assert np.isnan(found.p).all()
     assert not found.several.any()
     assert len(split_senses(given, found)) == N
-    with pytest.raises(SettingsError, match="fewer than 20 contexts"):
+    with pytest.raises(SettingsError, match="'bank' stands in 19 passages, and 20 are needed to split it"):
         split_senses(given, found, also=["bank"])
+
+
+def test_occurrences_of_one_passage_are_one_piece_of_evidence() -> None:
+    given, _ = planted()
+    # each sentence holds the word three times, and its vectors differ little: twenty lumps that say nothing
+    rows = given.samples_of(2)
+    assert rows is not None
+    assert given.samples is not None
+    samples = given.samples.copy()
+    samples[2 * ROWS : 3 * ROWS] = np.repeat(rows[:20], 3, axis=0) + 0.01 * rows
+
+    def times(each: int) -> list[list[Context]]:
+        mine = [Context(f"tea {i // each}", 0, 3) for i in range(ROWS)]
+        return [*given.contexts[:2], mine, *given.contexts[3:]]
+
+    again = replace(given, samples=samples, contexts=times(3))
+    halves = [set(again.passages_of(2)[half]) for half in again.halves_of(2)]
+    assert [len(half) for half in halves] == [10, 10]
+    assert not halves[0] & halves[1]
+    assert not find_senses(again).several[2]
+    assert np.isnan(find_senses(replace(again, contexts=times(4))).p[2])
 
 
 def test_what_cannot_be_split_is_said(looked_at) -> None:

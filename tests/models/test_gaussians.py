@@ -72,6 +72,23 @@ def test_a_word_of_several_tokens_is_their_mean(model):
     assert by_hand(model, corpus.contexts[0][0], 6)[1] > 1
 
 
+def test_two_occurrences_in_one_sentence_have_a_vector_each(model):
+    text = "The bank of the river is no bank for money."
+    both = [Context(text, at, at + 4) for at in (4, 28)]
+    g = gaussians_of(model, ["bank"], [both])
+    for row, one in enumerate(both):
+        np.testing.assert_allclose(g.samples_of(0)[row], by_hand(model, one, 6)[0], atol=3e-3)
+    assert g.spread[0] > 1
+
+
+def test_occurrences_in_two_windows_of_a_long_passage_are_both_read(model):
+    text = "bank " + "x. " * 700 + "bank"
+    both = [Context(text, 0, 4), Context(text, len(text) - 4, len(text))]
+    g = gaussians_of(model, ["bank"], [both])
+    assert g.counts.tolist() == [2]
+    assert g.spread[0] > 0
+
+
 def test_passages_shared_by_words_run_once_and_give_the_same(model):
     both = word_gaussians(model, Texts(), ["tea", "boat"], 5)
     alone = word_gaussians(model, Texts(), ["boat"], 5)

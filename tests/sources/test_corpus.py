@@ -27,6 +27,16 @@ def test_a_word_matches_whole_whatever_its_case_and_at_its_place():
     assert texts(found, "New York") == texts(found, "york") == ["Mother-in-law came to New York."]
 
 
+def test_every_occurrence_counts_also_several_of_one_sentence():
+    found = corpus(["The bank by the bank lent to a Bank. No bank."]).find(["bank"], 3)
+    assert found.occurrences.tolist() == [4]
+    whole = corpus(["The bank by the bank lent to a Bank. No bank."]).find(["bank"]).contexts[0]
+    assert [(one.text, one.start) for one in whole] == [
+        *(("The bank by the bank lent to a Bank.", at) for at in (4, 16, 31)),
+        ("No bank.", 3),
+    ]
+
+
 def test_contractions_are_words_of_their_own():
     found = corpus(["They don't know Don.", "It's Don's hat."]).find(["don", "don't", "it"])
     assert texts(found, "don") == ["They don't know Don.", "It's Don's hat."]

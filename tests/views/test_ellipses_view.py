@@ -49,7 +49,7 @@ def test_a_map_of_contexts_speaks_of_variance_and_never_of_mass(words):
     long, short, _ = axes_of(view.arrays["outlines"])
     np.testing.assert_allclose(long * short, m.settings["kappa2"] * steady_spread(words), rtol=1e-4)
     kappa = f"κ² = {m.settings['kappa2']:.3g}"
-    assert kappa in view.properties["subtitle"]
+    assert "κ" not in view.properties["subtitle"]
     assert kappa in view.properties["outline_meaning"]
     said = " ".join([view.properties["subtitle"], view.properties["outline_meaning"], *map(str, m.notes)])
     assert "%" not in said.replace("90 % interval", "")
@@ -158,4 +158,4 @@ def test_where_every_item_was_seen_once_there_is_no_ellipse_and_no_score_of_size
     view = views.ellipses(map, given)
     assert np.isnan(view.arrays["outlines"]).all()
     assert "area_held" not in map.quality
-    assert "What sizes are worth is not known here" in view.properties["outline_notes"][-1]
+    assert "How far sizes can be trusted is not known" in view.properties["outline_notes"][-1]

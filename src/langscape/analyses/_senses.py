@@ -30,10 +30,12 @@ def split_senses(
     if unknown:
         raise SettingsError(f"split names {unknown[0]!r}, which is not among the items; name one of them")
     asked = {given.labels.index(label) for label in also}
-    few = [given.labels[item] for item in sorted(asked) if item not in found.parts]
+    few = [item for item in sorted(asked) if item not in found.parts]
     if few:
+        there = len(set(given.passages_of(few[0]).tolist()))
         raise SettingsError(
-            f"split names {few[0]!r}, which has fewer than {LEAST} contexts, too few to split; give more text"
+            f"{given.labels[few[0]]!r} stands in {there} passages, and {LEAST} are needed to split it; "
+            "give more text, or more contexts, or do not split it"
         )
     split = asked | (set(np.flatnonzero(found.several).tolist()) if tested else set())
     lumps = [lump for item in range(len(given)) for lump in _lumps_of(given, found, item, item in split)]
@@ -129,7 +131,7 @@ def _said(found: Senses, lumps: Sequence[_Lump]) -> list[str]:
     untested = len(found.labels) - tested
     notes = [
         f"senses: {int(found.several.sum())} of {tested} tested items lie in lumps"
-        + (f"; {untested} have fewer than {LEAST} contexts and were not tested" if untested else "")
+        + (f"; {untested} stand in fewer than {LEAST} passages and were not tested" if untested else "")
     ]
     for item in dict.fromkeys(one.item for one in lumps if one.sense):
         mine = [one for one in lumps if one.item == item]

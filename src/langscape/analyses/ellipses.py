@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from langscape.analyses._maps import FORMATS
+from langscape.analyses._occurrences import occurrence_map
 from langscape.analyses._senses import split_senses
 from langscape.analyses.gaussians import (
     By,
@@ -29,9 +30,10 @@ from langscape.analyses.gaussians import gaussians as make_gaussians
 from langscape.data import Gaussians, Map, Progress, Shown, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.settings import Cluster, Perplexity, Seed, Steps, Workers
-from langscape.errors import SettingsError
+from langscape.errors import DataError, SettingsError
 from langscape.io.codec import noun
-from langscape.metrics.senses import find_senses
+from langscape.metrics.explained import explained_by_item
+from langscape.metrics.senses import LEAST, find_senses
 from langscape.models.catalog import in_words
 from langscape.models.display_names import model_title
 
@@ -75,16 +77,23 @@ SharedDirections = Annotated[
 SenseCount = Annotated[
     int,
     Setting(
-        "Senses",
-        "Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits "
-        "none. Told best at an early layer (1); half of the words with two senses are found.",
+        "Senses per word, up to",
+        "A word whose contexts lie in several clusters (lumps), as those of one wide cloud do not, becomes "
+        "an item per cluster; 1 splits none. Told best at an early layer (1); half of the words with two "
+        "senses are found.",
+        hint=f"1 splits none; tests words that stand in {LEAST} passages or more",
         ge=1,
         le=6,
     ),
 ]
 Split = Annotated[
     list[str] | None,
-    Setting("Split", "Split these words into lumps of contexts, whatever the test says of them."),
+    Setting(
+        "Split these words",
+        "Splits these words into clusters of contexts, “bank (1)” and “bank (2)”, whatever the test of "
+        "senses says of them.",
+        hint=f"each must stand in {LEAST} passages or more",
+    ),
 ]
 Shape = Annotated[
     Literal["contexts", "diagonal", "full", "none"],
@@ -119,7 +128,10 @@ Mass = Annotated[
         document="004",
     ),
 ]
-Only = Annotated[list[str] | None, Setting("Only", "Draw the ellipses of these words alone.", document="004")]
+Only = Annotated[
+    list[str] | None,
+    Setting("Ellipses only of", "Draw the ellipses of these words alone.", document="004"),
+]
 EllipseColor = Annotated[
     str | None, Setting("Colour", "The column that gives the colour, variance for example.")
 ]
@@ -130,12 +142,14 @@ EllipseColor = Annotated[
 class Ellipses(Shown):
     """Distributions on a map.
 
-    map        their places; `shapes` are the ellipses, None where none were wanted
-    gaussians  the distributions, with their passages but without the vectors of single contexts
+    map          their places; `shapes` are the ellipses, None where none were wanted
+    gaussians    the distributions, with their passages but without the vectors of single contexts
+    occurrences  the map of single occurrences, or rows; None where their vectors are not known
     """
 
     map: Map
     gaussians: Gaussians
+    occurrences: Map | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -177,6 +191,21 @@ class Ellipses(Shown):
         return ellipses(
             self.map, self.gaussians, mass=mass, only=only, color=color, title=title, labels=labels
         )
+
+    def view_occurrences(self, *, title: str | None = None, color: str | None = None) -> View:
+        """Every occurrence a point, with the passage it stands in."""
+        from langscape.analyses._occurrences import MOST
+        from langscape.views import scatter
+
+        if self.occurrences is None:
+            raise DataError(
+                "the single occurrences are not known: the file of distributions has no vectors of them, or "
+                "there are fewer than three; make them here of words or of a table"
+            )
+        every = [one for some in self.gaussians.contexts for one in some]
+        passages = [[every[int(row)]] for row in self.gaussians.some_rows(MOST)] if every else None
+        color = color or next(iter(self.occurrences.items.columns))
+        return scatter(self.occurrences, color=color, title=title or "Occurrences", passages=passages)
 
     def save(
         self,
@@ -273,11 +302,9 @@ def ellipse_map(
 
 
 @picture("scatter")
-def points(found: Ellipses, context: Any, *, color: EllipseColor = None) -> View:
-    """The places alone."""
-    from langscape.views import scatter
-
-    return scatter(found.map, color=color, title=context.title)
+def occurrences(found: Ellipses, context: Any, *, color: EllipseColor = None) -> View:
+    """Every occurrence of a word, or row of a table, as a point of its own."""
+    return found.view_occurrences(title=context.title, color=color)
 
 
 def save(
@@ -305,10 +332,10 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=7,
+    version=8,
     title="Distributions",
     room="distributions",
-    pictures=(ellipse_map, points),
+    pictures=(ellipse_map, occurrences),
     uses=(make_gaussians,),
     describe=_title,
     check=_check,
@@ -375,4 +402,13 @@ def ellipses(
         given, method=method, shape=shape, perplexity=perplexity, distance=distance, center=center,
         initial=initial, restarts=restarts, steps=steps, shared=shared, seed=seed, progress=progress,
     )  # fmt: skip
-    return Ellipses(map, replace(given, samples=None, factors=None))
+    single = occurrence_map(
+        given, method=method, perplexity=perplexity, schedule=_schedule("none", steps), seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    told = explained_by_item(given, seed=seed)
+    if told is not None:
+        figures = {"explained": told[0], **told[1].beside("explained")}
+        map = map.but(quality={**figures, **map.quality})
+        single = single and single.but(quality={**figures, **single.quality})
+    return Ellipses(map, replace(given, samples=None, factors=None), single)

@@ -47,16 +47,17 @@ List = Annotated[
     Input(
         "words",
         "Words",
-        "The words: one a line, or .csv; a group column gives the colours.",
+        "The words to look up: one a line, or .csv; a group column gives the colours. The most frequent ones "
+        "of four letters or more if left out.",
         option="--words",
     ),
 ]
 Words = Annotated[
     list[str] | None,
-    Setting("Words", "The words to look up; the most frequent ones if left out.", option="--word"),
+    Setting("Words by name", "The words to look up; the most frequent ones if left out.", option="--word"),
 ]
 Most = Annotated[
-    int, Setting("Most frequent", "How many words are taken where none are named.", ge=4, le=2000)
+    int, Setting("Most frequent words", "How many words are taken where none are named.", ge=4, le=2000)
 ]
 Contexts = Annotated[
     int,
@@ -75,6 +76,7 @@ ContextLayer = Annotated[
     Setting(
         "Layer",
         "The hidden layer: 0 is the embedding, -1 the last.",
+        hint="0 is the embedding, −1 the last",
         ge=-1,
         le=500,
         document="004",
@@ -139,7 +141,7 @@ class WordContexts:
     notes: tuple[str, ...] = ()
 
 
-@analysis(version=1, name="gaussians.contexts", hidden=True)
+@analysis(version=2, name="gaussians.contexts", hidden=True)
 def word_contexts(
     corpus: Corpus = None,
     list: List = None,

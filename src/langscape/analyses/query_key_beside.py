@@ -119,7 +119,7 @@ def two_ways(
     )
     joint = joint.but(
         per_point={**joint.per_point, "agreement": both},
-        quality={**joint.quality, **scores},
+        quality={**scores, **joint.quality},
     )
     return attended, joint
 
@@ -177,7 +177,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=6,
+    version=7,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",
@@ -188,6 +188,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
     lines=lines,
     save=save,
     formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 2, "head": 1},
     examples=(
         "langscape query-key-beside default --text letter.txt --layer 2 --head 1 --out both.html",
         "langscape query-key-beside default --text letter.txt --layer 3 --head 9 --by distance --out a.png",

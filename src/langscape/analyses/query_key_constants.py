@@ -161,6 +161,7 @@ def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, colo
     lines=lines,
     save=save,
     formats=FORMATS,
+    example={"text": "sample-harbour", "layer": 2, "head": 1},
     examples=(
         "langscape query-key-constants default --text letter.txt --layer 2 --head 1 --out six.png",
         "langscape query-key-constants default --layer 2 --head 1 --choose norms --out six.html",

@@ -92,7 +92,10 @@ class QueryKeySearch(Shown):
             lift, weight = np.full((2, len(layers), len(heads)), np.nan)
             lift[at], weight[at] = found.lift[row], found.weight[row]
             best = found.best(row, 1)
-            told = f"; best {_head(found, row, best[0])}" if best else "; no head for sure"
+            many = int(found.sure[row].sum())
+            told = f"; {many} of {len(found.heads)} heads beyond chance"
+            if best:
+                told += f", most weight by {_head(found, row, best[0])}"
             tables.append(
                 Matrix(
                     found.patterns[row], [str(one) for one in layers], [str(one) for one in heads], lift,
@@ -166,6 +169,7 @@ def save(result: QueryKeySearch, path: Path, *, title: str | None = None) -> Pat
     lines=lines,
     save=save,
     formats=FORMATS,
+    example={"text": "sample-harbour"},
     group="measure",
     examples=(
         "langscape query-key-search default --text letter.txt",

@@ -122,6 +122,45 @@ class Gaussians(Noun, Shown):
         first = int(self.counts[:item].sum())
         return self.samples[first : first + int(self.counts[item])].astype(np.float64)
 
+    def some_rows(self, most: int) -> np.ndarray:
+        """Rows of the samples, up to so many, spread evenly over those of each item; one of each at least."""
+        share = min(1.0, most / max(int(self.counts.sum()), 1))
+        taken = np.where(self.counts > 0, np.maximum((self.counts * share).astype(int), 1), 0)
+        starts = self.starts
+        return np.concatenate(
+            [
+                start + np.arange(many) * count // max(many, 1)
+                for start, count, many in zip(starts[:-1], self.counts, taken, strict=True)
+            ]
+            or [np.zeros(0, np.intp)]
+        ).astype(np.intp)
+
+    def passages_of(self, item: int) -> np.ndarray:
+        """(count,) the passage of each row of an item, by number; each row of a table is its own."""
+        if not self.contexts:
+            return np.arange(int(self.counts[item]))
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(one.text, len(numbers)) for one in self.contexts[item]], np.intp)
+
+    def halves_of(self, item: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of an item in two halves: every second one, but those of one passage stay together.
+
+        Two occurrences in one sentence tell of each other; in two halves, one would be no test of the other.
+
+        >>> one = Context("tea or tea", 0, 3)
+        >>> contexts = [[one, one, Context("tea", 0, 3), one]]
+        >>> g = Gaussians([[0.0]], [[1.0]], Items(["tea"]), [4], contexts=contexts)
+        >>> [half.tolist() for half in g.halves_of(0)]
+        [[0, 1, 3], [2]]
+        """
+        rows = self.passages_of(item)
+        if len(set(rows.tolist())) == len(rows):
+            return np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)
+        halves: tuple[list[int], list[int]] = ([], [])
+        for passage in range(int(rows.max(initial=-1)) + 1):
+            halves[len(halves[1]) < len(halves[0])].extend(np.flatnonzero(rows == passage).tolist())
+        return np.array(halves[0], np.intp), np.array(halves[1], np.intp)
+
     def covariance(self, item: int) -> np.ndarray:
         """(dim, dim) covariance of one item, as far as it is known: diagonal, or with its factors."""
         whole = np.diag(self.variances[item].astype(np.float64))

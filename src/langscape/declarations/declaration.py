@@ -43,6 +43,7 @@ class Setting:
     help      one sentence on what it does
     ge, le    the least and the largest value
     pattern   what the whole of a text must match, and `like` such a text, for messages
+    hint      a few words below a form’s field: what it needs that its range does not tell
     document  the number of the work that it comes from
     labels    what a form calls the choices, by value
     percent   whether a form shows the number, a share, as per cent
@@ -59,6 +60,7 @@ class Setting:
     le: float | None = None
     pattern: str | None = None
     like: str = ""
+    hint: str = ""
     document: str = ""
     labels: Mapping[Any, str] = field(default_factory=dict)
     percent: bool = False

@@ -290,7 +290,9 @@ def _oriented(
         return None
     if given.samples is not None and count:
         away = given.samples[starts[i] : starts[i + 1]].astype(np.float64)
-        halves = [away[h::2] for h in (0, 1)]
+        halves = [away[half] for half in given.halves_of(i)]
+        if not all(map(len, halves)):
+            return None
         C = _covariance(away @ maps[0].T)
         first, second = (_uneven(_covariance(some @ J.T)) for some, J in zip(halves, maps[1:], strict=True))
     else:

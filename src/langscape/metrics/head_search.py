@@ -101,10 +101,11 @@ def search_heads(
     members = [_members(pairs, one) for one in columns]
     asked = np.asarray(pairs.kind, object)
     occasion = [np.bincount(pairs.query[rows], minlength=n) > 0 for rows in members]
-    chosen = {}
+    chosen, most = {}, (-1, "", 0)
     for name, (source, target) in patterns.items():
         rows = occasion[columns.index(target)] & (np.ones(n, bool) if source is None else asked == source)
         many, sentences = int(rows.sum()), len(np.unique(pairs.sentence[rows]))
+        most = max(most, (many, name, sentences), key=lambda one: one[0])
         if many >= LEAST_QUERIES and sentences >= LEAST_SENTENCES:
             chosen[name] = (np.flatnonzero(rows), columns.index(target), sentences)
         elif find is not None:
@@ -113,7 +114,12 @@ def search_heads(
                 f"{LEAST_SENTENCES} are needed, give more text"
             )
     if not chosen:
-        raise DataError("no pattern has enough queries here; give more text")
+        there = len(np.unique(pairs.sentence))
+        raise DataError(
+            f"a pattern needs {LEAST_QUERIES} queries with an occasion for it, in {LEAST_SENTENCES} "
+            f"sentences; the most frequent one here, {most[1]!r}, has {most[0]} in {most[2]} of the text’s "
+            f"{there}; give more text"
+        )
     found = np.full((4, len(chosen), len(heads)), np.nan)
     sure = np.zeros((len(chosen), len(heads)), bool)
     limit = _limit(len(heads) * len(chosen))

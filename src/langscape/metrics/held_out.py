@@ -11,7 +11,7 @@ from langscape.metrics.gaussians import area_variance, area_variance_by_chance
 from langscape.metrics.null import Null
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from langscape.data import Gaussians
 
@@ -45,10 +45,12 @@ def held_out_area(
     """
     if given.samples is None:
         return None
-    chosen = np.flatnonzero(given.counts >= LEAST_ROWS)
+    split = {int(i): given.halves_of(int(i)) for i in np.flatnonzero(given.counts >= LEAST_ROWS)}
+    # of a word whose occurrences stand in one passage, there are no two halves
+    chosen = np.array([i for i, halves in split.items() if min(map(len, halves)) > 1], np.intp)
     if len(chosen) < LEAST_ITEMS:
         return None
-    halves = [_half(given, chosen, part) for part in (0, 1)]
+    halves = [_half(given, chosen, [split[int(i)][part] for i in chosen]) for part in (0, 1)]
     drawn = [half.spread**2 if areas is None else np.asarray(areas(half), np.float64) for half in halves]
     pairs = ((_round(drawn[0]), halves[1].spread), (_round(drawn[1]), halves[0].spread))
     value = float(np.mean([area_variance(shapes, spread) for shapes, spread in pairs]))
@@ -62,13 +64,13 @@ def _round(areas: np.ndarray) -> np.ndarray:
     return np.sqrt(areas)[:, None, None] * np.eye(2)
 
 
-def _half(given: Gaussians, chosen: np.ndarray, part: int) -> Any:
-    """The distributions of every second row of some items."""
+def _half(given: Gaussians, chosen: np.ndarray, parts: Sequence[np.ndarray]) -> Any:
+    """The distributions of one half of the rows of some items."""
     from langscape.data import Gaussians
 
     assert given.samples is not None
     starts = given.starts
-    rows = [given.samples[starts[i] : starts[i + 1]][part::2].astype(np.float64) for i in chosen]
+    rows = [given.samples[starts[i] + part].astype(np.float64) for i, part in zip(chosen, parts, strict=True)]
     counts = np.array([len(some) for some in rows])
     means = np.stack([some.mean(axis=0) for some in rows])
     variances = np.stack([some.var(axis=0, ddof=1) for some in rows])

@@ -340,6 +340,20 @@ register(
 )
 register(
     Score(
+        "explained",
+        "Explained by item",
+        "Share of the variance of all occurrences, or rows, that is explained by which word or item they are "
+        "of: at 1 all occurrences of a word have one vector, at 0 those of one word differ as much as those "
+        "of any words.",
+        {"ellipses": None},
+        low=None,
+        chance="0",
+        null="the same occurrences dealt at random among the items",
+        format="percent",
+    )
+)
+register(
+    Score(
         "area_held",
         "Held-out area",
         "Rank correlation of the areas that ellipses have from one half of the contexts, or rows, with the "

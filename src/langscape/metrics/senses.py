@@ -17,7 +17,7 @@ from langscape.data import Gaussians, Progress, Step
 from langscape.errors import DataError, SettingsError
 
 LEAST = 20
-"""Contexts from which an item is tested: ten to find lumps in, and ten to judge them by."""
+"""Passages with an item from which it is tested: ten to find lumps in, and ten to judge them by."""
 
 AXES = 100
 """Directions in which all contexts vary most, along which lumps are looked for."""
@@ -74,7 +74,9 @@ def find_senses(
         raise DataError("senses need the vectors of single contexts; keep them with samples=True")
     n = len(given)
     clouds = [given.samples_of(item) for item in range(n)]
-    tested = [item for item in range(n) if given.counts[item] >= LEAST]
+    # one occurrence of each passage: two of one sentence tell of each other, and would look like a lump
+    once = [np.unique(given.passages_of(item), return_index=True)[1] for item in range(n)]
+    tested = [item for item in range(n) if len(once[item]) >= LEAST]
     lumps, (gain, null, p) = np.ones(n, int), np.full((3, n), np.nan)
     from langscape.kernels.linear import one_blas_thread  # it loads Numba
 
@@ -86,10 +88,11 @@ def find_senses(
         assert axes is not None
         with one_blas_thread():
             Z = (cloud - cloud.mean(axis=0)) @ axes
-            rng = np.random.default_rng([seed, item, len(Z)])
-            gains = {count: _gain(Z, count, rng) for count in range(2, most + 1)}
+            apart = Z[once[item]] - Z[once[item]].mean(axis=0)
+            rng = np.random.default_rng([seed, item, len(apart)])
+            gains = {count: _gain(apart, count, rng) for count in range(2, most + 1)}
             best = max(gains, key=lambda count: gains[count])
-            draws = [_gain(one, best, rng) for one in _one_cloud(Z, DRAWS, rng)]
+            draws = [_gain(one, best, rng) for one in _one_cloud(apart, DRAWS, rng)]
             parts[item] = _by_size(_lumps(Z, best, rng, tries=8)[1])
         gain[item], null[item] = gains[best], np.mean(draws)
         p[item] = (1 + np.sum(np.array(draws) >= gains[best])) / (1 + DRAWS)

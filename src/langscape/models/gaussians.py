@@ -176,7 +176,7 @@ def _vectors(
     for slot, some in enumerate(contexts):
         for place, context in enumerate(some):
             passages.setdefault(context.text, []).append((slot, place))
-    rows = sorted((_row(model, contexts, mine), mine) for mine in passages.values())
+    rows = sorted(one for mine in passages.values() for one in _rows(model, contexts, mine))
     plan = make_plan(model.layout, ("hidden",), layer, None)
     ready: dict[tuple[int, int], np.ndarray] = {}
     done = 0
@@ -205,15 +205,20 @@ class _Ready:
         return (len(self.row.source), self.row.source.ids) < (len(other.row.source), other.row.source.ids)
 
 
-def _row(model: Model, contexts: Sequence[Sequence[Context]], mine: list[tuple[int, int]]) -> _Ready:
-    one = contexts[mine[0][0]][mine[0][1]]
-    windows = split(model, one.text, "window")
-    # of a passage that is too long, the window that holds the word; passages that long are of one word alone
-    spans = [contexts[slot][place] for slot, place in mine]
-    for tokens in windows:
-        found = [_tokens_of(tokens, span) for span in spans]
-        if all(len(some) for some in found):
-            return _Ready(Row(tokens), found)
+def _rows(
+    model: Model, contexts: Sequence[Sequence[Context]], mine: list[tuple[int, int]]
+) -> Iterator[tuple[_Ready, list[tuple[int, int]]]]:
+    """A passage as the model reads it, with the words in it; of one that is too long, window by window."""
+    left = mine
+    for tokens in split(model, contexts[mine[0][0]][mine[0][1]].text, "window"):
+        found = {(slot, place): _tokens_of(tokens, contexts[slot][place]) for slot, place in left}
+        here = [at for at in left if len(found[at])]
+        if here:
+            yield _Ready(Row(tokens), [found[at] for at in here]), here
+        left = [at for at in left if not len(found[at])]
+        if not left:
+            return
+    one = contexts[left[0][0]][left[0][1]]
     word = one.text[one.start : one.end]
     raise DataError(
         f"the tokenizer of {model.name} leaves no token for {word!r} in {one.text[:60]!r}; leave the word out"

@@ -41,8 +41,8 @@ _SHORT = re.compile(
 class Found:
     """The contexts of each word.
 
-    contexts     for every word its passages, at most as many as asked for
-    occurrences  (words,) passages with the word in the whole corpus
+    contexts     for every word its passages, one for each occurrence, at most as many as asked for
+    occurrences  (words,) how often each stands in the whole corpus
     """
 
     words: tuple[str, ...]
@@ -97,8 +97,8 @@ class Corpus:
     ) -> Found:
         """Up to so many contexts of each word, drawn evenly from all that there are.
 
-        A word matches whole and whatever its case; a passage counts once, with the word's first place
-        in it. The draw of a word does not depend on the other words.
+        A word matches whole and whatever its case; every occurrence counts, also several of one passage.
+        The draw of a word does not depend on the other words.
 
         >>> found = corpus(["Tea is hot. Steam rose. She drank tea."]).find(["tea", "oslo"])
         >>> [c.text for c in found.contexts[0]], found.missing
@@ -193,18 +193,16 @@ def _index(words: Sequence[str]) -> dict[str, list[tuple[int, str, int]]]:
 
 
 def _matches(passage: str, index: dict[str, list[tuple[int, str, int]]]) -> Iterator[tuple[int, int, int]]:
-    """(word, start, end) of the first place of every word that stands in the passage."""
+    """(word, start, end) of every place of every word that stands in the passage."""
     lower = passage.lower()
     if len(lower) != len(passage):  # a few letters grow when lowered; places must stay true
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in passage)
-    done: set[int] = set()
     for token in _TOKEN.finditer(lower):
         for number, word, before in index.get(token[0], ()):
             start = token.start() - before
             end = start + len(word)
-            if number in done or start < 0 or lower[start:end] != word or not _ends(lower, end):
+            if start < 0 or lower[start:end] != word or not _ends(lower, end):
                 continue
-            done.add(number)
             yield number, start, end
 
 

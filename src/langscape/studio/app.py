@@ -28,6 +28,7 @@ from langscape import __version__
 from langscape.analyses._typed_words import insert_vector, insert_words, make_ready
 from langscape.errors import LangscapeError, SettingsError
 from langscape.models.token_count import count_tokens
+from langscape.sources.sentences import sentences
 from langscape.store import Store, disk
 from langscape.studio import bodies
 from langscape.studio import inputs as given
@@ -140,7 +141,8 @@ def application(
     async def _count_tokens(request: Request) -> Response:
         """How a packaged model would cut a text into tokens, and what of it would be read."""
         body = await _read(request, bodies.TokenRequest)
-        return Plain(asdict(await run_in_threadpool(count_tokens, body.model, body.text)))
+        counted = asdict(await run_in_threadpool(count_tokens, body.model, body.text))
+        return Plain({**counted, "sentences": len(sentences(body.text))})
 
     @app.post(
         "/api/insert",

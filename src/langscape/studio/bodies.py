@@ -69,6 +69,8 @@ class SettingInfo(Answer):
     percent: bool
     """Whether the number is a share that a form shows as per cent."""
     help: str
+    hint: str
+    """A few words below the field; may be empty."""
     source: str
     """The work it comes from, by its number; may be empty."""
 
@@ -241,6 +243,7 @@ class TokenCount(Answer):
     split_words: int
     parts: list[list[int]]
     """Of a text that is too long: where each part that fits begins and ends, in characters."""
+    sentences: int
 
 
 class NamedInput(Answer):

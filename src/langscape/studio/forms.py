@@ -70,6 +70,7 @@ def setting_field(one: Parameter) -> dict[str, Any]:
         "choices": choices or None,
         "required": one.required,
         "help": one.annotation.help,
+        "hint": one.annotation.hint,
         "percent": one.annotation.percent,
         "source": one.annotation.document,
     }

@@ -10,15 +10,12 @@ import numpy as np
 from langscape.data import Gaussians, Map, View
 from langscape.errors import DataError, SettingsError
 from langscape.views.function_words import is_function_word
-from langscape.views.scatter import scatter
+from langscape.views.scatter import PASSAGES, passage_arrays, scatter
 
 _OUTER = (
     " The fainter outline has the area that the variance may have at most (90 % interval): far out where "
     "contexts or rows are few."
 )
-
-CONTEXTS = 20
-"""Passages of an item that a page holds, spread evenly over those there are."""
 
 
 def ellipses(
@@ -30,7 +27,7 @@ def ellipses(
     color: str | None = None,
     title: str | None = None,
     labels: Sequence[str] | None = None,
-    contexts: int = CONTEXTS,
+    contexts: int = PASSAGES,
     point: str | None = None,
 ) -> View:
     """A map with shapes as a picture: an ellipse around each place, and what its size is worth.
@@ -116,7 +113,7 @@ def _said(map: Map, mass: float) -> str:
     if how == "contexts":
         single = map.settings.get("single", 0)
         points = f"; {single:,} of {len(map):,} seen once: points without an ellipse" if single else ""
-        return f"area = κ² × total variance, κ² = {map.settings['kappa2']:.3g}{points}"
+        return f"the larger an ellipse, the more its contexts vary{points}"
     names = {"diagonal": "learned, axes fixed", "full": "learned, with angles", "projected": "projected"}
     return f"ellipses of {mass:.0%} mass" + (f", {names[how]}" if how in names else "")
 
@@ -125,9 +122,10 @@ def _meaning(map: Map, mass: float) -> str:
     how = map.settings.get("shape")
     if how == "contexts":
         return (
-            "The area of an ellipse is the item’s total variance over its contexts, times "
-            f"κ² = {map.settings['kappa2']:.3g}, the same for all. It points where the contexts vary "
-            f"most{_common(map)}; a circle stands where that cannot be told."
+            "Twice the area is twice the item’s total variance over its contexts. One factor for the whole "
+            f"map, κ² = {map.settings['kappa2']:.3g}, turns a variance into an area: it is chosen so that "
+            "ellipses fit between the items, and says nothing of the data. An ellipse points where the "
+            f"contexts vary most{_common(map)}; a circle stands where that cannot be told."
         )
     if how in ("diagonal", "full"):
         return (
@@ -142,15 +140,23 @@ def _single(map: Map) -> list[str]:
     """How many items have no ellipse, and where nothing tells what sizes are worth, that it is so."""
     single = map.settings.get("single", 0)
     said = []
-    if single:
+    if single == len(map):
+        said.append(
+            "Every item has a single context, or row, which says nothing of how far it varies: there are no "
+            "ellipses. With more text, words stand more than once."
+        )
+    elif single:
         said.append(
             f"{single:,} of {len(map):,} items have a single context, or row, which says nothing of how far "
             "they vary: they are points without an ellipse."
         )
     if "area_held" not in map.quality:
+        known = map.items.columns.get("contexts")
+        many = 0 if known is None else int((np.asarray(known) >= 4).sum())
+        here = "" if known is None else f"; here {many:,} {'has' if many == 1 else 'have'} as many"
         said.append(
-            "What sizes are worth is not known here: that needs four contexts, or rows, of each of five "
-            "items at least."
+            "How far sizes can be trusted is not known: that needs four contexts, or rows, of each of five "
+            f"items at least{here}."
         )
     return said
 
@@ -177,22 +183,4 @@ def _contexts(map: Map, gaussians: Gaussians | None, most: int) -> dict[str, np.
             f"{len(missing)} items of the map have no distribution among those given, the first is "
             f"{missing[0]!r}; give the Gaussians that the map was made from"
         )
-    texts, words, starts, counts = [], [], [0], []
-    for label in map.labels:
-        mine = gaussians.contexts[rows[label]]
-        counts.append(len(mine))
-        chosen = np.unique(np.linspace(0, len(mine) - 1, min(most, len(mine))).astype(int)) if mine else ()
-        for context in (mine[int(i)] for i in chosen):
-            texts.append(context.text.encode("utf-8", "replace"))
-            # a page counts in UTF-16
-            before, word = context.text[: context.start], context.text[context.start : context.end]
-            begin = len(before.encode("utf-16-le", "surrogatepass")) // 2
-            words.append((begin, begin + len(word.encode("utf-16-le", "surrogatepass")) // 2))
-        starts.append(len(texts))
-    return {
-        "context_counts": np.array(counts, np.int32),
-        "context_starts": np.array(starts, np.int32),
-        "context_ends": np.cumsum([len(text) for text in texts]).astype(np.int32),
-        "context_words": np.array(words, np.int32).reshape(-1, 2),
-        "context_text": np.frombuffer(b"".join(texts) or b" ", np.uint8),
-    }
+    return passage_arrays([gaussians.contexts[rows[label]] for label in map.labels], most)

@@ -126,6 +126,10 @@ def ratios(values: np.ndarray, centre: float) -> np.ndarray:
         return np.clip(np.log2(np.maximum(np.asarray(values, np.float64), 1e-6) / centre), -4, 4)
 
 
+JUDGED = 10
+"""Heads of which a mean over heads is told at least."""
+
+
 def scales(
     chosen: Mapping[str, Scales] | Sequence[Scales], *, fine: bool = False, title: str | None = None
 ) -> View:
@@ -154,7 +158,28 @@ def scales(
     return matrices(
         tables, title=title or "The best c of every head", row_name="layer", column_name="head",
         subtitle="queries ÷ c, keys × c" + (", searched finely" if fine else ""),
+        notes=[note for one in listed if one.metric == "weighted" for note in _chosen_notes(one)],
     )  # fmt: skip
+
+
+def _chosen_notes(one: Scales) -> list[str]:
+    """Of how many heads no c can be told, and what the chosen one is worth on sentences it has not seen."""
+    notes = []
+    missing = int(np.isnan(one.c).sum())
+    if missing:
+        notes.append(
+            f"– stands at {missing} of {len(one.c)} heads, where no query has {one.least_keys} keys among "
+            f"the nearest {one.percentile:g} % of pairs; a longer text has more of them"
+        )
+    seen = np.isfinite(one.held_out).all(axis=1)
+    if seen.sum() >= JUDGED:
+        before, after = one.held_out[seen, 0].mean(), one.held_out[seen, 1].mean()
+        notes.append(
+            f"on sentences that c was not chosen by, the weighted correlation of distance and dot product is "
+            f"{after:.3f} at the chosen c and {before:.3f} at c = 1 (−1 at best): the mean over "
+            f"{int(seen.sum())} heads"
+        )
+    return notes
 
 
 def class_tables(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langscape.data import Map, Tokens, View
+from langscape.data import Context, Map, Tokens, View
 from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
 from langscape.views.colours import DISTINCT
@@ -28,6 +28,9 @@ INSERTED = "inserted"
 _DRAWN = ("regions", "periods")
 """What a map's settings hold that is drawn instead of listed: names of dense regions, the way of periods."""
 
+PASSAGES = 20
+"""Passages of an item that a page holds."""
+
 RINGS_UP_TO = 500
 """Inserted points that are ringed unasked; where thousands were inserted, rings would hide the map."""
 
@@ -43,6 +46,7 @@ def scatter(
     partners: Partners | None = None,
     point: str | None = None,
     tokens: Tokens | None = None,
+    passages: Sequence[Sequence[Context]] | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
@@ -54,7 +58,8 @@ def scatter(
     one then sees whom it attends to, and not only what lies near. point is an item, by its label (of a token
     also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
     lie far (dashed), and to those that lie near and are none (crossed out). tokens are those that the model
-    read: the page can then join the pieces of a word.
+    read: the page can then join the pieces of a word. passages are the texts that each item stands in, to be
+    read beside the map.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -91,6 +96,8 @@ def scatter(
     sketch = sketch_of(map) if "true_distances" in arrays else None
     if sketch is not None:
         arrays |= {"sketch": sketch.bytes, "sketch_scales": sketch.scales, "sketch_rest": sketch.rest}
+    if passages is not None:
+        arrays |= passage_arrays(passages)
     names = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
@@ -213,6 +220,28 @@ def _partners(map: Map, partners: Partners) -> dict[str, np.ndarray]:
         if len(array) != len(map):
             raise DataError(f"{name} of the partners has {len(array)} rows, but the map has {len(map)} items")
     return arrays
+
+
+def passage_arrays(passages: Sequence[Sequence[Context]], most: int = PASSAGES) -> dict[str, np.ndarray]:
+    """The passages of every item as a page holds them, up to so many, spread evenly over those there are."""
+    texts, words, starts, counts = [], [], [0], []
+    for mine in passages:
+        counts.append(len(mine))
+        chosen = np.unique(np.linspace(0, len(mine) - 1, min(most, len(mine))).astype(int)) if mine else ()
+        for context in (mine[int(i)] for i in chosen):
+            texts.append(context.text.encode("utf-8", "replace"))
+            # a page counts in UTF-16
+            before, word = context.text[: context.start], context.text[context.start : context.end]
+            begin = len(before.encode("utf-16-le", "surrogatepass")) // 2
+            words.append((begin, begin + len(word.encode("utf-16-le", "surrogatepass")) // 2))
+        starts.append(len(texts))
+    return {
+        "context_counts": np.array(counts, np.int32),
+        "context_starts": np.array(starts, np.int32),
+        "context_ends": np.cumsum([len(text) for text in texts]).astype(np.int32),
+        "context_words": np.array(words, np.int32).reshape(-1, 2),
+        "context_text": np.frombuffer(b"".join(texts) or b" ", np.uint8),
+    }
 
 
 def _label_order(map: Map, first: Sequence[str]) -> np.ndarray:

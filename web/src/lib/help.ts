@@ -133,8 +133,11 @@ export const HELP = {
     text: 'A file of word vectors: word2vec (binary or text), GloVe, fastText, CSV, .npz, .parquet or .safetensors; or the sample words.',
   },
   words: { text: 'Only these words are mapped, one per line. Leave it empty for all.' },
+  reading: {
+    text: 'The whole text at once, as other rooms read it, so that attention can lead from one sentence to another; or each sentence alone, as if nothing stood around it.',
+  },
   c: {
-    text: 'Stretches keys against queries before they are mapped together. At the best c, being close on the map means a high dot product, so closeness stands for attention.',
+    text: 'Queries are divided by c and keys multiplied by it before they are mapped together by distance: their dot products, and so all attention weights, stay as they are, but which of them lie near changes. At the best c, near on the map means a high dot product, so that closeness stands for attention.',
     from: 'the Visualizing Attention page of 2023',
   },
   by: {

@@ -323,6 +323,17 @@ export class AppState {
     return [...(this.about?.texts ?? []), ...this.inputs].find((one) => one.id === id)?.name ?? 'the text'
   }
 
+  /** How many sentences a text has, as the server cuts it; null where that cannot be asked. */
+  async sentencesOf(id: string): Promise<number | null> {
+    const letters = await this.textOf(id)
+    const model = this.about?.models.find(({ counts }) => counts)
+    if (letters === null || !model) return null
+    return this.api.countTokens(model.name, letters).then(
+      ({ sentences }) => sentences,
+      () => null,
+    )
+  }
+
   /** The letters of a text, which the server keeps. */
   async textOf(id: string): Promise<string | null> {
     const sample = this.about?.texts.find((one) => one.id === id)

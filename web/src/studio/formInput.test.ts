@@ -41,7 +41,7 @@ it('the beginning of a text ends between words', () => {
 })
 
 it('a text is told about before it is computed', () => {
-  const plain = { tokens: 120, special: 2, most: 510, unknown: [], unknown_tokens: 0, split: [], split_words: 0, parts: [] }
+  const plain = { tokens: 120, special: 2, most: 510, unknown: [], unknown_tokens: 0, split: [], split_words: 0, parts: [], sentences: 8 }
   expect(textNotes(plain, true)).toEqual(['120 tokens.'])
   expect(textNotes({ ...plain, tokens: 3424 }, true)[0]).toContain('the first 510 of 3,424 will be read')
   expect(textNotes({ ...plain, tokens: 3424 }, false)).toEqual(['3,424 tokens.']) // read sentence by sentence

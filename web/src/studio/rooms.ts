@@ -24,6 +24,8 @@ export interface RoomAnalysis {
   after?: boolean
   /** What it asks for of the head and the token that are carried, where that is more than the head itself. */
   carries?: (settings: Record<string, string | number>, pinned: string | null, token: number | null) => Record<string, string | number>
+  /** Sentences that a text must have: with fewer there is nothing to compute. */
+  sentences?: number
   /** What it is asked with of what is carried, where nobody said otherwise. */
   prefers?: Record<string, string | number>
   /** Whether what was asked for here stays while the model and the text are the same. */
@@ -78,6 +80,9 @@ function editsOf({ model, layer, head }: Record<string, string | number>): Recor
   if (layer !== undefined && head !== undefined) return { edits: [`head ${layer}.${head} mean`] }
   return model === undefined || model === 'decoder' ? {} : { edits: ['head 0.0 mean'] }
 }
+
+/** The head of the examples: what is shown of a text of which no head was chosen. */
+const FIRST_HEAD = { layer: 2, head: 1 }
 
 /** So many tokens are read where nothing else is asked for. */
 const FIRST_TOKENS = 64
@@ -167,21 +172,24 @@ export const ROOMS: RoomName[] = [
       {
         analysis: 'query_key',
         group: 'One head',
-        about: 'A query lies near the keys it attends to; a click on a token draws lines to its strongest.',
+        about:
+          'A dot is a query, a diamond a key. A query lies near the keys it attends to: click a token for lines to its strongest. Query-specific order: 0 is a picture that knows no query, 1 is perfect.',
         title: 'One head',
         change: 'Your text',
         verb: 'Map queries and keys',
         gives: 'queries and keys',
         quick: true,
         // as other rooms read it, so that a weight is the same in all
-        prefers: { read: 'text' },
+        prefers: { read: 'text', ...FIRST_HEAD },
         main: ['model', 'layer', 'head', 'read', 'by', 'c', 'choose'],
         hides: ({ by, c, choose }) => (by === 'distance' || typeof c === 'number' || (choose ?? 'none') !== 'none' ? [] : ['c', 'choose']),
       },
       {
         analysis: 'query_key.constants',
         group: 'One head',
-        about: 'The same head laid out by distance under six constants c, the chosen one in a frame.',
+        about:
+          'One head laid out by distance, six times. Queries are divided by a constant c and keys multiplied by it: no attention weight changes, but what lies near does. The c in the frame was chosen so that near means attended to; the number under a map is its query-specific order, 0 by chance and 1 at best.',
+        prefers: { read: 'text', ...FIRST_HEAD },
         title: 'Six values of c',
         change: 'Your text',
         verb: 'Map under six constants',
@@ -191,7 +199,9 @@ export const ROOMS: RoomName[] = [
       {
         analysis: 'query_key.beside',
         group: 'One head',
-        about: 'The map of queries and keys beside the map of the same tokens by attention.',
+        about:
+          'Left, two points a token: what it looks for and what it offers. Right, one point a token, near those it attends to and is attended to by. “Agreement” is the share of a token’s five nearest that both maps have in common, set against tokens dealt at random.',
+        prefers: FIRST_HEAD,
         title: 'Beside attention',
         change: 'Your text',
         verb: 'Map both ways',
@@ -201,7 +211,9 @@ export const ROOMS: RoomName[] = [
       {
         analysis: 'query_key.grid',
         group: 'Every head',
-        about: 'Queries and keys of every head of the model, as small maps.',
+        about:
+          'One small map a head: blue queries lie near the orange keys they attend to. The number is the map’s query-specific order: 0 by chance, 1 where nearness orders keys as each query does. Click a map to open it.',
+        prefers: { read: 'text' },
         title: 'Every head',
         change: 'Your text',
         verb: 'Map every head',
@@ -211,7 +223,10 @@ export const ROOMS: RoomName[] = [
       {
         analysis: 'query_key.search',
         group: 'Every head',
-        about: 'Which heads look along a pattern: from a noun to its pronoun, to the same word, to the next.',
+        about:
+          'One table a pattern (to the next word, to the same word, from a noun to its pronoun), one cell a head: how many times more weight a query gives along the pattern than other queries give to the same keys. 1 is chance. A pattern needs ten queries in five sentences.',
+        // metrics/head_search.py: a pattern is asked of heads where it stands in so many
+        sentences: 5,
         title: 'Find a pattern',
         change: 'Your text',
         verb: 'Search all heads',
@@ -221,7 +236,9 @@ export const ROOMS: RoomName[] = [
       {
         analysis: 'query_key.scale',
         group: 'Every head',
-        about: 'The best constant c of every head by three metrics, and which class of tokens attends to which.',
+        about:
+          'Dividing queries by a constant c and multiplying keys by it changes no attention weight, only what lies near on a map by distance. One cell a head: the c at which near means attended to, by three metrics. 1 is no change, – is too little text to tell.',
+        prefers: { read: 'text' },
         title: 'Best c per head',
         change: 'Your text',
         verb: 'Measure every head',
@@ -230,6 +247,7 @@ export const ROOMS: RoomName[] = [
       },
     ],
     about: 'A head’s queries and keys on one map: close means attention.',
+    explains: true,
   },
   {
     name: 'words',
@@ -254,7 +272,9 @@ export const ROOMS: RoomName[] = [
         title: 'Distributions',
         change: 'Your distributions',
         verb: 'Map distributions',
-        main: ['by', 'columns', 'model', 'most', 'layer', 'split', 'senses', 'method', 'shape', 'distance'],
+        main: ['by', 'columns', 'model', 'most', 'layer', 'method', 'split'],
+        // the box of words takes them by name too; those that a command named stay
+        hides: ({ words }) => (words ? [] : ['words']),
         sources: [
           {
             input: 'corpus',
@@ -266,7 +286,7 @@ export const ROOMS: RoomName[] = [
         ],
       },
     ],
-    about: 'Words as distributions: where they lie and how wide they are.',
+    about: 'One word in many contexts: an ellipse for each word, the larger the more its contexts vary; or a dot for each occurrence.',
   },
   {
     name: 'flow',

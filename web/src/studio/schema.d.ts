@@ -1137,7 +1137,7 @@ export interface components {
             corpus?: string | null;
             /**
              * List
-             * @description The words: one a line, or .csv; a group column gives the colours.
+             * @description The words to look up: one a line, or .csv; a group column gives the colours. The most frequent ones of four letters or more if left out.
              * @default null
              */
             list?: string | null;
@@ -1172,13 +1172,13 @@ export interface components {
              */
             model?: string;
             /**
-             * Words
+             * Words by name
              * @description The words to look up; the most frequent ones if left out.
              * @default null
              */
             words?: string[] | null;
             /**
-             * Most frequent
+             * Most frequent words
              * @description How many words are taken where none are named.
              * @default 60
              */
@@ -1291,14 +1291,14 @@ export interface components {
              */
             shared?: number;
             /**
-             * Senses
-             * @description Split items whose contexts lie in up to so many lumps, as those of one wide cloud do not; 1 splits none. Told best at an early layer (1); half of the words with two senses are found.
+             * Senses per word, up to
+             * @description A word whose contexts lie in several clusters (lumps), as those of one wide cloud do not, becomes an item per cluster; 1 splits none. Told best at an early layer (1); half of the words with two senses are found.
              * @default 1
              */
             senses?: number;
             /**
-             * Split
-             * @description Split these words into lumps of contexts, whatever the test says of them.
+             * Split these words
+             * @description Splits these words into clusters of contexts, “bank (1)” and “bank (2)”, whatever the test of senses says of them.
              * @default null
              */
             split?: string[] | null;
@@ -1456,7 +1456,7 @@ export interface components {
             corpus?: string | null;
             /**
              * List
-             * @description The words: one a line, or .csv; a group column gives the colours.
+             * @description The words to look up: one a line, or .csv; a group column gives the colours. The most frequent ones of four letters or more if left out.
              * @default null
              */
             list?: string | null;
@@ -1491,13 +1491,13 @@ export interface components {
              */
             model?: string;
             /**
-             * Words
+             * Words by name
              * @description The words to look up; the most frequent ones if left out.
              * @default null
              */
             words?: string[] | null;
             /**
-             * Most frequent
+             * Most frequent words
              * @description How many words are taken where none are named.
              * @default 60
              */
@@ -3843,6 +3843,11 @@ export interface components {
             /** Help */
             help: string;
             /**
+             * Hint
+             * @description A few words below the field; may be empty.
+             */
+            hint: string;
+            /**
              * Source
              * @description The work it comes from, by its number; may be empty.
              */
@@ -3985,6 +3990,8 @@ export interface components {
              * @description Of a text that is too long: where each part that fits begins and ends, in characters.
              */
             parts: number[][];
+            /** Sentences */
+            sentences: number;
         };
         /**
          * TokenRequest
@@ -4817,7 +4824,7 @@ export interface operations {
     view: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses occurrences.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -4912,7 +4919,7 @@ export interface operations {
     array: {
         parameters: {
             query?: {
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses occurrences.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
@@ -5013,7 +5020,7 @@ export interface operations {
                 view: string;
                 /** @description What it is saved as. */
                 format: "svg" | "png" | "pdf" | "html" | "csv" | "parquet";
-                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses points.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
+                /** @description The column that gives the colour. (Of insert map, hidden map, words map, insert_texts map, texts map.) Colour tokens by this column. (Of head head.) The column that gives the colour; moved is how far it moved. (Of compare left, compare right.) The column that gives the colour, variance for example. (Of ellipses map, ellipses occurrences.) The column that gives the colour: type, position, 'position mod 5', sentence, 'sentence length', class, norm, 'value norm', … (Of query_key map, query_key.beside map, query_key.constants map, query_key.grid map.) */
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;

@@ -14,6 +14,7 @@ const setting = (name: string, label: string, usual: Setting['default'], choices
   required: false,
   percent: false,
   help: '',
+  hint: '',
   source: '',
 })
 const atlas: Analysis = {

@@ -18,7 +18,13 @@ export function settingsInWords(about: About, job: Job, names: string[]): Said[]
     const setting = known.find((one) => one.name === name)
     const chosen = setting?.choices?.find((one) => one.value === value)?.label
     const label = setting?.label ?? name.replaceAll('_', ' ')
-    return [{ name, label, value: chosen ?? (isModel(name) ? modelName(about, String(value)) : inWords(value)) }]
+    return [
+      {
+        name,
+        label,
+        value: chosen ?? (isModel(name) ? modelName(about, String(value)) : isLayer(name) && value === -1 ? 'the last' : inWords(value)),
+      },
+    ]
   })
 }
 
@@ -40,6 +46,10 @@ export function modelName(about: About, name: string): string {
   return (
     about.models.find((one) => one.name === name)?.short ?? (/^[./~]/.test(name) ? (name.split('/').filter(Boolean).at(-1) ?? name) : name)
   )
+}
+
+function isLayer(name: string): boolean {
+  return name === 'layer' || name.endsWith('_layer')
 }
 
 function isModel(name: string): boolean {

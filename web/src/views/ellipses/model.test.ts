@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { containing, outlinesOf, reach } from '../scatter/outlines'
-import { areaKey, readEllipses } from './model'
+import { areaKey } from './model'
 
 const matrix = (long: number, short: number, angle: number): number[] => {
   const [c, s] = [Math.cos(angle), Math.sin(angle)]
@@ -41,28 +41,6 @@ describe('outlines', () => {
 })
 
 describe('an ellipse view', () => {
-  it('cuts its passages around the word', () => {
-    const text = new TextEncoder().encode('a höt teaTea time')
-    const array = (data: Float32Array | Int32Array | Uint8Array) => ({ shape: [data.length], data })
-    const ellipses = readEllipses({
-      kind: 'ellipses',
-      properties: { outline_meaning: 'what it is' },
-      arrays: {
-        outlines: array(new Float32Array(6)),
-        context_counts: array(Int32Array.from([40, 0])),
-        context_starts: array(Int32Array.from([0, 2, 2])),
-        context_ends: array(Int32Array.from([10, 18])),
-        context_words: array(Int32Array.from([6, 9, 0, 3])),
-        context_text: array(text),
-      },
-      later: {},
-    })
-    expect(ellipses.passages(0)).toEqual([
-      { before: 'a höt ', word: 'tea', after: '' },
-      { before: '', word: 'Tea', after: ' time' },
-    ])
-    expect(ellipses.passages(1)).toEqual([])
-  })
   it('has a key of areas by the smallest, the middle and the largest variance, as they are drawn', () => {
     const outlines = outlinesOf(Float32Array.from([1, 2, 3, 4].flatMap((radius) => matrix(radius, radius, 0))))
     const labels = ['a', 'b', 'c', 'd']
@@ -73,5 +51,9 @@ describe('an ellipse view', () => {
     // areas of circles of radius 1, 2 and 3, by κ²
     expect(key.map(({ variance }) => Math.round(variance))).toEqual([2, 8, 18])
     expect(areaKey({ outlines }, labels, null, null)).toEqual([])
+    // of a short text two words, or one, stand more than once
+    expect(areaKey({ outlines }, labels, 0.5, Uint8Array.from([1, 0, 1, 0])).map(({ label }) => label)).toEqual(['b', 'd'])
+    expect(areaKey({ outlines }, labels, 0.5, Uint8Array.from([1, 0, 1, 1])).map(({ label }) => label)).toEqual(['b'])
+    expect(areaKey({ outlines }, labels, 0.5, Uint8Array.from([1, 1, 1, 1]))).toEqual([])
   })
 })

@@ -225,6 +225,11 @@ export function readColumn(view: View, described: DescribedColumn): Column {
     : { ...numberColumn(name, data as Float32Array), ...saidOf(described) }
 }
 
+/** A score by its label, which may be an abbreviation; any other column by its name. */
+export function calledOf({ name, label }: Pick<Column, 'name' | 'label'>): string {
+  return label?.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()) ?? name
+}
+
 /** What a column says of itself where it is a score. */
 export function saidOf({ label, meaning, format, score }: Said): Said {
   return { label, meaning, format, score }

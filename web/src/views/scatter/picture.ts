@@ -1,6 +1,6 @@
 import { RAMP, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
-import type { Column, Scatter } from './model'
+import { calledOf, type Column, type Scatter } from './model'
 import { shapePath } from './shapes'
 import { toScreen } from './camera'
 import {
@@ -266,7 +266,7 @@ function legendLines({ scatter, column, entries, theme, paper, areas = [] }: Cap
     parts.push(`<text x="${x}" y="${y + 4}" font-size="12" font-weight="${weight}" fill="${paper.ink}">${escape(text)}</text>`)
   }
   if (column) {
-    say(column.name, 600)
+    say(calledOf(column), 600)
     y += LINE
   }
   const ends = rampEnds(column)
