@@ -367,7 +367,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Test the roles',
         gives: 'whether roles hold',
         about:
-          'Heads are named by where they look. Here each name is tested: taken away, do they cost what the name promises, alone or together?',
+          'Heads are named by where they look. Here each name is tested: heads of a role are taken away, alone and together, beside heads without it.',
         main: ['model', 'heads', 'others'],
       },
       {
@@ -379,7 +379,7 @@ export const ROOMS: RoomName[] = [
         gives: 'what made this weight',
         quick: true,
         about:
-          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds. The token that looks is the one that is followed, or the last.',
+          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds. The token that looks is the one that you follow, or one that looks clearly at another.',
         needs: 'head',
         carries: looking,
         main: ['model', 'layer', 'head', 'query', 'key'],
