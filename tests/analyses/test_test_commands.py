@@ -72,6 +72,37 @@ def test_an_edited_run_says_what_the_model_would_write(tiny_gpt: Path) -> None:
     assert found.view().properties["notes"][0].startswith("Edited run: head 0.1")
 
 
+def test_an_edited_run_stands_beside_the_same_edit_of_other_heads(tiny_gpt: Path) -> None:
+    model = str(tiny_gpt / "tiny")
+    found = langscape.edit(model, TEXT, edits=["head 0.1 zero"])
+    alone = [
+        langscape.edit(model, TEXT, edits=[f"head 0.{head} zero"]).effect
+        for head in range(found.capture["attention"].shape[1])
+        if head != 1
+    ]
+    order = lambda rows: sorted(tuple(np.round(one, 6)) for one in rows)  # noqa: E731
+    assert order(found.others) == order(alone)
+    assert found.others_name == f"{len(alone)} other heads of layer 0"
+    less = sum(one[1:].mean() < found.effect[1:].mean() for one in alone)
+    assert f"changes more than {less} of {len(alone)}." in found.sentence
+    view = found.view()
+    np.testing.assert_allclose(view.arrays["others_most"], np.max(alone, axis=0), atol=1e-6)
+    stream = langscape.edit(model, TEXT, edits=["residual 1 mean"])
+    assert len(stream.others) == 0
+    assert "no other of its kind" in stream.sentence
+
+
+def test_why_without_a_query_takes_one_that_looks_clearly_and_tries_the_word_itself() -> None:
+    langscape.models.get_model("default")
+    found = langscape.why("default", "The bank raised its rates. She sat on the bank.", layer=1, head=8)
+    assert found.weight > 0.5  # a next-token head, whose last token has no next
+    assert found.key == found.query + 1
+    assert found.key_parts[0] == "embedding"
+    assert found.key_without[0] < found.weight
+    assert "not known" not in found.sentence
+    assert f"would be {1 / found.seen:.3f}" in found.subtitle
+
+
 def test_a_picture_of_an_edited_run_says_which_head_looks_elsewhere_most(tiny_gpt: Path) -> None:
     found = langscape.edit(str(tiny_gpt / "tiny"), TEXT, edits=["head 0.1 zero"])
     layer, head = found.shown_head(None, None)
@@ -101,5 +132,5 @@ def test_why_asks_of_words_where_nothing_is_named(tmp_path: Path) -> None:
     model = str(bert_folder(tmp_path / "bert"))
     found = langscape.why(model, TEXT, layer=1, head=0, confirm=0)
     assert {found.tokens[0], found.tokens[-1]} == {"[CLS]", "[SEP]"}
-    assert found.query == len(found.tokens) - 2  # the last word, and not [SEP]
+    assert 0 < found.query < len(found.tokens) - 1  # a word, and not [SEP]
     assert 0 < found.key < len(found.tokens) - 1

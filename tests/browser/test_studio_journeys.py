@@ -61,10 +61,12 @@ def test_text_model_and_head_follow_into_every_room(carried):
     expect(offer).to_be_visible()
     expect(page.get_by_role("button", name="Compute queries and keys of every head")).to_be_visible()
     go(page, "Compare")
-    # without a pinned head, what its layer makes of the hidden states
+    # without a pinned head, its neighbour in the layer
     expect(facts(page)).to_contain_text(NAME, timeout=60_000)
-    expect(facts(page)).to_contain_text(re.compile("layer 1.*other layer 2"))
-    expect(page.locator(".frame[data-label=First]")).to_be_visible(timeout=120_000)
+    first = page.locator(".frame[data-label=First]")
+    expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
+    second = page.locator(".frame[data-label='Second, aligned']")
+    expect(second.get_by_role("heading", name=re.compile("layer 1 head 7"))).to_be_visible()
     page.get_by_role("button", name="Compare others").click()
     expect(page.get_by_label("Text", exact=True)).to_have_value(TEXT)
     go(page, "Flow")

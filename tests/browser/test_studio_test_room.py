@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 def studio(tmp_path_factory):
     """A fresh studio with a small atlas, and the reason of a weight and a flow as they are shipped."""
     get_model("decoder")
-    shipped = {name: examples._example(analyses()[name]) for name in ("why", "effects", "flow")}
+    shipped = {name: examples._example(analyses()[name]) for name in ("why", "effects", "flow", "patch")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(examples, "examples", lambda: {**shipped, "atlas": SMALL["atlas"]})
         one = Studio(tmp_path_factory.mktemp("studio") / "store")
@@ -120,3 +120,44 @@ def test_a_head_and_a_weight_are_asked_about_where_they_are_shown(open_studio, s
     page.get_by_role("button", name="Effect of 0.2", exact=True).click()
     groups = page.get_by_role("region", name="Groups")
     expect(groups).to_contain_text("of 11 other heads of its layer", timeout=120_000)
+
+
+def test_edit_opens_on_the_carried_head_beside_what_other_heads_do(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("test?analysis=edit&layer=1&head=8").page
+    heading = page.get_by_role("heading", name="MiniLM-L6 with head 1.8 replaced by its mean")
+    expect(heading).to_be_visible(timeout=120_000)
+    expect(page.locator("main form")).to_have_count(0)
+    main = page.locator("main")
+    expect(main).to_contain_text(re.compile(r"For 8 other heads of layer 1.*more than \d of 8"))
+    expect(page.get_by_label("Key")).to_contain_text("the most that any of 8 other heads of layer 1 changes")
+    tokens = page.get_by_role("region", name="The text, what changes at each token").get_by_role("button")
+    assert tokens.count() > 20
+    heights = [one.locator(".bar").bounding_box()["height"] for one in tokens.all()[:20]]
+    assert max(heights) > 2 * min(heights)
+    tokens.nth(5).click()
+    expect(page.get_by_label("Followed everywhere")).to_contain_text("5")
+
+
+def test_two_prompts_open_on_an_example_whatever_text_is_carried(open_studio, studio):
+    studio.example("patch")
+    page = open_studio("test?analysis=patch&text=sample-valley&model=default").page
+    expect(page.get_by_role("heading", name="Patching the stream of SmolLM2-135M")).to_be_visible()
+    expect(page.locator("main form")).to_have_count(0)
+    expect(page.locator("main")).to_contain_text("A cell that carries nothing stays at 0")
+    page.get_by_role("button", name="Your prompts").click()
+    expect(page.locator("main form").get_by_role("combobox", name="Model")).to_have_value("decoder")
+
+
+def test_what_the_room_shows_is_told_in_full(open_studio, studio):
+    studio.example("why")
+    page = open_studio("test?analysis=why").page
+    expect(page.get_by_role("heading", name=re.compile("^Why 18.6"))).to_be_visible(timeout=120_000)
+    facts = page.get_by_label("What is shown").first
+    for text in ("pattern", "SmolLM2-135M", "18", "6"):
+        expect(facts).to_contain_text(text)
+    box = facts.bounding_box()
+    for one in facts.locator("li").all():
+        assert one.evaluate("one => one.scrollWidth <= one.clientWidth")
+        inside = one.bounding_box()
+        assert inside["y"] + inside["height"] <= box["y"] + box["height"] + 1

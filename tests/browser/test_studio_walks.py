@@ -369,14 +369,25 @@ def test_a_token_of_the_first_picture_is_followed_and_stays_the_one(open_studio,
     expect(page.locator(f"[data-token='{chosen}'][aria-pressed=true]").first).to_be_visible()
 
 
-def test_a_head_without_another_is_compared_with_one_that_is_chosen(open_studio, studio):
+def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(open_studio, studio):
     studio.example("atlas")
     page = open_studio("compare?layer=1&head=8").page
-    page.get_by_label("Compare head 1.8 with").select_option("2.8", timeout=120_000)
     first = page.locator(".frame[data-label=First]")
     expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_label("Second", exact=True)).to_have_value("1.7")
+    page.get_by_label("Second", exact=True).select_option("2.8")
+    second = page.locator(".frame[data-label='Second, aligned']")
+    expect(second.get_by_role("heading", name=re.compile("layer 2 head 8"))).to_be_visible(timeout=120_000)
     beside = page.get_by_label("What changed most")
-    expect(beside).to_contain_text("Moved between restarts")
+    between = re.compile(r"Moved between two runs of one map\s*[\d.]+ \(.*shuffled restarts")
+    expect(beside).to_contain_text(between)
+    expect(beside).not_to_contain_text("chance")
+    expect(first).to_contain_text("ring: its place on the second map")
+    page.get_by_role("button", name="Hidden states").click()
+    expect(page.get_by_label("Second", exact=True)).to_have_value("2", timeout=120_000)
+    page.get_by_role("button", name="Compare others").click()
+    layers = page.locator("main form").get_by_role("combobox", name="Other layer")
+    expect(layers.locator("option")).to_have_count(8)  # seven states, and "the same"
 
 
 def test_a_word_that_is_absent_in_one_room_is_not_said_to_be_so_in_the_next(open_studio, studio):

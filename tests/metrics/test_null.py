@@ -57,8 +57,14 @@ def test_worse_is_said_of_what_is_below_the_range_alone():
     score = SCORES["specific_order"]
     assert score.in_words(-0.3, Null(0.0, -0.4, 0.4)) == "not told apart from key popularity alone"
     assert score.in_words(-0.3, Null(0.0, -0.2, 0.2)) == "worse than key popularity alone"
-    assert SCORES["stability"].in_words(0.2, Null(0.8, 0.7, 0.9)) == "far better than chance"
-    assert SCORES["stability"].in_words(0.6, Null(0.8, 0.5, 0.9)) == "not told apart from chance"
+
+
+def test_of_movement_it_is_said_what_moves_less_and_not_what_is_better():
+    spread, moved, shared = (SCORES[name] for name in ("stability", "moved", "shared"))
+    assert spread.in_words(0.2, Null(0.8, 0.7, 0.9)) == "far less than shuffled restarts"
+    assert spread.in_words(0.6, Null(0.8, 0.5, 0.9)) == "not told apart from shuffled restarts"
+    assert moved.in_words(1.13, Null(1.22, 1.2, 1.24)) == "no less than shuffled maps"
+    assert shared.in_words(0.4, Null(0.05, 0.03, 0.07)) == "more than shuffled maps"
 
 
 def test_without_a_range_nothing_is_said():
@@ -107,7 +113,9 @@ def test_good_pictures_of_thirty_items_are_called_better(picture: Few):
     popular = {"order", "strongest", "anywhere"}
     for name, (value, null) in picture.draw(30, 0, True).items():
         if name not in popular:
-            assert score_of(name).in_words(value, null).startswith(("better", "far better")), name
+            score = score_of(name)
+            better = score.beyond[0]
+            assert score.in_words(value, null).startswith((better, f"far {better}")), name
 
 
 def test_a_3d_map_has_the_null_of_its_flat_picture():

@@ -5,6 +5,7 @@ import type { View } from './lib/view'
 import Atlas from './views/atlas/Atlas.svelte'
 import Attention from './views/attention/Attention.svelte'
 import Boxes from './views/boxes/Boxes.svelte'
+import Edited from './views/edited/Edited.svelte'
 import Effects from './views/effects/Effects.svelte'
 import Ellipses from './views/ellipses/Ellipses.svelte'
 import Matrices from './views/matrices/Matrices.svelte'
@@ -30,6 +31,7 @@ export const VIEWS: Record<string, Component<ViewProps>> = {
   atlas: Atlas,
   attention: Attention,
   boxes: Boxes,
+  edited: Edited,
   effects: Effects,
   ellipses: Ellipses,
   matrices: Matrices,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from langscape.analyses._captures import captured, check_reads_text
-from langscape.data import Capture, Progress, Shown, View
+from langscape.data import Capture, Progress, Shown, Step, View
 from langscape.data.edit import LIKE, Edit, edits_in_words
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.running import opened
@@ -22,6 +22,9 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 Edits = Annotated[list[str], Setting("Edits", f"What is replaced: {LIKE}; one after the other.", short="e")]
 SAME = 1e-4
 """Attention that goes elsewhere, below which a head looks at the same tokens."""
+
+OTHERS = 8
+"""So many other parts of the same kind are replaced alike, to compare with."""
 
 _CHOSEN = "if left out, that of the head that looks elsewhere most after the edit."
 ShownLayer = Annotated[
@@ -40,6 +43,8 @@ class EditedRun(Shown):
     edits    in words
     effect   per token: KL of the next token in nats, or of an encoder how far its last state moves
     before, after   per token what the model would write next, and how surely; empty for encoders
+    others   (draws, tokens) the effect of the same edits at other parts: heads of the same layer, or the
+             MLP of another; others_name says which, and both are empty where an edit has no such other
     capture  the attention of the edited run, unedited that of the other
     """
 
@@ -54,6 +59,8 @@ class EditedRun(Shown):
     after_chance: np.ndarray
     capture: Capture
     unedited: Capture
+    others: np.ndarray
+    others_name: str
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -61,28 +68,41 @@ class EditedRun(Shown):
         return self.capture.notes
 
     def view(self, title: str | None = None) -> View:
-        """The effect on every token."""
-        from langscape.views import Matrix, matrices
+        """The text with a bar over every token: the effect there, beside that of other edits."""
+        from langscape.views import edited
 
-        rows = [f"{at} {token}{self._next(at)}" for at, token in enumerate(self.tokens)]
-        table = Matrix(
-            "KL of the next token, in nats" if self.decoder else "movement of the last hidden state",
-            rows, ["effect"], self.effect[:, None], "plain", 0.0, 3,
-        )  # fmt: skip
-        said = "beside each token the likeliest next one and its chance, unedited → edited"
-        return matrices(
-            [table], title=title or f"{self.model}, edited", subtitle=said if self.after else "",
-            row_name="token", notes=self.notes,
+        return edited(
+            self.tokens, self.effect, self.others, title=title or f"{self.model}, edited",
+            subtitle=self.sentence, measure=self.measure, others_name=self.others_name, before=self.before,
+            before_chance=self.before_chance, after=self.after, after_chance=self.after_chance,
+            notes=self.notes,
         )  # fmt: skip
 
-    def _next(self, at: int) -> str:
-        """The likeliest next token in both runs, with its chances; of encoders nothing."""
-        if not self.after:
-            return ""
-        before, after = (one[at].strip() or one[at].replace(" ", "␣") for one in (self.before, self.after))
-        word = "" if before == after else f"“{after}” "
+    @property
+    def measure(self) -> str:
+        """What the effect is, in words."""
+        if self.decoder:
+            return "how far the chances of the next token move (KL, in nats)"
+        return "how far the last hidden state moves, as a share of its length"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, beside what other edits of the same kind do."""
+        mean, at = float(self.effect[1:].mean()), int(self.effect.argmax())
+        token = self.tokens[at].strip(" ␣") or self.tokens[at]
+        said = (
+            f"Mean over the tokens but the first {mean:.3f}; most at “{token}” ({at}), {self.effect[at]:.3f}."
+        )
+        if self.after:
+            same = sum(one == other for one, other in zip(self.before, self.after, strict=True))
+            said += f" The likeliest next token stays the same at {same} of {len(self.tokens)}."
+        if not len(self.others):
+            return f"{said} What is edited has no other of its kind to compare with."
+        means = self.others[:, 1:].mean(axis=1)
+        less = int((means < mean).sum())
         return (
-            f": “{before}” {100 * self.before_chance[at]:.0f} % → {word}{100 * self.after_chance[at]:.0f} %"
+            f"{said} For {self.others_name}, each replaced alike, the mean is {means.min():.3f} to "
+            f"{means.max():.3f}: this edit changes more than {less} of {len(means)}."
         )
 
     def attention(self, layer: int, head: int, *, edited: bool = True) -> View:
@@ -151,6 +171,8 @@ class EditedRun(Shown):
     def columns(self) -> dict[str, np.ndarray]:
         """A row per token."""
         found: dict[str, np.ndarray] = {"token": np.array(self.tokens, object), "effect": self.effect}
+        if len(self.others):
+            found |= {"others_median": np.median(self.others, axis=0), "others_most": self.others.max(axis=0)}
         if self.after:
             found |= {"before": np.array(self.before, object), "before_chance": self.before_chance}
             found |= {"after": np.array(self.after, object), "after_chance": self.after_chance}
@@ -167,7 +189,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{model_title(settings['model'])} with {edits_in_words(settings['edits'])}"
 
 
-@picture("matrices", name="edit")
+@picture("edited", name="edit")
 def tokens_picture(found: EditedRun, context: Any) -> View:
     """The effect on every token."""
     return found.view(context.title)
@@ -191,7 +213,7 @@ def before_picture(
 
 def lines(found: EditedRun) -> list[str]:
     """Token by token what the model would write before and after, and the effect."""
-    out = [f"mean effect {found.effect[1:].mean():.4f}"]
+    out = [f"effect: {found.measure}", found.sentence]
     for at, token in enumerate(found.tokens):
         words = ""
         if found.after:
@@ -207,7 +229,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=1,
+    version=2,
     title="A run with edits",
     room="test",
     pictures=(tokens_picture, after_picture, before_picture),
@@ -236,8 +258,6 @@ def edit(
     >>> found.edits[0], bool(found.effect.min() > 0)
     ('head 2.3 replaced by zero at every token but the first', True)
     """
-    from scipy.special import log_softmax
-
     network = opened(model)
     check_reads_text(network)
     decoder = network.kind == "decoder" and network.layout.vocabulary > 0
@@ -246,17 +266,77 @@ def edit(
     unedited, edited = (captured(network, text, want, edits=some, **how) for some in ((), edits))  # type: ignore[arg-type]
     words: list[tuple[tuple[str, ...], np.ndarray]] = [((), np.empty(0)), ((), np.empty(0))]
     if decoder:
-        logs = [log_softmax(one["logits"].astype(np.float32), axis=-1) for one in (unedited, edited)]
-        effect = np.maximum((np.exp(logs[0]) * (logs[0] - logs[1])).sum(-1), 0)
         words = []
-        for one in logs:
-            ids, chance = one.argmax(-1), np.exp(one.max(-1))
+        for logs in (_logs(unedited), _logs(edited)):
+            ids, chance = logs.argmax(-1), np.exp(logs.max(-1))
             words.append((tuple(network.tokenizer.decode([at]) for at in ids.tolist()), chance))
-    else:
-        before, after = unedited["hidden"][-1], edited["hidden"][-1]
-        effect = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+    drawn, others_name = other_edits([Edit.parse(one) for one in edits], network)
+    others = []
+    for done, some in enumerate(drawn, 1):
+        others.append(_effect(unedited, captured(network, text, want[1:], edits=some, **how), decoder))  # type: ignore[arg-type]
+        if progress is not None:
+            progress(Step(done, len(drawn), "other parts replaced"))
     name = title_of(model)
     return EditedRun(
-        name, tuple(edited.metadata["edits"]), decoder, tuple(edited.tokens.readable), effect, words[0][0],
-        words[0][1], words[1][0], words[1][1], edited.only("attention"), unedited.only("attention"),
+        name, tuple(edited.metadata["edits"]), decoder, tuple(edited.tokens.readable),
+        _effect(unedited, edited, decoder), words[0][0], words[0][1], words[1][0], words[1][1],
+        edited.only("attention"), unedited.only("attention"),
+        np.array(others).reshape(len(others), len(edited.tokens.readable)), others_name,
     )  # fmt: skip
+
+
+def _logs(seen: Capture) -> np.ndarray:
+    """Logarithms of the chances of the next token, (token, word)."""
+    from scipy.special import log_softmax
+
+    return log_softmax(seen["logits"].astype(np.float32), axis=-1)
+
+
+def _effect(unedited: Capture, edited: Capture, decoder: bool) -> np.ndarray:
+    """Per token: the KL of the next token, or how far the last state moves as a share of its length."""
+    if decoder:
+        before, after = _logs(unedited), _logs(edited)
+        return np.maximum((np.exp(before) * (before - after)).sum(-1), 0)
+    before, after = unedited["hidden"][-1], edited["hidden"][-1]
+    return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+
+
+def other_edits(edits: Sequence[Edit], network: Any) -> tuple[list[list[Edit]], str]:
+    """The same edits at other parts, at most eight times, and what these are in words.
+
+    Heads and their edges are moved to other heads of the layer, MLPs to other layers; there are none where
+    a stream is replaced, which has no equal, and in an encoder–decoder.
+
+    >>> from langscape.models import open_model
+    >>> drawn, name = other_edits([Edit.head(1, 8)], open_model("default"))
+    >>> len(drawn), name, any(one.head_number == 8 for (one,) in drawn)
+    (8, '8 other heads of layer 1', False)
+    """
+    sites = network.layout.sites
+    alike = all(one.part == "mlp" or one.head_number is not None for one in edits)
+    if not edits or not alike or any(one.role != "self" for one in sites):
+        return [], ""
+    taken = {(one.part == "mlp", one.layer, one.head_number) for one in edits}
+    rng = np.random.default_rng(0)
+    moved: list[list[Edit]] = []  # of each edit, in an order of its own
+    for one in edits:
+        if one.part == "mlp":
+            free = [replace(one, layer=at) for at in range(len(sites)) if (True, at, None) not in taken]
+        else:
+            heads = range(sites[one.layer].heads)
+            free = [replace(one, head_number=at) for at in heads if (False, one.layer, at) not in taken]
+        moved.append([free[at] for at in rng.permutation(len(free))])
+    drawn = [list(some) for some in zip(*moved, strict=False)][:OTHERS]
+    return drawn, _others_name(edits, len(drawn))
+
+
+def _others_name(edits: Sequence[Edit], count: int) -> str:
+    """What is replaced instead, in words."""
+    if not count:
+        return ""
+    if len(edits) > 1:
+        return f"{count} draws of as many other parts like these"
+    one = edits[0]
+    if one.part == "mlp":
+        return f"{count} other MLPs"
+    return f"{count} other heads of layer {one.layer}"

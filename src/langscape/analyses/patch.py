@@ -111,10 +111,32 @@ class Patched(Shown):
         return matrices(
             [grid],
             title=title or f"Patching {self.model}",
-            subtitle=f"{what[self.of]}, {self.direction}: {self.receiving:+.2f} → {self.giving:+.2f}",
+            subtitle=f"{self.sentence} {what[self.of].capitalize()} is patched.",
             row_name="layer",
             column_name="head" if self.of in ("heads", "paths") else "token",
             notes=self.notes,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Both prompts with their next words, and what 0 and 1 are."""
+        a, b = self.words
+        ends = [f"{one:+.2f}".replace("-", "−") for one in (self.receiving, self.giving)]
+        prompts = ["".join(some).replace("␣", " ").strip() for some in (self.tokens, self.other_tokens)]
+        from_clean = self.direction == "denoise"
+        giver, taker = prompts if from_clean else prompts[::-1]
+        known = np.nan_to_num(self.restored, nan=-np.inf)
+        layer, place = np.unravel_index(int(known.argmax()), known.shape)
+        where = (
+            f"head {layer}.{place}"
+            if self.of in ("heads", "paths")
+            else f"layer {layer} at “{self.columns[place].strip(' ␣')}”"
+        )
+        return (
+            f"One cell at a time, the run over “{taker}” is given what the run over “{giver}” had there. "
+            f"Without a patch the logit of {a} minus that of {b} is {ends[0]}, which is 0 here; "
+            f"in the other run it is {ends[1]}, which is 1. A cell that carries nothing stays at 0; "
+            f"most does {where}, {known.max():.2f}."
         )
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:

@@ -71,7 +71,7 @@ class RoleTests(Shown):
                 Matrix(
                     role,
                     names,
-                    ["lost", "others at most"],
+                    ["without it", "without others"],
                     values,
                     "plain",
                     0.0,
@@ -81,8 +81,25 @@ class RoleTests(Shown):
             )
         return matrices(
             tables, title=title or f"Do the roles of heads of {self.model} hold?", row_name="head",
-            subtitle="each head replaced by its mean, alone and all of a role together", notes=self.notes,
+            subtitle=self.sentence, notes=self.notes,
         )  # fmt: skip
+
+    @property
+    def sentence(self) -> str:
+        """Which roles hold, and how to read the two columns."""
+        columns = self.scores.columns
+        good = {role for role, one in zip(columns["role"], columns["verdict"], strict=True) if one != NONE}
+        held = [role for role in self.tests if role in good]
+        found = (
+            f"{len(held)} of {len(self.tests)} roles hold: {', '.join(held)}."
+            if held
+            else f"None of {len(self.tests)} roles holds."
+        )
+        return (
+            f"{found} “Without it”: what changes when the head is replaced by its mean. “Without others”: "
+            "the most that changes without heads of the same layers that do not have the role. A role holds "
+            "where the first is larger."
+        )
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per role and head (.csv)."""

@@ -23,12 +23,23 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 TOP = 8
 """Parts of each side, and pairs, that are shown."""
 
+OTHERS = 6
+"""So many other heads are taken away to compare with."""
+
 SLIGHT = 0.05
 """A weight below which a head hardly looks."""
 
+CLEAR = 0.2
+"""A weight from which on a head clearly looks at a token."""
+
 QueryToken = Annotated[
     int | None,
-    Setting("Query", "The token that looks, numbered from 0; the last of the text if left out.", ge=0),
+    Setting(
+        "Query",
+        "The token that looks, numbered from 0; if left out, the last of the text where it looks clearly at "
+        "another, and else the one that does so most.",
+        ge=0,
+    ),
 ]
 KeyToken = Annotated[
     int | None,
@@ -57,6 +68,8 @@ class Why(Shown):
     roles     what heads among these parts, and the head itself, look like: "16.0" → "previous-token"
     pairs     (part, part) names of the strongest pairs, query side first, pair_adds what they add
     left      the share of the contrast that these pairs leave
+    seen      how many keys the query sees: even attention gives each of them one of so many
+    others    the weight without each of some earlier heads that are not among the parts; empty in layer 0
     error     how far the sum of all parts is from the model's own scores, at most
     """
 
@@ -79,6 +92,8 @@ class Why(Shown):
     pair_adds: np.ndarray
     left: float
     error: float
+    seen: int
+    others: np.ndarray
     parts: int
     roles: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -89,19 +104,21 @@ class Why(Shown):
 
         sides = [
             Matrix(
-                name, [self._called(part) for part in parts], ["adds", "weight without"],
+                name, [self._called(part) for part in parts], ["adds", "weight without it"],
                 np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 3,
-                f"adds: share of the contrast; the weight is {self.weight:.3f}",
+                f"adds: share of what is explained; weight with all {self.weight:.3f}",
                 row_actions=[self._without(part) for part in parts],
             )
             for name, parts, adds, without in (
-                ("What the key holds", self.key_parts, self.key_adds, self.key_without),
-                ("What the query holds", self.query_parts, self.query_adds, self.query_without),
+                ("What the key brings", self.key_parts, self.key_adds, self.key_without),
+                ("What the query brings", self.query_parts, self.query_adds, self.query_without),
             )
         ]  # fmt: skip
         named = [f"{one} × {other}" for one, other in self.pairs]
         shares = (self.pair_adds / max(abs(self.contrast), 1e-9))[:, None]
-        both = Matrix("Pairs, query × key", named, ["adds"], shares, "plain", 0.0, 2, "share of the contrast")
+        both = Matrix(
+            "Pairs, query × key", named, ["adds"], shares, "plain", 0.0, 2, "share of what is explained"
+        )
         return matrices(
             [*sides, both],
             title=title or self.named,
@@ -131,12 +148,44 @@ class Why(Shown):
             )
         share = 100 * float(adds[0]) / max(abs(self.contrast), 1e-9)
         said = f"What {name} writes at the {side} adds most: {share:.0f} % of why {own} looks here"
+        if part == "embedding":
+            what = "the word itself, with its place,"
+            said = f"{what.capitalize()} at the {side} adds most: {share:.0f} % of why {own} looks here"
         if left != left:
-            untried = "an embedding cannot be" if part == "embedding" else "it was not"
-            return f"{said}. Whether that holds is not known, since {untried} taken away."
-        went = f"the weight goes from {self.weight:.2f} to {left:.2f}"
-        holds = "so this holds" if left < self.weight / 2 else "so this does not hold by itself"
-        return f"{said}; without it {went}, {holds}."
+            return f"{said}. {self._untried(part)}"
+        if part == "embedding":
+            went = f"the weight goes from {self.weight:.2f} to {left:.2f}"
+            return f"{said}; without it, and so without all that later parts made of it, {went}."
+        return f"{said}; without it {self._went(left)}."
+
+    def _went(self, left: float) -> str:
+        """What the weight becomes, beside what it becomes without other heads, and what that says."""
+        beside, least = "", self.weight
+        if len(self.others):
+            least = float(self.others.min())
+            beside = (
+                f" (without each of {len(self.others)} other heads, {least:.2f} to "
+                f"{float(self.others.max()):.2f})"
+            )
+        holds = left < self.weight / 2 and left < least
+        verdict = "so this holds" if holds else "so it is not needed for it"
+        return f"the weight goes from {self.weight:.2f} to {left:.2f}{beside}, {verdict}"
+
+    def _untried(self, part: str) -> str:
+        """Why the strongest part was not taken away, and what the strongest that was did."""
+        from langscape.models.score_parts import can_be_taken_away
+
+        why = (
+            "“Confirm” is 0, so nothing was taken away"
+            if can_be_taken_away(part)
+            else "It is the same at every token and cannot be taken away"
+        )
+        names = (*self.key_parts, *self.query_parts)
+        without = np.concatenate([self.key_without, self.query_without])
+        if np.isnan(without).all():
+            return f"{why}; a larger “Confirm” tries the other parts."
+        at = int(np.nanargmin(without))
+        return f"{why}. Of the parts that were, {names[at]} counts most: {self._went(float(without[at]))}."
 
     def _without(self, part: str) -> dict[str, Any] | None:
         """The run without a part, at this head before and after; None for embeddings and norms."""
@@ -166,9 +215,9 @@ class Why(Shown):
     def subtitle(self) -> str:
         """The weight and its score."""
         return (
-            f"From token {self.query} to token {self.key} · weight {self.weight:.2f} · score before softmax "
-            f"{self.score:.2f}, {self.contrast:+.2f} beyond the mean of the other keys"
-            f" · {self.parts} parts, their sum off by {self.error:.0e}"
+            f"From token {self.query} to token {self.key} · weight {self.weight:.2f}; even attention to the "
+            f"{self.seen} tokens in sight would be {1 / self.seen:.3f} · explained is the score before "
+            f"softmax beyond the mean of the other keys, {self.contrast:+.2f}"
         )
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
@@ -222,7 +271,7 @@ def lines(found: Why) -> list[str]:
 
 
 @analysis(
-    version=3,
+    version=5,
     title="Why a head looks here",
     room="test",
     pictures=(why_picture,),
@@ -260,7 +309,7 @@ def why(
     (8, True)
     """
     from langscape.models.inputs import Reading, rows
-    from langscape.models.score_parts import score_parts, weight_without
+    from langscape.models.score_parts import can_be_taken_away, score_parts, weight_without
     from langscape.models.unedited import read_unedited
 
     network = opened(model)
@@ -272,7 +321,7 @@ def why(
     if not 0 <= head < len(weights):
         raise not_there("head", head, range(len(weights)))
     words = np.flatnonzero(~np.asarray(row.source.special, bool))
-    asked = query if query is not None else int(words[-1]) if len(words) else count - 1
+    asked = _query(weights[head], words, count) if query is None else query
     for name, number in (("query", asked), ("key", 0 if key is None else key)):
         if number >= count:
             raise not_there(name, number, range(count), "this text")
@@ -290,17 +339,24 @@ def why(
         first = np.argsort(-adds)[:TOP]
         names = tuple(split.names[int(at)] for at in first)
         without = np.full(len(names), np.nan)
-        tried = [at for at, name in enumerate(names) if name[0].isdigit() or name.startswith("MLP")][:confirm]
+        tried = [at for at, name in enumerate(names) if can_be_taken_away(name)][:confirm]
         for at in tried:
-            without[at] = weight_without(network, ids, names[at], layer, head, asked, looked)
+            own = (looked, asked)[axis]  # where an embedding is taken away
+            without[at] = weight_without(network, ids, names[at], layer, head, asked, looked, own)
         sides.append((names, adds[first], without))
+    among = {*sides[0][0], *sides[1][0]}
+    free = [name for name in split.names if name[0].isdigit() and name not in among]
+    drawn = np.random.default_rng(0).permutation(len(free))[: OTHERS if confirm else 0]
+    others = [weight_without(network, ids, free[at], layer, head, asked, looked) for at in drawn]
     best = np.argsort(-contrast, axis=None)[:TOP]
     places = [np.unravel_index(at, contrast.shape) for at in best]
     pairs = tuple((split.names[int(a)], split.names[int(b)]) for a, b in places)
     pair_adds = contrast.ravel()[best]
     notes = [
-        "Parts are direct: what a head does through later ones counts as theirs, and over all heads these "
-        "numbers say little of what taking one away does. The weight without a part says whether it holds"
+        "Parts are direct: what a head does through later ones counts as theirs. What a part adds says "
+        "little of what taking it away does; the weight without it does",
+        f"{len(split.names)} parts were found; their sum is off from the model's own score by at most "
+        f"{split.error:.0e}",
     ]
     if any(site.softcap or site.biased for site in network.layout.sites):
         notes.append("Scores are bent or biased after this sum; what is split is the score before that")
@@ -317,6 +373,17 @@ def why(
         name, layer, head, asked, looked, tuple(row.source.tokens().readable),
         float(weights[head, asked, looked]), float(split.own[head, asked, looked]), total, key_parts,
         key_adds, key_without, query_parts, query_adds, query_without, pairs, pair_adds,
-        1 - float(pair_adds.sum()) / total if total else float("nan"), split.error, len(split.names),
-        roles, tuple(notes),
+        1 - float(pair_adds.sum()) / total if total else float("nan"), split.error,
+        int((weights[head, asked] > 0).sum()), np.array(others), len(split.names), roles, tuple(notes),
     )  # fmt: skip
+
+
+def _query(weights: np.ndarray, words: np.ndarray, count: int) -> int:
+    """The last word where it looks clearly at another but the first token, else the one that does most."""
+    if not len(words):
+        return count - 1
+    most = np.zeros(len(words))
+    for at, word in enumerate(words):
+        keys = [key for key in words if key not in (0, word)]
+        most[at] = weights[word, keys].max() if keys else 0.0
+    return int(words[-1] if most[-1] >= CLEAR else words[most.argmax()])

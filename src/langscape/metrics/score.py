@@ -82,6 +82,7 @@ class Score:
     null      what a picture without the information is; its value stands beside the score's, as name_null,
               with the range of nine in ten such pictures, name_null_low and name_null_high
     nothing   the same in a word or two, as a verdict names it: "key popularity alone"
+    beyond    what a better and a worse value is called, where "better" says nothing: ("less", "more") moved
     unjudged  why it has no null, although it has a better and a worse: it is then no score of trust
     spread    True if the standard deviation over points stands beside it, as name_sd
     headline  True if the command's summary names it
@@ -99,6 +100,7 @@ class Score:
     chance: str = ""
     null: str = ""
     nothing: str = "chance"
+    beyond: tuple[str, str] = ("better", "worse")
     unjudged: str = ""
     reads: str = ""
     format: Format = "number"
@@ -174,11 +176,13 @@ class Score:
         way = self.way(value, null.mean)
         if not (math.isfinite(way) and null.known):
             return ""
+        better, worse = self.beyond
         if abs(way) < PARTLY:
-            return f"no better than {self.nothing}"
+            return f"no {better} than {self.nothing}"
         if self._side(value, null) != math.copysign(1, way):
             return f"not told apart from {self.nothing}"
-        return f"{'far better' if way >= GOOD else 'better' if way > 0 else 'worse'} than {self.nothing}"
+        word = f"far {better}" if way >= GOOD else better if way > 0 else worse
+        return f"{word} than {self.nothing}"
 
     def against(self, value: float, null: Null) -> str:
         """Verdict and null in brackets, to stand behind the value; empty if not known.

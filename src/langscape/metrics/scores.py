@@ -448,6 +448,8 @@ register(
         k=10,
         format="percent",
         null="the same two maps with the items of one shuffled",
+        nothing="shuffled maps",
+        beyond=("more", "fewer"),
     )
 )
 register(
@@ -460,6 +462,8 @@ register(
         better="lower",
         low=0.0,
         null="the same two maps with the items of one shuffled",
+        nothing="shuffled maps",
+        beyond=("less", "more"),
     )
 )
 register(
@@ -475,6 +479,8 @@ register(
         reads="high values: do not read anything into that point’s place",
         headline=False,
         null="the same restarts with the points of each shuffled",
+        nothing="shuffled restarts",
+        beyond=("less", "more"),
     )
 )
 register(

@@ -238,8 +238,27 @@ def _per_head(tensor: torch.Tensor, heads: int) -> torch.Tensor:
     return tensor if groups == 1 else tensor.repeat_interleave(groups, 1)
 
 
-def weight_without(model: Model, ids: Any, part: str, layer: int, head: int, query: int, key: int) -> float:
-    """The weight of an edge where a head ("3.1") or an MLP ("MLP 3") has its mean: the confirmation."""
-    edit = Edit.mlp(int(part.removeprefix("MLP "))) if part.startswith("MLP ") else Edit.parse(f"head {part}")
+def weight_without(
+    model: Model, ids: Any, part: str, layer: int, head: int, query: int, key: int, at: int | None = None
+) -> float:
+    """The weight of an edge where a part has its mean: the confirmation.
+
+    The part is a head ("3.1"), an MLP ("MLP 3"), or "embedding": word and place of the token `at`.
+    """
+    if part == "embedding":
+        edit = Edit.residual(0, key if at is None else at)
+    elif part.startswith("MLP "):
+        edit = Edit.mlp(int(part.removeprefix("MLP ")))
+    else:
+        edit = Edit.parse(f"head {part}")
     seen = capture(model, ids, ("attention",), layer, head, edits=[edit])
     return float(seen["attention"][0, 0, query, key])
+
+
+def can_be_taken_away(part: str) -> bool:
+    """Whether a part is replaced in one run; norms, biases and the constant are the same at every token.
+
+    >>> [can_be_taken_away(name) for name in ("3.1", "MLP 3", "embedding", "bias 3", "constant")]
+    [True, True, True, False, False]
+    """
+    return part[0].isdigit() or part.startswith("MLP ") or part == "embedding"

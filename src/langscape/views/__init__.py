@@ -14,6 +14,7 @@ from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
 from langscape.views.attention import attention
 from langscape.views.boxes import boxes
+from langscape.views.edited import edited
 from langscape.views.effects import effects
 from langscape.views.ellipses import ellipses
 from langscape.views.flow import flow
@@ -30,6 +31,7 @@ __all__ = [
     "attention",
     "boxes",
     "class_tables",
+    "edited",
     "effects",
     "ellipses",
     "flow",

@@ -17,6 +17,7 @@ KINDS = {
     "atlas": "langscape.views.figure_atlas:draw",
     "attention": "langscape.views.figure_attention:draw",
     "boxes": "langscape.views.figure_boxes:draw",
+    "edited": "langscape.views.figure_edited:draw",
     "effects": "langscape.views.figure_effects:draw",
     "matrices": "langscape.views.figure_matrices:draw",
     "ellipses": "langscape.views.figure_ellipses:draw",

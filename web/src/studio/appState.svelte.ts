@@ -286,17 +286,22 @@ export class AppState {
   /** What the reader chose that an analysis takes; null where nothing was chosen, and the example is as good. */
   carried(analysis: string): Carried | null {
     const described = this.about?.analyses[analysis]
-    const carried = described ? this.#carriedBy(analysis, described) : null
+    // what only a form can ask is not told by a text: what was asked last stays, or the example
+    const carried = described && analysisIn(analysis)?.needs !== 'form' ? this.#carriedBy(analysis, described) : null
     if (!carried) return null
+    const takesPlace = described!.settings.some(({ name }) => ['layer', 'head', 'edits'].includes(name))
     const isChosen =
-      this.address.get('text') !== null || this.address.get('model') !== null || ['layer', 'head'].some((name) => name in carried.settings)
+      this.address.get('text') !== null || this.address.get('model') !== null || (takesPlace && this.address.number('layer') !== null)
     return isChosen ? carried : null
   }
 
   #carriedBy(name: string, described: Analysis): Carried | null {
     const { after, carries } = analysisIn(name) ?? {}
     const carried = carriedBy(described, this.context, after)
-    return carried && carries ? { ...carried, settings: carries(carried.settings, this.pinned, this.#token) } : carried
+    if (!carried || !carries) return carried
+    const model = this.about?.models.find((one) => one.name === carried.settings['model'])
+    const along = { head: this.#head, pinned: this.pinned, token: this.#token, size: model ?? null }
+    return { ...carried, settings: carries(carried.settings, along) }
   }
 
   /** The place in the text of the token that is followed. */
@@ -357,12 +362,8 @@ export class AppState {
     if (read) return { settings: read, inputs: {} }
     const carried = described ? this.#carriedBy(here.analysis, described) : null
     if (!carried) return { settings: {}, inputs: {} }
-    const settings = { ...here?.prefers, ...carried.settings, ...here?.begins?.(this.#headed(carried.settings)) }
+    const settings = { ...here?.prefers, ...carried.settings }
     return { settings, inputs: { text: { id: carried.text, name: this.textName(carried.text) } } }
-  }
-
-  #headed(settings: Carried['settings']): Carried['settings'] {
-    return { ...settings, ...this.#head }
   }
 
   /** Whether what is carried is all that an analysis asks for. */
@@ -419,6 +420,15 @@ export class AppState {
     const values = { job: job.id, analysis: null, ...contextOf(job) }
     if (!go && room === this.address.room) this.address.set(values)
     else this.address.enter(room, values)
+  }
+
+  /** The job whose form is wanted open in its room. */
+  changing = $state<string | null>(null)
+
+  /** Opens the form of a job in its room, filled in as the job was asked. */
+  change(job: Job): void {
+    this.changing = job.id
+    this.show(job)
   }
 
   /** Asks for a result and shows it. What is begun unasked adds no step to the browser's Back: entering the room was one. */

@@ -8,9 +8,12 @@ export interface Context {
   head: number | null
 }
 
+/** Settings as they are carried: names, numbers, and edits as they are written. */
+export type CarriedSettings = Record<string, string | number | string[]>
+
 /** The parts of the context that an analysis takes, as a request has them. */
 export interface Carried {
-  settings: Record<string, string | number>
+  settings: CarriedSettings
   text: string
 }
 
@@ -44,7 +47,10 @@ export function readBy(
 
 /** Whether a job shows what is carried. */
 export function fits({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>, carried: Carried): boolean {
-  return inputs['text']?.id === carried.text && Object.entries(carried.settings).every(([name, value]) => settings[name] === value)
+  return (
+    inputs['text']?.id === carried.text &&
+    Object.entries(carried.settings).every(([name, value]) => JSON.stringify(settings[name]) === JSON.stringify(value))
+  )
 }
 
 /** What a job that somebody asked for says of the context: what it does not say stays as it was. */

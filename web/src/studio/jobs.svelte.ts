@@ -8,6 +8,14 @@ const SILENCE = 30_000
 
 export const LIVE = new Set(['queued', 'running'])
 
+/** Problems that come again as long as nothing is changed: what was asked for cannot be, or a model is not here. */
+const REPEATS = new Set(['bad_input', 'bad_request', 'too_large', 'missing'])
+
+/** Whether the same job would fail the same way, so that only changed settings help. */
+export function wouldRepeat({ error }: Pick<Job, 'error'>): boolean {
+  return error !== null && error !== undefined && REPEATS.has(error.code)
+}
+
 /** Every job the server told of, by its id; told anew by server-sent events as they change. */
 export class Jobs {
   all = $state.raw<ReadonlyMap<string, Job>>(new Map())

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 
 import { ApiError, type Job } from './api'
-import { duration, howFar, Jobs, share } from './jobs.svelte'
+import { duration, howFar, Jobs, share, wouldRepeat } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
   id,
@@ -149,4 +149,10 @@ it('how far a job is, is told in what a reader counts, and else as a share', () 
     '',
     '',
   ])
+})
+
+it('what was asked wrongly fails again, what was interrupted may not', () => {
+  const failed = (code: 'bad_input' | 'missing' | 'lost' | 'store') => ({ ...job('a', 'failed'), error: { code, message: '', hint: '' } })
+  expect((['bad_input', 'missing', 'lost', 'store'] as const).map((code) => wouldRepeat(failed(code)))).toEqual([true, true, false, false])
+  expect(wouldRepeat(job('a', 'cancelled'))).toBe(false)
 })

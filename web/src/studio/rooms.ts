@@ -1,3 +1,14 @@
+import type { CarriedSettings } from './context'
+
+/** What is carried besides the text: the head, the one that is kept beside it, the token, and how large the model is. */
+export interface Along {
+  head: { layer: number; head: number } | null
+  pinned: string | null
+  token: number | null
+  /** Of a model that is known. */
+  size: { layers: number; heads: number | null } | null
+}
+
 /** One thing that a room can compute: its name at the server, and what the page calls it. */
 export interface RoomAnalysis {
   analysis: string
@@ -16,14 +27,12 @@ export interface RoomAnalysis {
   group?: string
   /** What the carried text and model do not say: one head, or what only the form can ask. */
   needs?: 'head' | 'form'
-  /** What a form begins with besides what is carried. */
-  begins?: (settings: Record<string, string | number>) => Record<string, unknown>
   /** Whether it is computed on entering the room, since it takes seconds: one head, one text; or that of a small model. */
   quick?: boolean | 'small'
   /** Whether its layers are numbered from the embedding, one more than those of heads. */
   after?: boolean
   /** What it asks for of the head and the token that are carried, where that is more than the head itself. */
-  carries?: (settings: Record<string, string | number>, pinned: string | null, token: number | null) => Record<string, string | number>
+  carries?: (settings: CarriedSettings, along: Along) => CarriedSettings
   /** Sentences that a text must have: with fewer there is nothing to compute. */
   sentences?: number
   /** What it is asked with of what is carried, where nobody said otherwise. */
@@ -64,21 +73,25 @@ const HEADS = ['head', 'other_head']
 const noTarget = (values: Record<string, unknown>) => (values.side ? [] : ['target'])
 const READING = ['text', 'other_text', 'model', 'other_model', 'layer', 'other_layer', 'special', 'restarts', 'steps', 'cut']
 
-/** The head that is carried beside the pinned one; without one, what its layer makes of the hidden states. */
-function compared(settings: Record<string, string | number>, pinned: string | null): Record<string, string | number> {
-  const { layer, head, ...rest } = settings
-  if (typeof layer !== 'number' || typeof head !== 'number') return rest
-  const [otherLayer, otherHead] = (pinned ?? '').split('.').map(Number)
-  const isOther = pinned !== null && (otherLayer !== layer || otherHead !== head)
-  return isOther
-    ? { ...rest, what: 'head', layer, head, other_layer: otherLayer, other_head: otherHead }
-    : { ...rest, what: 'hidden', layer, other_layer: layer + 1 }
+/** The head that is carried beside the pinned one, or its neighbour in the layer; without a head, an early and the last state. */
+function compared({ layer: _, head: __, ...rest }: CarriedSettings, { head: at, pinned, size }: Along): CarriedSettings {
+  if (!at) return size && size.layers > 1 ? { ...rest, what: 'hidden', layer: 1, other_layer: size.layers } : rest
+  const { layer, head } = at
+  const [pinnedLayer, pinnedHead] = (pinned ?? '').split('.').map(Number)
+  const isOther = pinned !== null && (pinnedLayer !== layer || pinnedHead !== head)
+  const [otherLayer, otherHead] = isOther ? [pinnedLayer, pinnedHead] : [layer, head > 0 ? head - 1 : 1]
+  // a layer that has one head alone is beside the next layer
+  if (!isOther && size?.heads === 1) return { ...rest, what: 'hidden', layer, other_layer: layer + 1 }
+  return { ...rest, what: 'head', layer, head, other_layer: otherLayer, other_head: otherHead }
 }
 
-/** The head that is carried, taken away; of a model that is no decoder, a head that it has. */
-function editsOf({ model, layer, head }: Record<string, string | number>): Record<string, unknown> {
-  if (layer !== undefined && head !== undefined) return { edits: [`head ${layer}.${head} mean`] }
-  return model === undefined || model === 'decoder' ? {} : { edits: ['head 0.0 mean'] }
+/** Heads whose loss shows well, by model: what is taken away where no head was chosen. */
+const SHOWN_LOSS: Record<string, string> = { default: '1.8', decoder: '16.0' }
+
+/** The head that is carried, taken away. */
+function takenAway(settings: CarriedSettings, { head }: Along): CarriedSettings {
+  const name = head ? `${head.layer}.${head.head}` : (SHOWN_LOSS[String(settings.model ?? 'decoder')] ?? '0.0')
+  return { ...wholeText(settings), edits: [`head ${name} mean`] }
 }
 
 /** The head of the examples: what is shown of a text of which no head was chosen. */
@@ -88,12 +101,12 @@ const FIRST_HEAD = { layer: 2, head: 1 }
 const FIRST_TOKENS = 64
 
 /** A small model reads as much of the text as the other rooms do, so that the scores of a head are the same in all of them. */
-function wholeText(settings: Record<string, string | number>): Record<string, string | number> {
+function wholeText(settings: CarriedSettings): CarriedSettings {
   return settings.model === undefined || settings.model === 'default' ? { ...settings, first_tokens: 512 } : settings
 }
 
 /** The token that is followed is the one that looks; as much is read as it takes to see it. */
-function looking(settings: Record<string, string | number>, _: string | null, token: number | null): Record<string, string | number> {
+function looking(settings: CarriedSettings, { token }: Along): CarriedSettings {
   const read = wholeText(settings)
   if (token === null) return read
   return { ...read, ...(read.first_tokens === undefined && token >= FIRST_TOKENS && { first_tokens: token + 1 }), query: token }
@@ -374,7 +387,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Test the roles',
         gives: 'whether roles hold',
         about:
-          'Heads are named by where they look. Here each name is tested: taken away, do they cost what the name promises, alone or together?',
+          'Heads are named by where they look. Here each name is tested: heads of a role are taken away, alone and together, beside heads without it.',
         main: ['model', 'heads', 'others'],
       },
       {
@@ -386,7 +399,7 @@ export const ROOMS: RoomName[] = [
         gives: 'what made this weight',
         quick: true,
         about:
-          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds. The token that looks is the one that is followed, or the last.',
+          'One attention weight is traced back to the earlier heads, MLPs and embeddings that made it, and the strongest are taken away to see whether that holds. The token that looks is the one that you follow, or one that looks clearly at another.',
         needs: 'head',
         carries: looking,
         main: ['model', 'layer', 'head', 'query', 'key'],
@@ -410,10 +423,11 @@ export const ROOMS: RoomName[] = [
         change: 'Other edits',
         verb: 'Run with edits',
         gives: 'the edited run',
-        about: 'Heads, MLPs or single lines are replaced while a text is read, beside the run as it was: token by token, what changes.',
-        needs: 'form',
-        begins: editsOf,
-        carries: wholeText,
+        about:
+          'The text is read once as it is and once with a head replaced by its own mean: the taller a bar, the more the answer at that token changes. “Other edits” replaces other heads, MLPs or single lines.',
+        quick: true,
+        keeps: true,
+        carries: takenAway,
         main: ['model', 'edits'],
       },
     ],

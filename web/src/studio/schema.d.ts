@@ -4083,7 +4083,7 @@ export interface components {
             head?: number;
             /**
              * Query
-             * @description The token that looks, numbered from 0; the last of the text if left out.
+             * @description The token that looks, numbered from 0; if left out, the last of the text where it looks clearly at another, and else the one that does so most.
              * @default null
              */
             query?: number | null;

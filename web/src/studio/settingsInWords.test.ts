@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { About, Analysis, Job, Setting } from './api'
-import { differences, modelName, settingsInWords } from './settingsInWords'
+import { jobFacts, modelName, settingsInWords } from './settingsInWords'
 
 const setting = (name: string, label: string, usual: Setting['default'], choices: Setting['choices'] = null): Setting => ({
   name,
@@ -45,9 +45,13 @@ it('says settings as people do', () => {
   expect(said.map(({ label, value }) => `${label}: ${value}`)).toEqual(['Model: MiniLM-L6', 'Special tokens: left out'])
 })
 
-it('tells jobs of one title apart by what is not usual', () => {
-  expect(differences(about, job({ model: 'default', restarts: 8, special: 'drop' }))).toBe('')
-  expect(differences(about, job({ model: 'default', restarts: 3, special: 'keep' }))).toBe('restarts 3 · special tokens kept')
+it('tells the same facts of every job, and of its settings those that are not usual', () => {
+  const usual = { reads: 'harbour', model: 'MiniLM-L6', settings: '' }
+  expect(jobFacts(about, job({ model: 'default', restarts: 8, special: 'drop' }))).toEqual(usual)
+  const other = jobFacts(about, job({ model: 'default', restarts: 3, special: 'keep' }))
+  expect(other).toEqual({ ...usual, settings: 'restarts 3 · special tokens kept' })
+  const prompted = { ...job({ model: 'default', restarts: 8, special: 'drop', prompt: 'The capital' }), inputs: {} }
+  expect(jobFacts(about, prompted)).toEqual({ ...usual, reads: '“The capital”' })
 })
 
 it('names a folder by its last part and a Hub id in full', () => {

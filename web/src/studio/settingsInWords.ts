@@ -28,17 +28,32 @@ export function settingsInWords(about: About, job: Job, names: string[]): Said[]
   })
 }
 
-/** What a job was asked for beyond its name: its inputs, its model and every setting that is not the usual one. */
-export function differences(about: About, job: Job): string {
+/** What is told of every job, each at its own place: what it read, by which model, and every setting that is not the usual one. */
+export interface JobFacts {
+  reads: string
+  model: string
+  settings: string
+}
+
+export function jobFacts(about: About, job: Job): JobFacts {
   const { settings = [], inputs = [] } = about.analyses[job.analysis] ?? {}
-  const other = settings
-    .filter(({ name, default: usual }) => !isModel(name) && JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
-    .map(({ name }) => name)
   const unused = analysisIn(job.analysis)?.hides?.(job.settings) ?? []
-  const given = inputs.flatMap(({ name }) =>
-    job.inputs[name] && !unused.includes(name) && !job.title.includes(job.inputs[name].name) ? [job.inputs[name].name] : [],
-  )
-  return [...given, ...settingsInWords(about, job, other).map(({ label, value }) => `${label.toLowerCase()} ${value}`)].join(' · ')
+  const isUsed = ({ name }: { name: string }) => !unused.includes(name)
+  const given = inputs.filter(isUsed).flatMap(({ name }) => (job.inputs[name] ? [job.inputs[name].name] : []))
+  const { prompt } = job.settings
+  const reads = given.length ? given : typeof prompt === 'string' && prompt ? [`“${prompt}”`] : []
+  const models = settings.filter((one) => isModel(one.name) && isUsed(one)).map(({ name }) => name)
+  const other = settings
+    .filter((one) => !isModel(one.name) && one.name !== 'prompt' && isUsed(one))
+    .filter(({ name, default: usual }) => JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
+    .map(({ name }) => name)
+  return {
+    reads: reads.join(' and '),
+    model: [...new Set(settingsInWords(about, job, models).map(({ value }) => value))].join(' and '),
+    settings: settingsInWords(about, job, other)
+      .map(({ label, value }) => `${label.toLowerCase()} ${value}`)
+      .join(' · '),
+  }
 }
 
 /** What readers call a model: MiniLM-L6 rather than "default", and of a folder its last part. */

@@ -52,7 +52,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
   const head = headLines(caption, width)
   const under = MARGIN + 10 + 22 * (title.length - 1)
   const top = under + 12 + head.length * 16 + 8
-  const legend = legendLines(caption, width)
+  const legend = legendLines(caption, width, stage.moves().length > 0)
   const full = top + height + legend.height + MARGIN
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${full}" viewBox="0 0 ${width} ${full}" font-family="${escape(FONT)}">`,
@@ -258,7 +258,11 @@ function wrap(text: string, most: number): string[] {
   return lines
 }
 
-function legendLines({ scatter, column, entries, theme, paper, areas = [] }: Caption, width: number): { parts: string[]; height: number } {
+function legendLines(
+  { scatter, column, entries, theme, paper, areas = [] }: Caption,
+  width: number,
+  isMoving: boolean,
+): { parts: string[]; height: number } {
   const parts: string[] = []
   let x = MARGIN
   let y = 12
@@ -288,6 +292,12 @@ function legendLines({ scatter, column, entries, theme, paper, areas = [] }: Cap
     marks.push({
       label: scatter.ringMeaning,
       draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`,
+    })
+  if (isMoving && scatter.elsewhere)
+    marks.push({
+      label: `line to a ring: its place on ${scatter.elsewhere.name}`,
+      draw: () =>
+        `<path d="M${x} ${y}h7" stroke="${paper.ink}"/><circle cx="${x + 10}" cy="${y}" r="3" fill="none" stroke="${paper.ink}"/>`,
     })
   for (const { label, draw } of marks) {
     const wide = 30 + label.length * 6.6
