@@ -312,3 +312,24 @@ def test_a_room_that_is_entered_on_a_failed_job_shows_the_last_picture(open_stud
     page.reload()
     expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
     expect(page.get_by_text("zebra").first).to_be_visible()  # and says what failed
+
+
+def test_a_click_in_the_text_of_the_first_picture_moves_nothing(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    story = page.get_by_label("A head to begin with")
+    text = story.locator(".sentence")
+    text.locator("button").nth(5).wait_for()
+    frame = text.bounding_box()
+    seen = [one.bounding_box() for one in text.locator("button").all()]
+    inside = [
+        at for at, box in enumerate(seen) if frame["y"] + 20 < box["y"] < frame["y"] + frame["height"] - 30
+    ]
+    assert max(seen[at]["y"] for at in inside) > min(
+        seen[at]["y"] for at in inside
+    )  # several lines are in sight
+    for at in (inside[0], inside[-1], inside[len(inside) // 2]):
+        before = text.locator("button").nth(at).bounding_box()
+        text.locator("button").nth(at).click()
+        expect(text.locator("button").nth(at)).to_have_attribute("aria-pressed", "true")
+        assert text.locator("button").nth(at).bounding_box() == before

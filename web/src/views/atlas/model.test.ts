@@ -181,6 +181,7 @@ describe('the beginning', () => {
   it('lists the best heads of each role by the score that tells it', () => {
     expect(bestOfRoles(ranked, 1).map(({ role, heads }) => [role, heads.map(({ name }) => name)])).toEqual([['sink', ['0.0']]])
     expect(described(ranked, ranked.heads[2])).toContain('most like diffuse')
+    expect(described(ranked, { ...ranked.heads[2], like: '' })).toContain('no known pattern')
   })
 
   it('shows the word whose weight on another word is largest', () => {
