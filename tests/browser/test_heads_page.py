@@ -157,6 +157,15 @@ def saved(page):
     return ElementTree.parse(waiting.value.path()).getroot()
 
 
+def test_the_lines_of_a_token_have_a_key_on_the_map(tokens):
+    key = tokens.locator(".stage").get_by_label("What the lines mean")
+    expect(key).to_have_count(0)
+    focus(tokens, "w0")
+    expect(key.get_by_role("listitem")).to_have_text(
+        ["attends to", "is attended to by", "strong in the weights, far here"]
+    )
+
+
 def test_a_token_shows_whom_it_attends_to_however_far(tokens):
     focus(tokens, "w0")
     panel = tokens.get_by_label("Selection", exact=True)

@@ -333,3 +333,19 @@ def test_a_click_in_the_text_of_the_first_picture_moves_nothing(open_studio, stu
         text.locator("button").nth(at).click()
         expect(text.locator("button").nth(at)).to_have_attribute("aria-pressed", "true")
         assert text.locator("button").nth(at).bounding_box() == before
+
+
+def test_the_matrix_of_a_head_fills_the_room_and_opens_with_the_lines_of_a_word(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8").page
+    frame = page.locator(".frame[data-label=Attention]")
+    expect(frame.locator(".sentence path").first).to_be_attached()
+    expect(frame.locator(".list")).to_contain_text("attends most to")
+    matrix, strip = frame.locator(".matrix").bounding_box(), frame.locator(".strip").bounding_box()
+    assert min(matrix["width"], matrix["height"]) > 480
+    assert matrix["y"] + matrix["height"] < strip["y"]
+    assert 800 < strip["y"] + strip["height"] <= 900
+    frame.locator(".sentence button").nth(4).click()
+    frame.get_by_role("button", name="Clear").click()
+    page.mouse.move(5, 5)
+    expect(frame.locator(".list")).to_contain_text("Point at a token")

@@ -310,19 +310,6 @@ export function storyHead(atlas: Atlas): HeadName | null {
   )
 }
 
-/** The token to begin with: a word of the text whose strongest weight goes to another word. */
-export function storyToken(atlas: Atlas, { weights }: Head): number | null {
-  const wide = atlas.tokens.length
-  const words = atlas.tokens.map((token, at) => (!atlas.special[at] && /^\W*\p{L}{3,}$/u.test(token) ? at : -1)).filter((at) => at >= 0)
-  let best = { token: null as number | null, weight: 0 }
-  for (const query of words)
-    for (const key of words) {
-      const weight = query === key ? 0 : weights[query * wide + key]
-      if (weight > best.weight) best = { token: query, weight }
-    }
-  return best.token
-}
-
 /** Of every role the heads that have most of what tells it, the most frequent role first. */
 export function bestOfRoles(atlas: Atlas, most: number): { role: string; rule: string; heads: HeadName[] }[] {
   return atlas.tags.flatMap(([role]) => {
