@@ -104,8 +104,9 @@ def test_a_map_of_own_vectors_says_which_words_it_lacks_and_outlasts_a_reload(op
     page.wait_for_url(re.compile(r"^(?!.*insert=)"))
     page.get_by_label("Follow a token or word in every room").fill("tea")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Place it").click()
-    expect(placed).to_have_text("tea is not in the vectors")
+    followed = page.get_by_label("Followed everywhere")
+    expect(followed).to_contain_text("These vectors have no such word, so it cannot be placed.")
+    expect(followed.get_by_role("button", name="Place it")).to_have_count(0)
     rooms = page.get_by_role("navigation", name="Rooms")
     rooms.get_by_role("link", name="Jobs").click()
     page.reload()
@@ -349,3 +350,43 @@ def test_the_matrix_of_a_head_fills_the_room_and_opens_with_the_lines_of_a_word(
     frame.get_by_role("button", name="Clear").click()
     page.mouse.move(5, 5)
     expect(frame.locator(".list")).to_contain_text("Point at a token")
+
+
+def test_only_words_with_a_vector_are_offered_to_be_placed(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words?sel=:zzyzx,:music").page
+    page.wait_for_selector("[data-renderer]")
+    followed = page.get_by_label("Followed everywhere")
+    expect(followed.get_by_role("button", name="Place music on the map")).to_be_visible()
+    expect(followed.get_by_role("button", name="zzyzx")).to_contain_text("no vector")
+    expect(followed.get_by_role("button", name="Place zzyzx on the map")).to_have_count(0)
+
+
+def test_placing_words_keeps_what_is_followed_and_says_how_they_stand_to_chance(open_studio, studio):
+    base = studio.example("words")
+    page = open_studio(f"words?sel=*:{base.labels[0]}").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_label("Place new words").fill("music, money")
+    page.keyboard.press("Enter")
+    placed = page.get_by_label("Placed words")
+    expect(placed.get_by_role("listitem")).to_have_count(2)
+    page.wait_for_url(re.compile("insert=music"))
+    assert f"sel=*:{base.labels[0]}" in page.url
+    expect(page.locator(".focus .name")).to_have_text(base.labels[0])
+    said = re.compile(
+        r"local [\d.]+ % \((far )?better than chance, [\d.]+ %\), global −?[\d.]+ \(.* chance, .*\)"
+    )
+    expect(page.locator(".insert .trust")).to_contain_text(said)
+    trust = page.get_by_label("How far to trust this map")
+    expect(trust.locator("div", has_text="Inserted").locator(".value")).to_have_text("2")
+    expect(trust.locator("div", has_text="Inserted").locator(".verdict")).to_have_text(said)
+    page.get_by_role("button", name="Take music off the map").click()
+    expect(placed.get_by_role("listitem")).to_have_count(1)
+    expect(page.locator(".insert .trust")).to_contain_text(re.compile("local"))
+
+
+def test_on_a_phone_the_room_of_a_head_scrolls_within_the_page(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8", width=390, height=844).page
+    page.locator(".frame[data-label=Attention] .strip svg").wait_for()
+    assert page.evaluate("document.scrollingElement.scrollHeight") == 844
