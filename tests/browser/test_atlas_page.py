@@ -102,6 +102,17 @@ def test_heads_are_filtered_by_what_they_do_and_by_number(page):
     assert len(shown(page)) == 12
 
 
+def test_the_map_of_heads_has_the_legend_of_its_own_colours(page):
+    expect(page.get_by_label("Marks")).to_contain_text("position")
+    page.get_by_role("button", name="Map of heads").click()
+    marks = page.get_by_label("Marks")
+    expect(marks).to_have_count(1)
+    expect(marks).not_to_contain_text("position")
+    expect(marks).to_contain_text("previous-token")
+    page.get_by_role("combobox", name="Colour of heads").select_option("Entropy")
+    expect(marks).to_contain_text("entropy 1 12")
+
+
 def test_heads_are_grouped(page):
     expect(page.get_by_role("combobox", name="Group")).to_have_count(0)  # one click away
     page.get_by_role("button", name="More", exact=True).click()

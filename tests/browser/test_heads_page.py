@@ -27,6 +27,8 @@ def judged():
         "interest": [0.1, 0.9, 0.4, 0.6],
         "parked": [0.0, 0.46, 0.0, 0.1],
         "kept": [0.05, 0.8, 0.1, 0.6],
+        "kept_null": [0.05, 0.2, 0.12, 0.2],
+        "share": [0.1, 0.4, 0.2, 0.3],
         "verdict": ["evenly spread", "good", "not to be read", "good"],
     }
     return atlas(capture, maps, Items([f"{a}.{b}" for a, b in HEADS], columns), title="Judged")
@@ -46,9 +48,9 @@ def heads(open_page):
 def test_the_atlas_opens_in_the_order_of_the_ranking_with_score_and_verdict_on_every_tile(heads):
     assert shown(heads) == ["0.1", "1.1", "1.0", "0.0"]
     best, even = heads.locator("[data-head='0.1']"), heads.locator("[data-head='0.0']")
-    expect(best).to_contain_text("focused attention 0.900")
-    expect(best.locator(".verdict")).to_have_text("good")
-    expect(best).to_have_attribute("title", "Layer 0, head 1, map good, 46 % on sinks")
+    expect(best).to_contain_text("focused 0.900")
+    expect(best.locator(".verdict")).to_have_text("map good")
+    expect(best.locator(".unseen")).to_have_text("Layer 0, head 1, map good, 46 % on sinks")
     expect(even.locator(".words")).to_have_text("evenly spread")
     assert float(even.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) < 0.3
     assert float(best.locator("canvas").evaluate("(canvas) => getComputedStyle(canvas).opacity")) == 1
@@ -74,8 +76,53 @@ def test_the_saved_atlas_says_the_verdicts(heads):
     texts = [node.text for node in drawn.iter(f"{SVG}text")]
     assert [text for text in texts if text in {f"{a}.{b}" for a, b in HEADS}] == shown(heads)
     assert texts.count("good") == 3  # two tiles and the legend
-    assert "focused attention 0.900" in texts
+    assert "focused 0.900" in texts
     assert [group.get("opacity") for group in drawn.iter(f"{SVG}g") if group.get("opacity")] == [".14"]
+
+
+def test_what_stands_on_the_cards_is_explained_above_them(heads):
+    key = heads.locator(".card-key")
+    expect(key).to_contain_text("How far the head’s map (not the head) can be read.")
+    expect(key).to_contain_text("Weight that is neither on sinks nor spread evenly")
+    expect(key).to_contain_text("How much a head changes the residual stream directly")
+
+
+def test_a_map_that_is_not_to_be_read_says_why_and_what_is_to_be_read_instead(heads):
+    heads.locator("[data-head='1.0']").click()
+    detail = heads.locator(".detail")
+    expect(detail.locator(".verdict")).to_have_text("map not to be read")
+    expect(detail).to_contain_text("10 % of each token’s strongest partners among its nearest")
+    expect(detail).to_contain_text(
+        "the same weights shuffled, 12 %. Near says nothing on this map; the matrix"
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_the_preview_of_a_head_does_not_hide_what_is_pointed_at(open_page, width):
+    page = open_page(judged(), wait=False, width=width).page
+    page.wait_for_selector("[data-head='0.1'] canvas")
+    for name in shown(page):
+        tile = page.locator(f"[data-head='{name}']")
+        assert tile.get_attribute("title") is None  # the browser's own words would lie over it
+        tile.hover()
+        preview = page.locator(".preview")
+        expect(preview).to_contain_text(f"Layer {name[0]}, head {name[2]}")
+        one, other = tile.bounding_box(), preview.bounding_box()
+        assert other["x"] >= one["x"] + one["width"] or other["x"] + other["width"] <= one["x"]
+        assert one["y"] - other["height"] < other["y"] < one["y"] + one["height"]  # beside it
+        page.mouse.move(2, 2)
+        expect(preview).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_token_is_yellow_and_the_last_violet_on_both_grounds(open_page, scheme):
+    page = open_page(judged(), wait=False, color_scheme=scheme).page
+    stops = page.get_by_label("Marks").locator("stop")
+    first, last = (stops.nth(at).get_attribute("stop-color").lstrip("#") for at in (0, -1))
+    red, _, blue = (int(first[at : at + 2], 16) for at in (0, 2, 4))
+    assert red > blue + 60
+    red, _, blue = (int(last[at : at + 2], 16) for at in (0, 2, 4))
+    assert blue > red + 60
 
 
 def token_map():
@@ -110,6 +157,15 @@ def saved(page):
     return ElementTree.parse(waiting.value.path()).getroot()
 
 
+def test_the_lines_of_a_token_have_a_key_on_the_map(tokens):
+    key = tokens.locator(".stage").get_by_label("What the lines mean")
+    expect(key).to_have_count(0)
+    focus(tokens, "w0")
+    expect(key.get_by_role("listitem")).to_have_text(
+        ["attends to", "is attended to by", "strong in the weights, far here"]
+    )
+
+
 def test_a_token_shows_whom_it_attends_to_however_far(tokens):
     focus(tokens, "w0")
     panel = tokens.get_by_label("Selection", exact=True)
@@ -118,7 +174,7 @@ def test_a_token_shows_whom_it_attends_to_however_far(tokens):
     asks = panel.get_by_label("Asks: it attends most to").get_by_role("button")
     expect(asks.first).to_contain_text("␣w8")
     expect(asks.first).to_contain_text("far")
-    expect(asks.first).to_contain_text("70.0 %")
+    expect(asks.first).to_contain_text("0.700")
     expect(panel).to_contain_text("It attends to “␣w8” at 20, which lies far.")
     asked = panel.get_by_label("Is asked: most attended to by").get_by_role("button")
     expect(asked.first).to_contain_text("␣w1")

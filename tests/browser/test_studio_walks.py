@@ -104,8 +104,9 @@ def test_a_map_of_own_vectors_says_which_words_it_lacks_and_outlasts_a_reload(op
     page.wait_for_url(re.compile(r"^(?!.*insert=)"))
     page.get_by_label("Follow a token or word in every room").fill("tea")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Place it").click()
-    expect(placed).to_have_text("tea is not in the vectors")
+    followed = page.get_by_label("Followed everywhere")
+    expect(followed).to_contain_text("These vectors have no such word, so it cannot be placed.")
+    expect(followed.get_by_role("button", name="Place it")).to_have_count(0)
     rooms = page.get_by_role("navigation", name="Rooms")
     rooms.get_by_role("link", name="Jobs").click()
     page.reload()
@@ -418,3 +419,80 @@ def test_a_room_that_is_entered_on_a_failed_job_shows_the_last_picture(open_stud
     page.reload()
     expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
     expect(page.get_by_text("zebra").first).to_be_visible()  # and says what failed
+
+
+def test_a_click_in_the_text_of_the_first_picture_moves_nothing(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    story = page.get_by_label("A head to begin with")
+    text = story.locator(".sentence")
+    text.locator("button").nth(5).wait_for()
+    frame = text.bounding_box()
+    seen = [one.bounding_box() for one in text.locator("button").all()]
+    inside = [
+        at for at, box in enumerate(seen) if frame["y"] + 20 < box["y"] < frame["y"] + frame["height"] - 30
+    ]
+    assert max(seen[at]["y"] for at in inside) > min(
+        seen[at]["y"] for at in inside
+    )  # several lines are in sight
+    for at in (inside[0], inside[-1], inside[len(inside) // 2]):
+        before = text.locator("button").nth(at).bounding_box()
+        text.locator("button").nth(at).click()
+        expect(text.locator("button").nth(at)).to_have_attribute("aria-pressed", "true")
+        assert text.locator("button").nth(at).bounding_box() == before
+
+
+def test_the_matrix_of_a_head_fills_the_room_and_opens_with_the_lines_of_a_word(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8").page
+    frame = page.locator(".frame[data-label=Attention]")
+    expect(frame.locator(".sentence path").first).to_be_attached()
+    expect(frame.locator(".list")).to_contain_text("attends most to")
+    matrix, strip = frame.locator(".matrix").bounding_box(), frame.locator(".strip").bounding_box()
+    assert min(matrix["width"], matrix["height"]) > 480
+    assert matrix["y"] + matrix["height"] < strip["y"]
+    assert 800 < strip["y"] + strip["height"] <= 900
+    frame.locator(".sentence button").nth(4).click()
+    frame.get_by_role("button", name="Clear").click()
+    page.mouse.move(5, 5)
+    expect(frame.locator(".list")).to_contain_text("Point at a token")
+
+
+def test_only_words_with_a_vector_are_offered_to_be_placed(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words?sel=:zzyzx,:music").page
+    page.wait_for_selector("[data-renderer]")
+    followed = page.get_by_label("Followed everywhere")
+    expect(followed.get_by_role("button", name="Place music on the map")).to_be_visible()
+    expect(followed.get_by_role("button", name="zzyzx")).to_contain_text("no vector")
+    expect(followed.get_by_role("button", name="Place zzyzx on the map")).to_have_count(0)
+
+
+def test_placing_words_keeps_what_is_followed_and_says_how_they_stand_to_chance(open_studio, studio):
+    base = studio.example("words")
+    page = open_studio(f"words?sel=*:{base.labels[0]}").page
+    page.wait_for_selector("[data-renderer]")
+    page.get_by_label("Place new words").fill("music, money")
+    page.keyboard.press("Enter")
+    placed = page.get_by_label("Placed words")
+    expect(placed.get_by_role("listitem")).to_have_count(2)
+    page.wait_for_url(re.compile("insert=music"))
+    assert f"sel=*:{base.labels[0]}" in page.url
+    expect(page.locator(".focus .name")).to_have_text(base.labels[0])
+    said = re.compile(
+        r"local [\d.]+ % \((far )?better than chance, [\d.]+ %\), global −?[\d.]+ \(.* chance, .*\)"
+    )
+    expect(page.locator(".insert .trust")).to_contain_text(said)
+    trust = page.get_by_label("How far to trust this map")
+    expect(trust.locator("div", has_text="Inserted").locator(".value")).to_have_text("2")
+    expect(trust.locator("div", has_text="Inserted").locator(".verdict")).to_have_text(said)
+    page.get_by_role("button", name="Take music off the map").click()
+    expect(placed.get_by_role("listitem")).to_have_count(1)
+    expect(page.locator(".insert .trust")).to_contain_text(re.compile("local"))
+
+
+def test_on_a_phone_the_room_of_a_head_scrolls_within_the_page(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=1&head=8", width=390, height=844).page
+    page.locator(".frame[data-label=Attention] .strip svg").wait_for()
+    assert page.evaluate("document.scrollingElement.scrollHeight") == 844

@@ -11,6 +11,7 @@ from langscape.metrics import (
     head_scores,
     most_like,
     name_heads,
+    shuffled_scores,
     stationary,
 )
 
@@ -59,6 +60,58 @@ def test_a_head_too_weak_for_its_name_is_most_like_it(tag):
     assert tag not in name_heads(scores, chance)[0, 0]
     assert most_like(scores, chance)[0, 0] == tag
     assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "diffuse"
+
+
+def test_a_head_with_a_local_band_is_like_that_and_not_diffuse():
+    n = 200
+    even = np.full((n, n), 1 / n)
+    near = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 3).astype(float)
+    A = (0.3 * near / near.sum(axis=1, keepdims=True) + 0.7 * even)[None, None]
+    A = np.concatenate([A, even[None, None]], axis=1)
+    scores = head_scores(A)
+    assert scores["local_band"][0, 0] < 0.35  # less than half of what the role needs
+    assert list(most_like(scores, even_scores(A), shuffled_scores(A))[0]) == ["local band", "diffuse"]
+
+
+def test_a_head_that_looks_at_few_tokens_without_a_pattern_is_like_nothing():
+    A = np.random.default_rng(1).dirichlet(np.full(60, 0.03), size=(1, 1, 60))
+    scores = head_scores(A)
+    assert scores["broad"][0, 0] < 0.5
+    assert most_like(scores, even_scores(A), shuffled_scores(A))[0, 0] == ""
+
+
+@pytest.mark.parametrize("n", [8, 12, 30, 200])
+@pytest.mark.parametrize("peak", [0.05, 0.3, 1.0])
+def test_a_random_matrix_is_seldom_like_a_role_and_seldom_has_one(n, peak):
+    rng = np.random.default_rng(n)
+    A = rng.dirichlet(np.full(n, peak), size=(1, 200, n))
+    known = {
+        "ids": [999, *rng.integers(0, max(4, n // 3), n - 2), 998],
+        "special": [True, *[False] * (n - 2), True],
+    }
+    scores, even, null = head_scores(A, **known), even_scores(A, **known), shuffled_scores(A, **known)
+    tags, like = name_heads(scores, even, null), most_like(scores, even, null)
+    assert np.isin(tags, ["", "diffuse"]).mean() >= 0.95
+    assert (np.isin(like, ["", "diffuse"]) | (tags != "")).mean() >= 0.95
+
+
+def test_the_scores_of_shuffled_weights_are_those_of_many_shuffles():
+    rng = np.random.default_rng(0)
+    A = rng.dirichlet(np.full(N, 0.3), size=(1, 1, N))
+    A = A * np.tri(N) / (A * np.tri(N)).sum(axis=-1, keepdims=True)
+    known = {"ids": IDS, "special": SPECIAL}
+
+    def shuffled():
+        return np.array(
+            [[[*rng.permutation(row[: i + 1]), *np.zeros(N - i - 1)] for i, row in enumerate(A[0, 0])]]
+        )[None]
+
+    drawn = [head_scores(shuffled(), **known) for _ in range(1500)]
+    for name, (mean, spread) in shuffled_scores(A, **known).items():
+        values = np.array([one[name][0, 0] for one in drawn])
+        assert np.nanmean(values) == pytest.approx(mean[0, 0], abs=5 * spread[0, 0] / 1500**0.5, nan_ok=True)
+        if spread[0, 0] > 0:
+            assert values.std() == pytest.approx(spread[0, 0], rel=0.1)
 
 
 def test_an_even_head_is_diffuse_and_nothing_else():

@@ -117,7 +117,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, np.maximum(mean - half, 0), mean + half
 
 
-@analysis(version=3, name="effects.text", hidden=True)
+@analysis(version=4, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,
@@ -190,11 +190,11 @@ def looks(run: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 def look_scores(weights: np.ndarray, tokens: Tokens) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The same of weights (layer, head, query, key) over tokens."""
-    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads
+    from langscape.metrics import even_scores, find_sinks, head_scores, name_heads, shuffled_scores
     from langscape.metrics.sinks import separators_of
 
     ids = None if tokens.ids is None else list(tokens.ids)
     known: dict[str, Any] = {"ids": ids, "special": tokens.special, "separators": separators_of(tokens)}
     sinks = find_sinks(weights, separators=known["separators"])
     scores = head_scores(weights, **known, sinks=sinks)
-    return scores, name_heads(scores, even_scores(weights, **known))
+    return scores, name_heads(scores, even_scores(weights, **known), shuffled_scores(weights, **known))

@@ -43,10 +43,11 @@ def insert_words(finished: Finished, words: Sequence[str], settings: Any) -> dic
     known = [word for word in words if word in rows]
     others = [word for word in dict.fromkeys(words) if word not in rows]
     vectors, missing = _looked_up(finished, others)
-    placed = _placed(base, vectors, how) if len(vectors) else []
+    placed, trust = _placed(base, vectors, how) if len(vectors) else ([], "")
     spellings = _words_of(finished) if missing else ()
     return {
         "words": placed,
+        "trust": trust,
         "known": [_known(base, rows[word]) for word in dict.fromkeys(known)],
         "missing": [{"word": word, "like": _alike(word, spellings)} for word in missing],
         "seconds": round(time.perf_counter() - started, 4),
@@ -69,8 +70,10 @@ def insert_vector(finished: Finished, name: str, vector: Any, settings: Any) -> 
     started = time.perf_counter()
     base = _base(finished.result, finished.title)
     how = _how(settings)
+    placed, trust = _placed(base, _own(base, {name: vector}), how)
     return {
-        "words": _placed(base, _own(base, {name: vector}), how),
+        "words": placed,
+        "trust": trust,
         "known": [],
         "missing": [],
         "seconds": round(time.perf_counter() - started, 4),
@@ -126,8 +129,10 @@ def _own(base: Map, vectors: Mapping[str, Any]) -> Vectors:
     return Vectors(list(vectors), matrix)
 
 
-def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """Each new word, and the scores of all of them against chance."""
     from langscape.engine import insert
+    from langscape.views.trust import inserted_summary
 
     with _ONE_AT_A_TIME:
         result = insert(base, new.matrix, new.words, keep_vectors=False, **how)
@@ -150,7 +155,7 @@ def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> list[dict[str, A
                 "global": _finite(result.per_point["global"][at]),
             }
         )
-    return out
+    return out, inserted_summary(result)
 
 
 def _known(base: Map, row: int) -> dict[str, Any]:

@@ -59,7 +59,7 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
-    "most_like": "The role that the head comes nearest to, where it has none.",
+    "most_like": "The role that a head without one comes nearest to; empty where it is like none.",
     "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
     "matters_by": "Whether what a head does was found by taking it away, or estimated.",
 }
@@ -215,7 +215,7 @@ def _problems(
 
 
 def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | None) -> dict[str, np.ndarray]:
-    from langscape.metrics import even_scores, find_sinks, head_scores, most_like, name_heads
+    from langscape.metrics import even_scores, find_sinks, head_scores, most_like, name_heads, shuffled_scores
     from langscape.metrics.markov import stationary_of_each
     from langscape.metrics.scores import HeadWeights, applying
 
@@ -223,12 +223,14 @@ def _scores(seen: Attention, keys: list[tuple[int, int]], probe: Attention | Non
     known = _known(seen.keys)
     sinks = find_sinks(A, separators=known["separators"])
     scores, even = head_scores(A, **known, sinks=sinks), even_scores(A, **known)
+    shuffled = shuffled_scores(A, **known)
     if probe is not None:
         again = _known(probe.keys)
         scores["induction"] = head_scores(probe.weights, **again)["induction"]
         even["induction"] = even_scores(probe.weights, **again)["induction"]
-    tags = name_heads(scores, even).ravel()
-    nearest = np.where(tags == "", most_like(scores, even).ravel(), "")
+        shuffled["induction"] = shuffled_scores(probe.weights, **again)["induction"]
+    tags = name_heads(scores, even, shuffled).ravel()
+    nearest = np.where(tags == "", most_like(scores, even, shuffled).ravel(), "")
     chains = stationary_of_each(A.reshape(-1, *A.shape[2:]))
     weights = HeadWeights(A, known, scores, chains)
     values = {score.name: score.computed["atlas"](weights) for score in applying("atlas", computed=True)}  # type: ignore[misc]
@@ -486,7 +488,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=12,
+    version=13,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),

@@ -26,7 +26,7 @@ from langscape.metrics.gaussians import (
     wasserstein2,
 )
 from langscape.metrics.head_similarity import head_distances, head_groups
-from langscape.metrics.heads import even_scores, head_scores, most_like, name_heads
+from langscape.metrics.heads import even_scores, head_scores, most_like, name_heads, shuffled_scores
 from langscape.metrics.held_out import HeldOut, held_out_area
 from langscape.metrics.kept import kept, shuffled_weights
 from langscape.metrics.markov import Chain, stationary
@@ -115,6 +115,7 @@ __all__ = [
     "quality",
     "reconstruction",
     "saturation",
+    "shuffled_scores",
     "shuffled_weights",
     "spearman",
     "stability",

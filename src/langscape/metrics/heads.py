@@ -29,6 +29,16 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
 TIMES: Mapping[str, float] = {"local band": 1.5, "diffuse": 0.0}
 """How many times what even weights would give, where it is not four times."""
 
+PART = 1 / 3
+"""How far from what even weights give to what a tag needs a head must be to be said to be like it."""
+
+BEYOND = 3.5
+"""Standard deviations by which a head must exceed its own weights in random places, to have a tag or to be
+like it. Of random matrices of 6 to 60 tokens at most 2 % do, by any of their scores."""
+
+NEARLY_DIFFUSE = 0.9
+"""Of what "diffuse" needs, how much a head without another pattern must have to be said to be like it."""
+
 
 def head_scores(
     attention: Any,
@@ -79,25 +89,17 @@ def head_scores(
     part = flags(separators, n, "separators") if separators is not None else ~text & ~first
     asked = text & ~first if (text & ~first).any() else np.ones(n, bool)
     visible = visible_keys(A)
-    place = np.arange(n)
-    behind = place[:, None] - place[None, :]
     usual = first | part | ~text
-    pairs = asked[:, None] & (text & ~first)[None, :]
     scores = {
         "max_attention": A.max(axis=2).mean(axis=-1),
         **_spread(A, asked, visible),
-        "sink": _mean(A, asked, np.broadcast_to(usual, (n, n))),
-        "first_token": _mean(A, asked, np.broadcast_to(first, (n, n))),
-        "separator": _mean(A, asked, np.broadcast_to(part & ~first, (n, n)), need=True),
-        "itself": _mean(A, asked, behind == 0),
-        "previous_token": _mean(A, asked, pairs & (behind == 1), need=True),
-        "next_token": _mean(A, asked, pairs & (behind == -1), need=True),
-        "local_band": _mean(A, asked, np.abs(behind) <= band),
+        "sink": _mean(A, np.broadcast_to(usual, (n, n)), asked),
+        **{
+            name: _mean(A, mask, rows)
+            for name, (mask, rows) in _patterns(A, ids, special, separators, band).items()
+        },
+        "chain": _chain(A, asked),
     }
-    same, after = repeats(ids, n)
-    scores["same_token"] = _mean(A, asked, pairs & same & visible, need=True)
-    scores["induction"] = _mean(A, asked, pairs & after & visible, need=True)
-    scores["chain"] = _chain(A, asked)
     off = np.broadcast_to(~text, (*A.shape[:2], n)) | (False if sinks is None else np.asarray(sinks, bool))
     scores |= _left(A, asked, visible, off)
     counts = np.where(scores["parked"] > 1 / 3, 0.1, 1.0)
@@ -122,17 +124,55 @@ def even_scores(
     return {name: float(values[0, 0]) for name, values in scores.items()}
 
 
+def shuffled_scores(
+    attention: Any,
+    *,
+    ids: Sequence[Any] | None = None,
+    special: Sequence[bool] | None = None,
+    separators: Sequence[bool] | None = None,
+    band: int = BAND,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Mean and standard deviation of every pattern's score, (layer, head) each, where rows are shuffled.
+
+    Exact, without a draw: the sum of m of n weights taken without replacement has mean m·w̄ and variance
+    m(1 − m/n)s², and rows are shuffled independently. It is the null of names: a head that looks as
+    selectively, at random.
+
+    >>> mean, spread = shuffled_scores(np.full((1, 1, 8, 8), 1 / 8))["itself"]
+    >>> float(mean[0, 0]), float(spread[0, 0])
+    (0.125, 0.0)
+    """
+    A = checked_weights(attention)
+    visible = visible_keys(A)
+    count = visible.sum(axis=1)
+    weights = np.where(visible, A, 0.0).astype(np.float64)
+    mean = weights.sum(axis=-1) / count
+    squares = (weights**2).sum(axis=-1) - count * mean**2
+    variance = squares.clip(0) / np.maximum(count - 1, 1)
+    found = {}
+    for name, (mask, rows) in _patterns(A, ids, special, separators, band).items():
+        if not rows.any():
+            found[name] = (np.full(A.shape[:2], np.nan), np.full(A.shape[:2], np.nan))
+            continue
+        taken = (mask & visible & rows[:, None]).sum(axis=1)
+        spread = np.sqrt((variance * (taken * (1 - taken / count))).sum(axis=-1))
+        found[name] = ((mean * taken).sum(axis=-1) / rows.sum(), spread / rows.sum())
+    return found
+
+
 def name_heads(
     scores: Mapping[str, np.ndarray],
     even: Mapping[str, float] | None = None,
+    shuffled: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     *,
     thresholds: Mapping[str, tuple[str, float]] = THRESHOLDS,
 ) -> np.ndarray:
     """What each head can be called, (layer, head) of text: tags parted by commas, "" for none.
 
     A head gets a tag whose score is at least its threshold and, with `even` (from `even_scores`),
-    well above what even weights would give. A next, previous, or own place is local too: "local band"
-    is said only of heads that none of these names.
+    well above what even weights would give; with `shuffled` (from `shuffled_scores`), also above its own
+    weights in random places, which in a text of few tokens are often local. A next, previous, or own place
+    is local too: "local band" is said only of heads that none of these names.
 
     >>> str(name_heads({"induction": np.array([[0.8]]), "broad": np.array([[0.2]])})[0, 0])
     'induction'
@@ -141,7 +181,11 @@ def name_heads(
     tags = np.full(shape, "", dtype=object)
     for where in np.ndindex(*shape):
         reached = _reached(scores, even, where, thresholds)
-        worn = [tag for tag, share in reached.items() if share >= 1]
+        worn = [
+            tag
+            for tag, share in reached.items()
+            if share >= 1 and _is_beyond(scores, shuffled, where, thresholds[tag][0])
+        ]
         if {"previous-token", "next-token", "itself"} & set(worn) and "local band" in worn:
             worn.remove("local band")
         tags[where] = ", ".join(worn)
@@ -151,13 +195,17 @@ def name_heads(
 def most_like(
     scores: Mapping[str, np.ndarray],
     even: Mapping[str, float] | None = None,
+    shuffled: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     *,
     thresholds: Mapping[str, tuple[str, float]] = THRESHOLDS,
 ) -> np.ndarray:
-    """Of every head the tag it comes nearest to, (layer, head) of text: the largest share of a threshold.
+    """Of every head the tag it comes nearest to, (layer, head) of text; "" where it is like none.
 
-    For heads that `name_heads` leaves without a tag. A head that spreads its weight always has some of every
-    pattern, so "diffuse" is said only where nothing else reaches half of its threshold.
+    For heads that `name_heads` leaves without a tag. Of every tag it is asked how much of the way the head
+    has gone, from what even weights give to what the tag needs. The farthest is said where it is a third of
+    the way or more (`PART`) and, with `shuffled` (from `shuffled_scores`), where the head's own weights in
+    random places would not get there. Of the others, those that are nearly diffuse are like that, and the
+    rest like nothing that has a name.
 
     >>> scores = {"previous_token": np.array([[0.28]]), "broad": np.array([[0.7]])}
     >>> str(most_like(scores)[0, 0])
@@ -166,10 +214,17 @@ def most_like(
     shape = np.asarray(next(iter(scores.values()))).shape
     found = np.full(shape, "", dtype=object)
     for where in np.ndindex(*shape):
-        reached = _reached(scores, even, where, thresholds)
-        shares = {tag: share for tag, share in reached.items() if tag != "diffuse" and not np.isnan(share)}
-        best = max(shares, key=lambda tag: shares[tag], default="")
-        found[where] = best if shares.get(best, 0.0) >= 0.5 or "diffuse" not in reached else "diffuse"
+        gone = {}
+        for tag, (score, _) in thresholds.items():
+            value, needed, chance = _needed(scores, even, where, tag, thresholds)
+            if tag != "diffuse" and needed > chance and _is_beyond(scores, shuffled, where, score):
+                gone[tag] = 0.0 if np.isnan(value) else (value - chance) / (needed - chance)
+        best = max(gone, key=lambda tag: gone[tag], default="")
+        if gone.get(best, 0.0) >= PART:
+            found[where] = best
+        elif "diffuse" in thresholds:
+            value, needed, _ = _needed(scores, even, where, "diffuse", thresholds)
+            found[where] = "diffuse" if value >= NEARLY_DIFFUSE * needed else ""
     return found
 
 
@@ -180,13 +235,73 @@ def _reached(
     thresholds: Mapping[str, tuple[str, float]],
 ) -> dict[str, float]:
     """Of every tag how much of what it needs the head has: from 1 on it gets the tag, NaN is not known."""
-    reached = {}
-    for tag, (score, least) in thresholds.items():
-        value = float(scores[score][where]) if score in scores else np.nan
-        chance = 0.0 if even is None else float(even.get(score, 0.0))
-        by_chance = min(TIMES.get(tag, 4.0) * chance, 0.9)
-        reached[tag] = value / (least if np.isnan(by_chance) else max(least, by_chance))
-    return reached
+    found = {tag: _needed(scores, even, where, tag, thresholds) for tag in thresholds}
+    return {tag: value / needed for tag, (value, needed, _) in found.items()}
+
+
+def _needed(
+    scores: Mapping[str, np.ndarray],
+    even: Mapping[str, float] | None,
+    where: tuple[int, ...],
+    tag: str,
+    thresholds: Mapping[str, tuple[str, float]],
+) -> tuple[float, float, float]:
+    """The head's value of what tells a tag (NaN is not known), the value needed, and that of even weights."""
+    score, least = thresholds[tag]
+    value = float(scores[score][where]) if score in scores else np.nan
+    chance = 0.0 if even is None else float(even.get(score, 0.0))
+    if np.isnan(chance):
+        return value, least, 0.0
+    return value, max(least, min(TIMES.get(tag, 4.0) * chance, 0.9)), chance
+
+
+def _is_beyond(
+    scores: Mapping[str, np.ndarray],
+    shuffled: Mapping[str, tuple[np.ndarray, np.ndarray]] | None,
+    where: tuple[int, ...],
+    score: str,
+) -> bool:
+    """Whether the head's weights in random places would not get there; true where they are not known."""
+    if shuffled is None or score not in shuffled:
+        return True
+    mean, spread = (float(one[where]) for one in shuffled[score])
+    return bool(np.isnan(mean) or scores[score][where] > mean + BEYOND * spread)
+
+
+def _patterns(
+    A: np.ndarray,
+    ids: Sequence[Any] | None,
+    special: Sequence[bool] | None,
+    separators: Sequence[bool] | None,
+    band: int,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Of every score that is weight on certain keys: those keys, (query, key), and the queries asked."""
+    n = A.shape[-1]
+    text = ~flags(special, n, "special")
+    first = np.arange(n) == 0
+    part = flags(separators, n, "separators") if separators is not None else ~text & ~first
+    asked = text & ~first if (text & ~first).any() else np.ones(n, bool)
+    visible = visible_keys(A)
+    behind = np.arange(n)[:, None] - np.arange(n)[None, :]
+    pairs = asked[:, None] & (text & ~first)[None, :]
+    same, after = repeats(ids, n)
+    everyone = {
+        "first_token": np.broadcast_to(first, (n, n)),
+        "itself": behind == 0,
+        "local_band": np.abs(behind) <= band,
+    }
+    # only of queries that have such a key
+    with_one = {
+        "separator": np.broadcast_to(part & ~first, (n, n)),
+        "previous_token": pairs & (behind == 1),
+        "next_token": pairs & (behind == -1),
+        "same_token": pairs & same & visible,
+        "induction": pairs & after & visible,
+    }
+    return {
+        **{name: (mask, asked) for name, mask in everyone.items()},
+        **{name: (mask, asked & mask.any(axis=1)) for name, mask in with_one.items()},
+    }
 
 
 def checked_weights(attention: Any) -> np.ndarray:
@@ -216,9 +331,8 @@ def visible_keys(A: np.ndarray) -> np.ndarray:
     return np.tri(n, dtype=bool) if causal else np.ones((n, n), bool)
 
 
-def _mean(A: np.ndarray, asked: np.ndarray, mask: np.ndarray, need: bool = False) -> np.ndarray:
-    """Weight on the masked keys, averaged over queries; `need` asks only queries that have such a key."""
-    rows = asked & mask.any(axis=1) if need else asked
+def _mean(A: np.ndarray, mask: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Weight on the masked keys, averaged over the queries of `rows`; NaN where there is none."""
     if not rows.any():
         return np.full(A.shape[:2], np.nan)
     return np.einsum("lhqk,qk->lh", A, (mask & rows[:, None]).astype(A.dtype)).astype(np.float64) / rows.sum()

@@ -623,7 +623,8 @@ _head_score(
 _head_score(
     "interest",
     "Focused attention",
-    "Weight that is neither on sinks nor spread evenly: the heads to look at first have most of it.",
+    "Weight that is neither on sinks nor spread evenly: 1 looks at one token, 0 at all alike. A head with "
+    "more than a third on sinks counts a tenth.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
 )
@@ -664,8 +665,8 @@ register(
     Score(
         "share",
         "Share of the stream",
-        "How far what a head adds is from its mean, over the length of the stream it is added to: a direct "
-        "share, from one run with nothing taken away.",
+        "How much a head changes the residual stream directly: the length of what it adds, beyond its mean "
+        "over tokens, over the length of the stream. Nothing is taken away.",
         {"atlas": None},
         high=None,
         better="neither",

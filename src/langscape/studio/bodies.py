@@ -351,9 +351,10 @@ class MissingWord(Answer):
 
 
 class Inserted(Answer):
-    """Where new words land on a finished map."""
+    """Where new words land on a finished map, and how far to trust that, in a line."""
 
     words: list[InsertedWord]
+    trust: str
     known: list[KnownWord]
     missing: list[MissingWord]
     seconds: float

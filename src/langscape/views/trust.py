@@ -49,11 +49,14 @@ def summary(map: Map) -> str:
             parts.append(f"{before}{score.word} {one['shown']}")
             before = ""
     if map.quality.get("inserted"):
-        placed = ", ".join(
-            f"{score.word} {text}{_against_null(map, score)}" for score, text in _of_inserted(map)
-        )
+        placed = inserted_summary(map)
         parts.append(f"{map.quality['inserted']:,.0f} inserted" + (f": {placed}" if placed else ""))
     return ", ".join(parts)
+
+
+def inserted_summary(map: Map) -> str:
+    """The scores of the inserted points, each with its verdict and null; empty where none is known."""
+    return ", ".join(f"{score.word} {text}{_against_null(map, score)}" for score, text in _of_inserted(map))
 
 
 def notes_of(map: Map) -> list[str]:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { CATEGORIES, categoryMark, DISTINCT, hex, NEUTRAL, RAMP, rampColour, rgb, SHAPES, type Rgb, type Theme } from './colour'
+import { CATEGORIES, categoryMark, DISTINCT, hex, NEUTRAL, RAMP, rampColour, rampOf, rgb, SHAPES, type Rgb, type Theme } from './colour'
 
 // Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
 const SIGHTS = {
@@ -83,4 +83,10 @@ it('the ramp begins and ends at its stops and clamps beyond', () => {
 it('short and long hex mean the same', () => {
   expect(rgb('#fff')).toEqual([255, 255, 255])
   expect(rgb('#1a2b3c')).toEqual([26, 43, 60])
+})
+
+it('what is first has the same hue on both grounds, and what is most stands out on either', () => {
+  expect(hex(rampColour(0, 'dark', 'position'))).toBe(RAMP.dark.at(-1))
+  expect(rampOf('position', 'light')).toBe(RAMP.light)
+  expect(rampOf('entropy', 'dark')).toBe(RAMP.dark)
 })

@@ -15,6 +15,15 @@ export const RAMP = {
   dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb1', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
 } as const
 
+/** Columns that say an order and no amount: what comes first has the same hue on both grounds. */
+const ORDERS: readonly string[] = ['position']
+const ORDER_ON_DARK = [...RAMP.dark].reverse()
+
+/** The colours of a column of numbers, from its least to its largest. */
+export function rampOf(column: string, theme: Theme): readonly string[] {
+  return theme === 'dark' && ORDERS.includes(column) ? ORDER_ON_DARK : RAMP[theme]
+}
+
 /** For weights: from the ground up, so that a weight of nothing is not seen. */
 export const HEAT = {
   light: ['#ffffff', '#dfe9fb', '#b3cbf5', '#7ea6ec', '#4b7edd', '#2b59bd', '#1a3a8a', '#0f2257'],
@@ -52,9 +61,9 @@ export function categoryMark(rank: number, theme: Theme): { colour: string; shap
   return { colour: colours[rank % colours.length], shape: Math.floor(rank / colours.length) }
 }
 
-/** The ramp's colour at a share from 0 to 1, linear between its stops. */
-export function rampColour(share: number, theme: Theme): Rgb {
-  return between(RAMP_RGB[theme], share)
+/** The ramp's colour at a share from 0 to 1, linear between its stops; of a column that is an order, its own. */
+export function rampColour(share: number, theme: Theme, column = ''): Rgb {
+  return between(rampOf(column, theme) === RAMP[theme] ? RAMP_RGB[theme] : ORDER_RGB, share)
 }
 
 /** The colour of a weight that is this share of the largest. */
@@ -81,4 +90,5 @@ export function hex(colour: Rgb): string {
 }
 
 const RAMP_RGB: Record<Theme, Rgb[]> = { light: RAMP.light.map(rgb), dark: RAMP.dark.map(rgb) }
+const ORDER_RGB: Rgb[] = ORDER_ON_DARK.map(rgb)
 const HEAT_RGB: Record<Theme, Rgb[]> = { light: HEAT.light.map(rgb), dark: HEAT.dark.map(rgb) }

@@ -113,6 +113,10 @@ export const HELP = {
     text: 'Places new words on the finished map: each goes between the words it is most similar to, and nothing else moves. A word unlike all of them is placed too, with a warning.',
     from: 'Claassen 2020',
   },
+  placed: {
+    text: 'Local: of a placed word’s nearest in the vectors, the share that is also nearest on the map. Global: rank correlation of its distances in the vectors and on the map. Each is a mean over the placed words and stands beside what the same words have in random places of the map; not told apart means that so much is reached by chance too.',
+    from: 'Claassen 2020',
+  },
   vector: {
     text: 'Places a vector that you paste: as many numbers as the vectors of this map have, and a name before them if you like. Nothing else moves.',
     from: 'Claassen 2020',

@@ -81,6 +81,9 @@ export class AppState {
   /** Puts a word on the map of the room, where it has one that takes new words. */
   place = $state.raw<((word: string) => Promise<void>) | null>(null)
 
+  /** Whether a word that the room's map lacks has a vector there, by the word folded; those that nobody looked up are not in it. */
+  placeable = $state.raw<ReadonlyMap<string, boolean>>(new Map())
+
   /** What helps the reader now: the tour, the list of keys, or nothing. */
   guided = $state<'tour' | 'keys' | null>(null)
 

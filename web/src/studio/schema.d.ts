@@ -2134,11 +2134,13 @@ export interface components {
         };
         /**
          * Inserted
-         * @description Where new words land on a finished map.
+         * @description Where new words land on a finished map, and how far to trust that, in a line.
          */
         Inserted: {
             /** Words */
             words: components["schemas"]["InsertedWord"][];
+            /** Trust */
+            trust: string;
             /** Known */
             known: components["schemas"]["KnownWord"][];
             /** Missing */

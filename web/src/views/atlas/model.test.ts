@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
-import { arranged, attentionOf, bestOfRoles, described, placesOf, rank, readAtlas, storyHead, storyToken, type Wish } from './model'
+import { arranged, attentionOf, bestOfRoles, described, placesOf, rank, readAtlas, storyHead, type Wish } from './model'
 
 const heads = [
   [0, 0],
@@ -181,14 +181,6 @@ describe('the beginning', () => {
   it('lists the best heads of each role by the score that tells it', () => {
     expect(bestOfRoles(ranked, 1).map(({ role, heads }) => [role, heads.map(({ name }) => name)])).toEqual([['sink', ['0.0']]])
     expect(described(ranked, ranked.heads[2])).toContain('most like diffuse')
-  })
-
-  it('shows the word whose weight on another word is largest', () => {
-    const words = { ...ranked, tokens: ['[CLS]', 'boat', '.', 'bank'], special: Uint8Array.of(1, 0, 0, 0) }
-    const weights = new Float32Array(16)
-    weights[2 * 4 + 1] = 0.9 // a full stop is no word
-    weights[3 * 4 + 1] = 0.4
-    weights[1 * 4 + 1] = 0.8 // nor is itself another
-    expect(storyToken(words, { weights } as never)).toBe(3)
+    expect(described(ranked, { ...ranked.heads[2], like: '' })).toContain('no known pattern')
   })
 })

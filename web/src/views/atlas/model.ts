@@ -28,6 +28,9 @@ const PARTNERS = 10
 /** The verdict on heads that have nothing to map. */
 export const EVEN = 'evenly spread'
 
+/** What is said of a head that has no role and is like none. */
+export const NO_PATTERN = 'no known pattern'
+
 /** The verdict on heads that leave too few tokens for a map. */
 const NO_MAP = 'no map'
 
@@ -39,7 +42,7 @@ export interface HeadName {
   /** "3.5" for layer 3, head 5. */
   name: string
   tags: string[]
-  /** Of a head without a role, the one it comes nearest to. */
+  /** Of a head without a role, the one it comes nearest to; empty where it is like none. */
   like: string
   /** How far its map can be read; empty where nothing is known of it. */
   verdict: string
@@ -174,11 +177,24 @@ export function described(atlas: Atlas, head: HeadName): string {
   const parts = [
     `Layer ${head.layer}, head ${head.head}`,
     ...head.tags,
-    head.like && `most like ${head.like}`,
+    head.like ? `most like ${head.like}` : !head.tags.length && atlas.tags.length ? NO_PATTERN : '',
     head.verdict === EVEN ? 'evenly spread: nothing to map' : head.verdict && `map ${head.verdict}`,
     share >= 1 ? `${share} % on sinks` : '',
   ]
   return parts.filter(Boolean).join(', ')
+}
+
+/** Why a head's map has its verdict: what it keeps, and what maps of its shuffled weights keep. */
+export function verdictReason(atlas: Atlas, { row, verdict }: HeadName): string {
+  if (verdict === EVEN) return 'The head spreads its weight evenly: no token is nearer to one than to another, and there is nothing to map.'
+  const [kept, byChance] = ['kept', 'kept_null'].map((wanted) => {
+    const column = atlas.scores.find(({ name }) => name === wanted)?.column
+    return column?.type === 'number' ? column.values[row] : NaN
+  })
+  if (!verdict || !Number.isFinite(kept) || !Number.isFinite(byChance)) return ''
+  const share = (value: number) => `${Math.round(100 * value)} %`
+  const end = verdict === 'not to be read' ? ' Near says nothing on this map; the matrix has the weights as they are.' : ''
+  return `The map puts ${share(kept)} of each token’s strongest partners among its nearest; a map of the same weights shuffled, ${share(byChance)}.${end}`
 }
 
 function tagsOf(column: Column | undefined, row: number): string[] {
@@ -292,19 +308,6 @@ export function storyHead(atlas: Atlas): HeadName | null {
       (a, b) => dullness(a) - dullness(b) || verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
     )[0] ?? null
   )
-}
-
-/** The token to begin with: a word of the text whose strongest weight goes to another word. */
-export function storyToken(atlas: Atlas, { weights }: Head): number | null {
-  const wide = atlas.tokens.length
-  const words = atlas.tokens.map((token, at) => (!atlas.special[at] && /^\W*\p{L}{3,}$/u.test(token) ? at : -1)).filter((at) => at >= 0)
-  let best = { token: null as number | null, weight: 0 }
-  for (const query of words)
-    for (const key of words) {
-      const weight = query === key ? 0 : weights[query * wide + key]
-      if (weight > best.weight) best = { token: query, weight }
-    }
-  return best.token
 }
 
 /** Of every role the heads that have most of what tells it, the most frequent role first. */

@@ -1,4 +1,4 @@
-import { RAMP, verdictColour, type Theme } from '../../lib/colour'
+import { rampOf, verdictColour, type Theme } from '../../lib/colour'
 import { tokenCount } from '../../lib/format'
 import type { Inks } from '../../lib/ink'
 import { escape } from '../../lib/svg'
@@ -45,7 +45,9 @@ export function gridSvg(
   })
   const colours = ends
     ? [
-        `<linearGradient id="ramp">${RAMP[theme].map((stop, i) => `<stop offset="${i / (RAMP[theme].length - 1)}" stop-color="${stop}"/>`).join('')}</linearGradient>`,
+        `<linearGradient id="ramp">${rampOf(colour.name, theme)
+          .map((stop, i, { length }) => `<stop offset="${i / (length - 1)}" stop-color="${stop}"/>`)
+          .join('')}</linearGradient>`,
         text(at, 74, colour.name, 11, inks.soft),
         text(at + 60, 74, ends[0], 11, inks.soft),
         `<rect x="${at + 84}" y="66" width="80" height="8" rx="2" fill="url(#ramp)"/>`,

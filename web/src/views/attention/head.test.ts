@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { isCausal, linked, overQueries, shownTokens, strongest, tokenText, weightText, withFirst, type Head } from './head'
+import { isCausal, linked, overQueries, shownTokens, strongest, tellingQuery, tokenText, weightText, withFirst, type Head } from './head'
 
 const head: Head = {
   weights: Float32Array.of(0.5, 0.25, 0.25, 0, 0.75, 0.25),
@@ -53,4 +53,15 @@ it('a decoder is told by weights that lead to what came before alone, and its fi
   expect(isCausal(of(1, 0, 0.4, 0.6))).toBe(true)
   expect(isCausal(of(0.9, 0.1, 0.4, 0.6))).toBe(false)
   expect([...withFirst(Uint8Array.of(0, 0, 1))]).toEqual([1, 0, 1])
+})
+
+it('the query to begin with is the word whose weight on another word is largest', () => {
+  const words = ['[CLS]', 'boat', '.', 'bank']
+  const weights = new Float32Array(16)
+  weights[3 * 4 + 0] = 0.95 // a special token is no word
+  weights[2 * 4 + 1] = 0.9 // nor is a full stop
+  weights[3 * 4 + 1] = 0.4
+  weights[1 * 4 + 1] = 0.8 // nor is itself another
+  const special = Uint8Array.of(1, 0, 0, 0)
+  expect(tellingQuery({ weights, queries: words, keys: words, specialQueries: special, specialKeys: special, raw: {} })).toBe(3)
 })

@@ -83,6 +83,20 @@ export function strongest(weights: ArrayLike<number>, shown: Int32Array, most: n
   return links.sort((a, b) => b.weight - a.weight || a.token - b.token).slice(0, most)
 }
 
+/** The query to begin with: a word whose strongest weight goes to another word; null where there is none. */
+export function tellingQuery({ weights, queries, keys, specialQueries, specialKeys }: Head): number | null {
+  const isWord = (token: string) => /^\W*\p{L}{3,}$/u.test(token)
+  let best = { query: null as number | null, weight: 0 }
+  queries.forEach((query, row) => {
+    if (specialQueries[row] || !isWord(query)) return
+    keys.forEach((key, column) => {
+      const weight = row === column || specialKeys[column] || !isWord(key) ? 0 : weights[row * keys.length + column]
+      if (weight > best.weight) best = { query: row, weight }
+    })
+  })
+  return best.query
+}
+
 /** The largest and the mean weight that each key gets from the shown queries. */
 export function overQueries(head: Head, queries: Int32Array): { maximum: Float32Array; mean: Float32Array } {
   const wide = head.keys.length

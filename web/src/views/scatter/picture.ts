@@ -1,4 +1,4 @@
-import { RAMP, type Theme } from '../../lib/colour'
+import { rampOf, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
 import { calledOf, type Column, type Scatter } from './model'
 import { shapePath } from './shapes'
@@ -275,7 +275,9 @@ function legendLines(
   }
   const ends = rampEnds(column)
   if (ends) {
-    const stops = RAMP[theme].map((colour, i) => `<stop offset="${i / (RAMP[theme].length - 1)}" stop-color="${colour}"/>`)
+    const stops = rampOf(column?.name ?? '', theme).map(
+      (colour, i, { length }) => `<stop offset="${i / (length - 1)}" stop-color="${colour}"/>`,
+    )
     parts.push(
       `<linearGradient id="ramp">${stops.join('')}</linearGradient><rect x="${x}" y="${y - 5}" width="160" height="10" rx="2" fill="url(#ramp)"/>`,
     )

@@ -154,7 +154,7 @@ function marks({ column, theme }: Wish): (row: number) => { colour: Rgb; shape: 
   const neutral = { colour: rgb(NEUTRAL[theme]), shape: 0, code: NO_VALUE }
   if (column.type === 'number') {
     const span = column.high - column.low
-    const ramp = Array.from({ length: 256 }, (_, i) => rampColour(i / 255, theme))
+    const ramp = Array.from({ length: 256 }, (_, i) => rampColour(i / 255, theme, column.name))
     return (row) => {
       const value = column.values[row]
       if (!Number.isFinite(value)) return neutral
