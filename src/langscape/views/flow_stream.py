@@ -77,8 +77,8 @@ def _meaning(found: Flow) -> str:
     return (
         f"A word’s {what} is the sum of what embedding, heads, MLPs and biases add to it, the scales of "
         "norms frozen. The page adds them up again and compares with the model’s own: this is the largest "
-        f"difference over {found.arrays['score'].size:,} of them, the first words at every token. The largest "
-        f"of these is {found.scores['largest']:.3g} in size."
+        f"difference over {found.arrays['score'].size:,} of them, the first words at every token. The "
+        f"largest of these is {found.scores['largest']:.3g} in size."
     )
 
 
