@@ -356,7 +356,7 @@ def test_a_unit_says_after_which_words_it_is_high_and_low(lstm_page):
     said.get_by_role("button", name=f"unit {first}").click()
     over = lstm_page.get_by_label("One unit over time")
     expect(over).to_contain_text(f"Its cell is highest after {words}")
-    expect(over).to_contain_text(f"shifted along the text tell {100 * usual.told[1, 0, first]:.1f} %")
+    expect(over).to_contain_text(f"shifted along the text explain {100 * usual.told[1, 0, first]:.1f} %")
 
 
 def test_a_zoomed_operation_says_what_its_boxes_and_numbers_are(open_page):

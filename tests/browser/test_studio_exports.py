@@ -147,6 +147,9 @@ def test_what_is_said_beside_a_graph_is_in_the_figure_to_its_end(room):
     boxes = [one for one in root.iter(f"{SVG}rect") if one.get("y")]
     clips = [float(one.get("y")) + float(one.get("height")) for one in boxes]
     assert max(clips) >= float(foot.get("y"))
+    # the graph is not pulled apart by it: its key stands right below
+    key = next(one for text, one in lines.items() if text == "learned layer")
+    assert float(key.get("y")) < before["height"]
     # and the page is as it was
     assert page.locator(".frame").bounding_box() == before
     assert beside.evaluate("one => one.scrollTop") == 40

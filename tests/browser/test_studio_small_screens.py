@@ -23,7 +23,8 @@ SCROLLED = """() => {
   return all.map((one) => [name(one), all.filter((other) => other !== one && other.contains(one)).map(name)])
 }"""
 
-SMALL = """() => [...document.querySelectorAll('button, summary, select, nav a, label:has(> [type=checkbox])')]
+SMALL = """() =>
+  [...document.querySelectorAll('button, summary, select, nav a, label:has(> [type=checkbox])')]
   .filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   // words of a sentence are as high as its lines, and the bars of a chart as wide as they are many
   .filter((one) => !one.closest('svg, .bars, .unseen') && getComputedStyle(one).display !== 'inline')

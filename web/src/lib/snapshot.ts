@@ -64,12 +64,17 @@ function unrolled(root: HTMLElement): () => void {
   const scrolled = [root, ...root.querySelectorAll<HTMLElement>(WHOLE)]
   const hidden = Math.max(...scrolled.map((one) => one.scrollHeight - one.clientHeight))
   if (hidden <= 0) return () => undefined
-  const { height, flex } = root.style
   const places = scrolled.map((one) => one.scrollTop)
-  root.style.height = `${root.offsetHeight + hidden}px`
-  root.style.flex = 'none'
+  // what stands beside keeps its size
+  const beside = scrolled.slice(1).flatMap((one) => [...one.parentElement!.children].filter((other) => other !== one) as HTMLElement[])
+  const sizes = [root, ...beside].map((one) => [one, one.getAttribute('style'), one.offsetHeight] as const)
+  for (const [one, , high] of sizes)
+    Object.assign(one.style, one === root ? { height: `${high + hidden}px`, flex: 'none' } : { height: `${high}px`, alignSelf: 'start' })
   return () => {
-    Object.assign(root.style, { height, flex })
+    for (const [one, style] of sizes) {
+      if (style === null) one.removeAttribute('style')
+      else one.style.cssText = style
+    }
     scrolled.forEach((one, i) => (one.scrollTop = places[i]))
   }
 }

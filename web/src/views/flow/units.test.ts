@@ -33,7 +33,7 @@ function view(): View {
 it('says after which words a unit is high and low, and how much they tell beside shifted words', () => {
   const flow = readLstm(view())
   expect(unitInWords(flow, 0, 0)).toBe(
-    'Its cell is highest after “war”, “of” and lowest after “be”. The word just read tells 80.0 % of its cell, where words shifted along the text tell 5.0 %.',
+    'Its cell is highest after “war”, “of” and lowest after “be”. The word just read explains 80.0 % of its variance; words shifted along the text explain 5.0 %.',
   )
 })
 

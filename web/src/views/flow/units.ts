@@ -6,7 +6,7 @@ export interface Unit {
   /** Words after which its cell is highest, and lowest, on average. */
   high: string[]
   low: string[]
-  /** The share of its cell that the word just read tells; the mean and the largest of shifted words. */
+  /** The share of its cell’s variance that the word just read explains; the mean and the largest of shifted words. */
   told: number
   chance: number
   most: number
@@ -32,9 +32,9 @@ export const unitName = (flow: Lstm, layer: number, dim: number) => `unit ${dim}
 export function unitInWords(flow: Lstm, layer: number, dim: number): string {
   const unit = unitOf(flow, layer, dim)
   if (!unit) return ''
-  const shares = `${percent(unit.told)} of its cell, where words shifted along the text tell ${percent(unit.chance)}`
-  if (!(unit.told > unit.most)) return `The word just read does not say what it is active for: it tells ${shares}.`
-  return `Its cell is highest after ${listed(unit.high)} and lowest after ${listed(unit.low)}. The word just read tells ${shares}.`
+  const shares = `explains ${percent(unit.told)} of its variance; words shifted along the text explain ${percent(unit.chance)}`
+  if (!(unit.told > unit.most)) return `The word just read does not say what it is active for: it ${shares}.`
+  return `Its cell is highest after ${listed(unit.high)} and lowest after ${listed(unit.low)}. The word just read ${shares}.`
 }
 
 export const listed = (words: string[]) => words.map((word) => `“${word}”`).join(', ')
