@@ -105,7 +105,8 @@ EVERY = [
     StableGroups(np.array([0, 0, 1]), 0.9, np.ones(2), rng.random((2, 2)), rng.random((2, 4)), np.arange(3)),
     LSTMBaseline("its own text", 9, rng.random((4, 3, 1, 2)), rng.random((2, 1, 2)), rng.random((1, 2)),
                  (0.5, 1.5), (1.0, float("nan")), 2.0, 3.0, np.arange(3), rng.random((5, 1, 2)),
-                 rng.random((2, 2, 1, 2)), 7),
+                 rng.random((2, 2, 1, 2)), 7, rng.random((1, 2)), (1.0, 2.0),
+                 np.zeros((2, 1, 2, 3), np.int32), rng.random((3, 1, 2))),
     View("scatter", {"labels": ["a"], "nested": [{"x": (1, 2)}]}, {"xy": rng.random((1, 2))}),
 ]  # fmt: skip
 

@@ -311,6 +311,10 @@ def test_signs_of_the_graph_are_the_fields_and_stand_in_the_key(lstm_page):
         expect(strip).to_contain_text(said)
     strip.get_by_role("button", name="Key").click()
     key = lstm_page.get_by_role("dialog", name="Key to the graph")
+    expect(strip.locator("i").first).to_be_visible()
+    swatches = strip.locator("span:has(> i)").inner_text().partition(": ")[2].split()
+    assert swatches
+    assert set(swatches) <= set(lstm_view().properties["words"])
     expect(key).to_contain_text("c = f × ct−1 + i × g")
     words, view = key.get_by_label("Colours of some words").locator("li"), lstm_view()
     for one in words.all():
@@ -319,6 +323,40 @@ def test_signs_of_the_graph_are_the_fields_and_stand_in_the_key(lstm_page):
         assert one.locator("i").evaluate("one => getComputedStyle(one).backgroundColor") == f"rgb({colour})"
     lstm_page.keyboard.press("Escape")
     expect(key).to_have_count(0)
+
+
+def test_a_sentence_lights_the_gate_that_it_speaks_of(lstm_page):
+    lit = lstm_page.locator("[data-lit]")
+    kept = lstm_page.get_by_label("What it keeps")
+    forget = kept.get_by_role("button", name="forget gate")
+    forget.hover()
+    expect(lit).to_have_count(1)
+    expect(lit).to_have_attribute("data-lit", "l0.forget")
+    lstm_page.mouse.move(2, 2)
+    expect(lit).to_have_count(0)
+    kept.get_by_role("button", name="output gate").focus()
+    expect(lit).to_have_attribute("data-lit", "l0.output")
+    forget.click()
+    lstm_page.mouse.move(2, 2)
+    forget.blur()
+    expect(lit).to_have_attribute("data-lit", "l0.forget")
+    lstm_page.keyboard.press("Escape")
+    expect(lit).to_have_count(0)
+
+
+def test_a_unit_says_after_which_words_it_is_high_and_low(lstm_page):
+    model, seen = tiny()
+    usual = baseline_of(model)
+    cells = (seen["cell"][0, -1] - usual.means[4, 0]) / usual.spread[0]
+    first = int(np.abs(cells).argmax())
+    said = lstm_page.get_by_label("Units that stand out")
+    words = ", ".join(f"“{model.words[word]}”" for word in usual.after[0, 0, first])
+    expect(said.locator("li").first).to_contain_text(f"Its cell is highest after {words}")
+    expect(said.locator("li").first).to_contain_text(f"{abs(cells[first]):.1f} standard deviations")
+    said.get_by_role("button", name=f"unit {first}").click()
+    over = lstm_page.get_by_label("One unit over time")
+    expect(over).to_contain_text(f"Its cell is highest after {words}")
+    expect(over).to_contain_text(f"shifted along the text explain {100 * usual.told[1, 0, first]:.1f} %")
 
 
 def test_a_zoomed_operation_says_what_its_boxes_and_numbers_are(open_page):
@@ -482,6 +520,21 @@ def test_the_path_is_drawn_from_the_prompt_to_the_next_word_and_opens_its_parts(
     expect(stream_page.locator(".detail h3")).to_contain_text(
         short.get_by_role("button").first.text_content().strip()
     )
+
+
+def test_a_transformers_page_has_one_meaning_for_a_colour(stream_page):
+    # blue and orange raise and lower a word; colours by meaning stand in the layers, on demand
+    expect(stream_page.locator(".near i")).to_have_count(0)
+    expect(stream_page.get_by_label("Colours by meaning")).to_have_count(0)
+    expect(stream_page.locator("header")).not_to_contain_text("Colour match")
+    key = stream_page.get_by_role("list", name="Key")
+    for said in ("line: a head, square: an MLP", "raises “", "lowers it", "(total effect)"):
+        expect(key).to_contain_text(said)
+    by_layers(stream_page)
+    expect(stream_page.locator("td button i")).to_have_count(0)
+    stream_page.get_by_label("Colours by meaning").check()
+    expect(stream_page.locator("td button i").first).to_be_visible()
+    expect(stream_page.locator("header")).to_contain_text("Colour match")
 
 
 def test_the_difference_of_two_words_is_the_difference_of_their_parts(stream_page):

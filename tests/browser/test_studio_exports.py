@@ -131,6 +131,30 @@ def test_names_that_have_a_rim_are_not_hidden_by_it_in_the_figure(room):
     assert {"fforget gate", "ct−1cell before", "hhidden", "tanh of the cell"} <= rimmed
 
 
+@pytest.mark.parametrize("room", ["flow"], indirect=True)
+def test_what_is_said_beside_a_graph_is_in_the_figure_to_its_end(room):
+    _, page = room
+    beside = page.locator("aside")
+    assert beside.evaluate("one => one.scrollHeight > one.clientHeight + 50")
+    beside.evaluate("one => (one.scrollTop = 40)")
+    before = page.locator(".frame").bounding_box()
+    root = ElementTree.fromstring(saved(page, "Export Flow as SVG"))
+    lines = {" ".join("".join(one.itertext()).split()): one for one in root.iter(f"{SVG}text")}
+    last = beside.locator("section[aria-label='Units that stand out'] .soft").inner_text().split()
+    foot = next(one for text, one in lines.items() if text and text.split()[0] == last[0] == "In")
+    assert float(foot.get("y")) < float(root.get("height"))
+    # the clip of what was scrolled reaches as far
+    boxes = [one for one in root.iter(f"{SVG}rect") if one.get("y")]
+    clips = [float(one.get("y")) + float(one.get("height")) for one in boxes]
+    assert max(clips) >= float(foot.get("y"))
+    # the graph is not pulled apart by it: its key stands right below
+    key = next(one for text, one in lines.items() if text == "learned layer")
+    assert float(key.get("y")) < before["height"]
+    # and the page is as it was
+    assert page.locator(".frame").bounding_box() == before
+    assert beside.evaluate("one => one.scrollTop") == 40
+
+
 @pytest.mark.parametrize("room", ["head"], indirect=True)
 def test_map_and_matrix_are_one_figure_with_their_title_and_colours(room):
     _, page = room

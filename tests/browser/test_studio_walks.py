@@ -248,13 +248,6 @@ def test_the_constant_c_is_explained_where_it_is_used(open_studio, studio, tmp_p
     expect(page.get_by_text("What is c?")).to_be_visible()
 
 
-def test_rooms_have_names_where_only_their_signs_are_shown(open_studio):
-    page = open_studio(width=390, height=844).page
-    rooms = page.get_by_role("navigation", name="Rooms")
-    for name in ("Atlas", "Head", "Queries & keys", "Words", "Distributions", "Flow", "Test", "Compare"):
-        expect(rooms.get_by_role("link", name=name, exact=True)).to_be_visible()
-
-
 def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, studio):
     made = studio.example("ellipses")
     page = open_studio("distributions").page

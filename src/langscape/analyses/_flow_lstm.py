@@ -11,14 +11,17 @@ import numpy as np
 
 from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
 from langscape.data import Capture, Flow
-from langscape.data.lstm_baseline import LSTMBaseline
+from langscape.data.lstm_baseline import MEANS, LSTMBaseline
 from langscape.errors import DataError
 from langscape.io.codec import noun
 from langscape.metrics.lstm_faults import Fault, lstm_faults
 from langscape.metrics.surprisal import share_in_words
 
 NEAREST = 5
-WORD_IDS = ("top", "skipped_first", "written_first", "alone_first", "held_first", "unit_first")
+WORD_IDS = (
+    "top", "skipped_first", "written_first", "alone_first", "held_first", "unit_first",
+    "unit_high", "unit_low",
+)  # fmt: skip
 """Arrays whose values are words."""
 
 PER_WORD = (
@@ -38,7 +41,9 @@ class LSTMReading:
 
     capture     its vectors at every step
     arrays      the best words at every step with chances and logits, (step, `DEEPEST`); `log_total`,
-                `surprise`, `change`; of an LSTM, what its `memory_effects` are (`_effects`)
+                `surprise`, `change`; of an LSTM, what its `memory_effects` are (`_effects`), and of every
+                unit the mean and spread of its cell, the words after which that is high and low, and how
+                much of it they tell (`LSTMBaseline`)
     nearest     the words nearest to every vector, by the vector's name: ids and distances or logits
     words       those words, with rows of the output projection, the bias last
     meanings    every vector in the words' own space, where it has another width: what it would predict
@@ -46,7 +51,8 @@ class LSTMReading:
     notes       what there is to know of the model itself
     usual       what means are of, in words (`over`), how many values of cells and hidden vectors there are
                 (`values`) and how many leave their usual ranges in all steps but one in a hundred
-                (`strays`); empty of a GRU
+                (`strays`), and how far the furthest cell of a step usually is from its mean (`furthest`);
+                empty of a GRU
     """
 
     model: str
@@ -93,6 +99,9 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
     arrays["change"] = _change(seen, layers, model.kind)
     if usual is not None:
         arrays |= _effects(seen, weights, arrays["top"], usual)
+        high, low = usual.after
+        cells = {"mean": usual.means[MEANS.index("cell")], "spread": usual.spread, "told": usual.told}
+        arrays |= {"unit_high": high, "unit_low": low, **{f"unit_{name}": of for name, of in cells.items()}}
     nearest = {name: _nearest(seen[name], weights) for name in vectors_shown}
     width = weights["embedding"].shape[1]
     meanings = {}
@@ -146,7 +155,12 @@ def read_lstm(model: Any, prompt: str, usual: LSTMBaseline | None, generate: int
         tuple(model.notes),
         {}
         if usual is None
-        else {"over": usual.evidence, "strays": usual.outside, "values": 2 * layers * units},
+        else {
+            "over": usual.evidence,
+            "strays": usual.outside,
+            "values": 2 * layers * units,
+            "furthest": list(usual.furthest),
+        },
     )
 
 

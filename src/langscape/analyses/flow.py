@@ -175,7 +175,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
             raise SettingsError("the prompt is empty; give at least one word")
 
 
-@analysis(version=3, name="flow.baseline", hidden=True)
+@analysis(version=4, name="flow.baseline", hidden=True)
 def flow_baseline(
     model: FlowModel = "lstm-tiny",
     *,
@@ -197,7 +197,7 @@ def flow_lens(
     return fitted_lens(opened(model), lens_text, progress)
 
 
-@analysis(version=10, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
+@analysis(version=11, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -285,7 +285,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=16,
+    version=17,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_lens, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,

@@ -34,7 +34,8 @@ class Flow(Noun, Shown):
     unknown     of an LSTM, per step what the text says where the model has no such word, elsewhere empty
     usual       of an LSTM, the text that means are over, in words (`over`), how many values its cells and
                 hidden vectors have (`values`), and how many of them leave their usual ranges in all steps
-                but one in a hundred (`strays`)
+                but one in a hundred (`strays`), and how far from its mean the furthest cell of a step is, in
+                the median and in one step of twenty (`furthest`)
     parts       of a transformer, what its embedding is the sum of
     post_norm   whether a transformer normalises its stream after every sum
     remarks     what the model could not give or had to change

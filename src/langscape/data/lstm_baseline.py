@@ -35,6 +35,11 @@ class LSTMBaseline:
                unit), which leaves out one step in a hundred at either end
     outside    how many of these values lie outside of their ranges at one step, in all steps but one in a
                hundred: more is not what the model does
+    spread     how far every cell varies there, its standard deviation, (layer, unit)
+    furthest   of all cells at one step, how far the furthest is from its mean, in its own spread: the median
+               of all steps, and what one step in twenty is beyond
+    after      words after which every cell is highest, and lowest, and
+    told       how much of it they tell, beside shifted words: `metrics.lstm_units.UnitWords`
     """
 
     text: str
@@ -50,13 +55,18 @@ class LSTMBaseline:
     means: np.ndarray
     usual: np.ndarray
     outside: int
+    spread: np.ndarray
+    furthest: tuple[float, float]
+    after: np.ndarray
+    told: np.ndarray
 
     @property
     def evidence(self) -> str:
         """What was read, as the end of a sentence.
 
         >>> nothing = np.zeros(0)
-        >>> numbers = (*[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, *[nothing] * 3, 0)
+        >>> numbers = [*[nothing] * 3, *[(0.0, 0.0)] * 2, 0.0, 0.0, *[nothing] * 3, 0]
+        >>> numbers += [nothing, (0.0, 0.0), nothing, nothing]
         >>> LSTMBaseline("its own text", 1500, *numbers).evidence
         'over 1,500 words of its own text'
         """

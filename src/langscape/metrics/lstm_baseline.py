@@ -14,6 +14,7 @@ import numpy as np
 
 from langscape.data.lstm_baseline import MEANS, LSTMBaseline
 from langscape.errors import DataError
+from langscape.metrics.lstm_units import unit_words
 
 STEPS = 1500
 """Words of a text that are read."""
@@ -64,11 +65,16 @@ def lstm_baseline(
         means[:, layer] = [each[name].mean(0) for name in MEANS]
         states[:, layer] = cell, words
     usual = np.percentile(states, [1, 99], axis=2)
+    spread = states[0].std(1)
+    off = np.abs(states[0] - states[0].mean(1, keepdims=True)) / np.maximum(spread, 1e-9)[:, None]
+    median, most = np.percentile(off.max((0, 2)), [50, 95])
+    told = unit_words(states[0], ids[:-1])
     if starts is not None:
         mean, largest = float(read.surprise.mean()), float(_predicted(words, ids[1:], weights).surprise.max())
     found = LSTMBaseline(
         text, steps, gates, hidden, cells, read.logits, (mean, largest), read.entropy,
         _counted(ids, len(weights["decoder"])), np.unique(ids[:-1]), means, usual, 0,
+        spread.astype(np.float32), (float(median), float(most)), told.after, told.told,
     )  # fmt: skip
     return replace(found, outside=int(np.percentile(found.strays(*states), 99)))
 

@@ -43,8 +43,7 @@ def halves(values: np.ndarray) -> np.ndarray:
 def quality(found: Flow, meaning: str) -> list[dict[str, str]]:
     """How exactly sums add up, which `meaning` explains, and how well colours follow vectors."""
     sums, colours = SCORES["sums"], SCORES["colours"]
-    largest = found.scores.get("largest")
-    shown = f"within {sums.text(found.scores['sums'])}" + ("" if largest is None else f" of {largest:.3g}")
+    shown = f"within {sums.text(found.scores['sums'])}"
     value, null = found.scores["colours"], Null.read(found.scores, "colours")
     words = colours.in_words(value, null)
     followed = f"{colours.text(value)} of 1" + (f", {words}" if words else "")

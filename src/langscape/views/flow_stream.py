@@ -75,10 +75,10 @@ def _left_out(found: Flow) -> list[str]:
 def _meaning(found: Flow) -> str:
     what = "score, the dot product with its embedding," if found.kind == "encoder" else "logit"
     return (
-        f"A word’s {what} is the sum of what embedding, heads, MLPs and biases add to it. The page adds them "
-        "up again; this is the largest difference, over "
-        f"{found.arrays['score'].size:,} words and places, from "
-        "the model’s own, beside the largest of these."
+        f"A word’s {what} is the sum of what embedding, heads, MLPs and biases add to it, the scales of "
+        "norms frozen. The page adds them up again and compares with the model’s own: this is the largest "
+        f"difference over {found.arrays['score'].size:,} of them, the first words at every token. The "
+        f"largest of these is {found.scores['largest']:.3g} in size."
     )
 
 

@@ -3,6 +3,9 @@ import { escape } from './svg'
 /** What a picture leaves out and closes up, as if it were not on the page. */
 const LEFT_OUT = '[data-unsaved]'
 
+/** What a picture shows to its end, though it is scrolled on screen: text beside a drawing. */
+const WHOLE = '[data-whole]'
+
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
 const UNSEEN = [
   'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button',
@@ -42,15 +45,37 @@ const DRAWN = [
 
 /**
  * What stands on screen in an element, as an SVG that stands alone: grounds and borders as rectangles, text as text,
- * drawings as drawings, canvases as images. What is scrolled out of sight is not in it.
+ * drawings as drawings, canvases as images. What is scrolled out of sight is not in it, unless it is to be shown whole.
  */
 export function snapshot(root: HTMLElement, title: string): string {
   const left = [...root.querySelectorAll<HTMLElement>(LEFT_OUT)].map((one) => [one, one.style.display] as const)
   for (const [one] of left) one.style.display = 'none'
+  const close = unrolled(root)
   try {
     return drawn(root, title)
   } finally {
+    close()
     for (const [one, display] of left) one.style.display = display
+  }
+}
+
+/** Makes an element as high as what it holds, so that nothing of that is scrolled out of sight, until what it gives is called. */
+function unrolled(root: HTMLElement): () => void {
+  const scrolled = [root, ...root.querySelectorAll<HTMLElement>(WHOLE)]
+  const hidden = Math.max(...scrolled.map((one) => one.scrollHeight - one.clientHeight))
+  if (hidden <= 0) return () => undefined
+  const places = scrolled.map((one) => one.scrollTop)
+  // what stands beside keeps its size
+  const beside = scrolled.slice(1).flatMap((one) => [...one.parentElement!.children].filter((other) => other !== one) as HTMLElement[])
+  const sizes = [root, ...beside].map((one) => [one, one.getAttribute('style'), one.offsetHeight] as const)
+  for (const [one, , high] of sizes)
+    Object.assign(one.style, one === root ? { height: `${high + hidden}px`, flex: 'none' } : { height: `${high}px`, alignSelf: 'start' })
+  return () => {
+    for (const [one, style] of sizes) {
+      if (style === null) one.removeAttribute('style')
+      else one.style.cssText = style
+    }
+    scrolled.forEach((one, i) => (one.scrollTop = places[i]))
   }
 }
 

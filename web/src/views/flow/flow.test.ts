@@ -306,7 +306,8 @@ describe('the stream', () => {
     expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 2, mostTotal: 3 })
     // a word less itself is nothing, in every part
     expect(scoreOf(read, 0, 0, 0)).toMatchObject({ total: 0, score: 0 })
-    expect(ranked(read, scoreOf(read, 0, 0))[0]).toEqual({ layer: 0, head: -1 })
+    // by total effects, 3, −2 and 1, though head 0.0 adds as much itself as head 0.1 does in total
+    expect(ranked(read, scoreOf(read, 0, 0)).map(({ head }) => head)).toEqual([-1, 1, 0])
     expect([...sourcesOf(read, 0, 0, 0, 1)!]).toEqual([1])
   })
 })
@@ -322,7 +323,7 @@ describe('why a word is said', () => {
     expect(lines.map(({ text }) => text)).toEqual([
       'head 0.0 raises it: without it the logit is 1.0 lower.',
       'MLP 0 adds what it has learned to go with what stands there: without it the logit is 3.0 lower and the chance 25.0 %.',
-      'head 0.1 holds it back: without it the logit is 2.0 higher.',
+      'head 0.1 holds it back most: without it the logit is 2.0 higher.',
       'From layer 0 on, the logit lens reads “x” as the first word.',
     ])
     expect(lines[2].part).toEqual({ layer: 0, head: 1 })
@@ -338,6 +339,17 @@ describe('why a word is said', () => {
     view.arrays['part_chance_heads'].data[1] = 0.9
     const other = readStream(view)
     expect(inShort(other, 0, 0, scoreOf(other, 0, 0), 'lens')[2].text).toContain('head 0.1 holds it back')
+  })
+
+  it('names what holds a word back by the number that stands beside it in the picture', () => {
+    const view = stream(false)
+    view.arrays['lens_values'].data.fill(0.8)
+    view.arrays['part_total_heads'].data.set([-1.8, -3.2])
+    // the chance rises more without the head whose logit rises less
+    view.arrays['part_chance_heads'].data.set([0.9, 0.81])
+    const read = readStream(view)
+    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').find(({ lowers }) => lowers)!
+    expect(told.text).toBe('head 0.1 holds it back most: without it the logit is 3.2 higher and the chance 81.0 %.')
   })
 
   it('names neither a part that raises nor one that lowers where all words move alike', () => {

@@ -51,7 +51,8 @@ function needed(stream: Stream, step: number, part: PartName): boolean {
 
 /**
  * Why a transformer says a word, in a few sentences: the head and the MLP that it would miss most, what holds the word back, and from
- * which layer on a lens reads it. Effects are total ones; without them, direct.
+ * which layer on a lens reads it. Parts are ranked by the number that the picture writes beside them: the total effect on the logit; where
+ * that was not measured, the direct one. A logit can rise while all others rise more, so parts that move all words alike are left out.
  */
 export function inShort(stream: Stream, step: number, choice: number, score: Score, lens: Lens): Line[] {
   const id = (stream.arrays['choices'].data as Int32Array)[stream.place(step) * stream.choices + choice]
@@ -93,13 +94,8 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
     const does = needed(stream, step, mlp) ? 'is needed for whatever comes next' : 'adds what it has learned to go with what stands there'
     lines.push({ part: mlp, text: `MLP ${mlp.layer} ${does}: ${missed(mlp)}.` })
   }
-  // A logit can rise while all others rise more: what holds a word back is what its chance is higher without.
-  const chance = chanceOf(stream, step, choice)
-  const against = strongest((part) => {
-    const without = known ? chanceWithout(stream, step, choice, part) : NaN
-    return effect(part) < -worth && !(without <= chance + 0.02)
-  })
-  if (against) lines.push({ part: against, lowers: true, text: `${partName(against)} holds it back: ${missed(against)}.` })
+  const against = strongest((part) => effect(part) < -worth)
+  if (against) lines.push({ part: against, lowers: true, text: `${partName(against)} holds it back most: ${missed(against)}.` })
   if (stream.model !== 'encoder' && lensAt(stream, stream.nodes - 1, step)[0]?.word === word) {
     let layer = stream.layers
     while (layer > 0 && lensAt(stream, 2 * layer, step, lens)[0]?.word === word) layer--

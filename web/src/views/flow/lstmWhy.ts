@@ -1,5 +1,6 @@
 import { percent } from './figures'
 import { shownWord, type Lstm } from './model'
+import { listed, unitOf } from './units'
 
 /** What is put to its mean at the step that predicts, in the order of the array, and what it decides. */
 const GATES = [
@@ -32,9 +33,10 @@ export interface Word {
   written: Without
 }
 
-/** One sentence; a word that it speaks of is a step, a unit can be opened. */
+/** One sentence; a word that it speaks of is a step, a unit can be opened, and what it names of the graph can be lit there. */
 export interface Said {
   text: string
+  names?: { name: string; nodes: string[] }[]
   step?: number
   unit?: { layer: number; dim: number }
 }
@@ -71,6 +73,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   const then = ({ first, firstChance }: Without) =>
     first === word ? 'it still comes first' : `“${shownWord(first)}” comes first, with ${percent(firstChance)}`
   const lines: Said[] = []
+  const named = (name: string, ...vectors: string[]) => ({ name, nodes: nodesOf(flow, ...vectors) })
   /** What a run says, and that it is no run of the model's own kind where it is none. */
   const beyond = ({ outside, strays }: Without) =>
     outside
@@ -85,7 +88,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   if (most && falls(most.skipped.chance)) {
     lines.push({
       step: most.step,
-      text: `${named(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.${beyond(most.skipped)}`,
+      text: `${wordOf(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.${beyond(most.skipped)}`,
     })
     const lost = (chance - most.written.chance) / (chance - most.skipped.chance)
     const so =
@@ -96,13 +99,14 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
           : 'it acts both through what it writes and through the gates that it opens and shuts'
     lines.push({
       step: most.step,
+      names: [named('what it writes', 'remember_product'), named('the gates', 'forget', 'input', 'output')],
       text: `If the cells get their mean instead of what it writes, the chance is ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
     })
     const earlier = strongest(said.filter(({ back }) => back > 0))
     if (most.back === 0 && earlier && falls(earlier.skipped.chance))
       lines.push({
         step: earlier.step,
-        text: `Of what was read before, ${named(earlier)} matters most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`,
+        text: `Of what was read before, ${wordOf(earlier)} matters most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`,
       })
   } else if (most)
     lines.push({
@@ -115,7 +119,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   if (against && rises(against.skipped.chance))
     lines.push({
       step: against.step,
-      text: `${named(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.${beyond(against.skipped)}`,
+      text: `${wordOf(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.${beyond(against.skipped)}`,
     })
   if (said.length > 1) {
     const alone = without(flow, 'alone', [row], choice)
@@ -132,6 +136,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
     const held = without(flow, 'held', [row, i], choice)
     if (falls(held.chance) || rises(held.chance))
       lines.push({
+        names: [named(`${gate} gates`, gate)],
         text: `The ${gate} gates of this step decide ${does}: with all of them at their means the chance would be ${percent(held.chance)}${held.first === word ? '' : `, and ${then(held)}`}.${beyond(held)}`,
       })
   })
@@ -140,11 +145,12 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   const number = at(flow, 'unit', row, choice)
   const [layer, dim] = [Math.floor(number / units), number % units]
   const count = flow.layers * units
+  const known = unitOf(flow, layer, dim)
   lines.push(
     falls(left)
       ? {
           unit: { layer, dim },
-          text: `Unit ${dim}${flow.layers > 1 ? ` of layer ${layer}` : ''} remembers most of it: with the cell of that one unit of ${count} at its mean, the chance would be ${percent(left)}.`,
+          text: `Unit ${dim}${flow.layers > 1 ? ` of layer ${layer}` : ''}${known && known.told > known.most ? `, usually highest after ${listed(known.high)},` : ''} remembers most of it: with the cell of that one unit of ${count} at its mean, the chance would be ${percent(left)}.`,
         }
       : {
           text: `No single unit remembers it: with the cell of any one of the ${count} units at its mean, the chance would be at least ${percent(left)}.`,
@@ -153,7 +159,12 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   return lines
 }
 
-function named({ token, back }: Word): string {
+/** The vectors of these names in all layers. */
+export function nodesOf(flow: Lstm, ...names: string[]): string[] {
+  return Array.from({ length: flow.layers }, (_, layer) => names.map((name) => `l${layer}.${name}`)).flat()
+}
+
+function wordOf({ token, back }: Word): string {
   const word = `“${shownWord(token)}”`
   return back === 0 ? `${word}, the word just read,` : back === 1 ? `${word}, one word before,` : `${word}, ${back} words before,`
 }

@@ -77,6 +77,8 @@ export interface Usual {
   over: string
   strays: number
   values: number
+  /** How far from its mean the furthest cell of a step is, in standard deviations: the median, and in one step of twenty. */
+  furthest: [number, number]
 }
 
 export interface Lstm extends Flow {

@@ -295,7 +295,10 @@ export function readBy(stream: Stream, step: number, choice: number, { layer, he
 export function ranked(stream: Stream, score: Score): PartName[] {
   const all: PartName[] = []
   for (let layer = 0; layer < stream.layers; layer++) for (let head = -1; head < stream.heads; head++) all.push({ layer, head })
-  const size = (part: PartName) => Math.max(Math.abs(totalOf(stream, score, part)) || 0, Math.abs(directOf(stream, score, part)) || 0)
+  const size = (part: PartName) => {
+    const total = totalOf(stream, score, part)
+    return Math.abs(Number.isFinite(total) ? total : directOf(stream, score, part)) || 0
+  }
   const sizes = new Map(all.map((part) => [part, size(part)]))
   return all.sort((a, b) => sizes.get(b)! - sizes.get(a)!)
 }
