@@ -301,7 +301,7 @@ def test_a_large_map_is_made_wider_once_by_its_size_and_a_smaller_one_never():
 def test_a_map_becomes_no_wider_than_its_grid_has_cells_for(monkeypatch):
     from langscape.kernels import grid
 
-    near = affinity.points(np.random.default_rng(0).normal(size=(2500, 6)), 10)
+    near = affinity.points(np.random.default_rng(0).normal(size=(2600, 6)), 10)
     free = np.ptp(embed(near, schedule=Schedule(expand=20), quality=False).xy)
     monkeypatch.setattr(grid, "_LARGEST", 300)
     bounded = np.ptp(embed(near, schedule=Schedule(expand=20), quality=False).xy)

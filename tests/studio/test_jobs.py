@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from langscape.errors import LangscapeError
 from langscape.execution import pool
 from langscape.sources import read_vectors
 from langscape.store import Store, locks
-from langscape.studio import examples
+from langscape.store.registry import find_step
+from langscape.studio import examples, record
 from langscape.studio.forms import GivenInput
 from langscape.studio.inputs import Inputs
 from langscape.studio.jobs import Jobs
@@ -281,6 +283,23 @@ def test_prepared_examples_are_there_before_any_worker_is_ready(tmp_path, monkey
         record, entry = jobs.entry(found["words"])
         assert entry.kind == "map"
         assert record["digest"] == entry.digest
+    finally:
+        jobs.close()
+
+
+def test_a_job_of_an_earlier_version_is_not_shown_as_done_and_is_run_again(tmp_path, monkeypatch):
+    wanted = {"vectors": "sample-words"}
+    monkeypatch.setattr(examples, "examples", lambda: {"words": ({**SHORT, "limit": 40}, wanted)})
+    store = Store(tmp_path / "store")
+    examples.prepare(store, lambda step: None, lambda line: None)
+    monkeypatch.setattr(record, "find_step", lambda name: replace(find_step(name), version=[99]))
+    jobs = Jobs(store, lambda record: None, workers=1)
+    try:
+        (old,) = jobs.all()
+        assert (old["state"], old["error"]["code"]) == ("failed", "gone")
+        assert "earlier version" in old["error"]["message"]
+        again = examples.begin_examples(jobs, Inputs(store))["words"]
+        assert again != old["id"]
     finally:
         jobs.close()
 

@@ -127,7 +127,7 @@ def place_words(
     )  # fmt: skip
 
 
-@analysis(version=4, name="words.mapped", hidden=True)
+@analysis(version=5, name="words.mapped", hidden=True)
 def map_places(map: BaseMap) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
     assert isinstance(map, Map)

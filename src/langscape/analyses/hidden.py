@@ -46,7 +46,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Hidden states of a layer",
     room="head",
     pictures=(map_picture,),

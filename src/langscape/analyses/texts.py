@@ -70,7 +70,7 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], how: Mapping[
 
 
 @analysis(
-    version=8,
+    version=9,
     title="Texts by a layer",
     room="head",
     pictures=(map_picture,),

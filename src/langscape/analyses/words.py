@@ -157,7 +157,7 @@ def word_map(
     return scatter(found, color=color, title=context.title, quantiles=quantiles)
 
 
-@analysis(version=7, name="words.landmarks", hidden=True)
+@analysis(version=8, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -253,7 +253,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=8,
+    version=9,
     title="Map of words",
     room="words",
     follows={"t-SNE": 1.0},

@@ -28,6 +28,7 @@ from langscape.studio.record import (
     Clock,
     earlier_parts,
     error_in_names,
+    is_current,
     is_there,
     job_id,
     new_record,
@@ -42,6 +43,8 @@ KEPT = 500
 """Jobs that are listed; beyond, the oldest that have ended are taken off the list (results stay)."""
 
 _BLANK = {"needs": {}, "background": False, "named": False, "parts": []}
+_OUTDATED = Problem("gone", "this was made by an earlier version of langscape", "Run it again.")
+"""What a finished job shows whose steps have changed since: its pictures are those of another formula."""
 _PRIVATE = ("recipe", "needs", "background", "named", "owner", "parts")
 
 
@@ -347,6 +350,8 @@ class Jobs:
                 record |= {"owner": row["owner"], "state": row["state"], "made": row["made"]}
                 if record.get("analysis") not in OFFERED:
                     continue  # of another langscape
+                if record["state"] == "done" and not is_current(record):
+                    record |= {"state": "failed", "error": _OUTDATED.to_json()["error"]}
                 if self._records.get(row["id"]) != record:
                     self._records[row["id"]] = record
                     self._say(record, changed=False)

@@ -16,7 +16,7 @@ from langscape.models.catalog import CATALOG
 from langscape.store import Recipe, Store
 from langscape.store.recipe import canonical
 from langscape.store.registry import find_step
-from langscape.studio.forms import GivenInput, title_of
+from langscape.studio.forms import OFFERED, GivenInput, title_of
 
 
 def job_id(analysis: Analysis, recipe: Recipe) -> str:
@@ -27,6 +27,14 @@ def job_id(analysis: Analysis, recipe: Recipe) -> str:
 
     contents = canonical([analysis.name, recipe.to_json(), versions(recipe)])
     return f"{analysis.name}-{hashlib.sha256(contents.encode()).hexdigest()[:20]}"
+
+
+def is_current(record: Mapping[str, Any]) -> bool:
+    """Whether the same question would still have the same name: no step of it has been corrected since."""
+    try:
+        return job_id(OFFERED[record["analysis"]], Recipe.from_json(record["recipe"])) == record["id"]
+    except LangscapeError:
+        return False
 
 
 def new_record(
