@@ -21,7 +21,7 @@ def explained_by_item(given: Gaussians, *, draws: int = DRAWS, seed: int = 0) ->
     that rows dealt at random among the items give 0 on average however few they are. None where rows are not
     known, where no item has two, or where there is one item alone.
 
-    >>> from langscape.data import Items
+    >>> from langscape.data import Gaussians, Items
     >>> rows = [[0.0], [0.1], [5.0], [5.1], [9.0]]
     >>> g = Gaussians([[0.05], [5.05], [9.0]], [[0.0]] * 3, Items(list("abc")), [2, 2, 1], samples=rows)
     >>> value, null = explained_by_item(g)
