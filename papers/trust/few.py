@@ -68,6 +68,7 @@ def pictures() -> list[Few]:
         Few("restarts of a map", _restarts),
         Few("queries and keys", _query_key),
         Few("ellipses", _ellipses),
+        Few("occurrences", _occurrences),
         Few("two maps", _compared),
         Few("a head two ways", _agreement),
         Few("colours of words", _colours),
@@ -201,6 +202,16 @@ def _ellipses(n: int, seed: int, good: bool) -> Judged:
     drawn = given.spread if good else rng.permutation(given.spread)
     quality, _ = with_area(with_held_area({}, given), {}, drawn[:, None, None] * np.eye(2), given)
     return _read(quality, *(name for name in ("area_held", "area_variance") if name in quality))
+
+
+def _occurrences(n: int, seed: int, good: bool) -> Judged:
+    """Three rows of each item, around a place of its own or around one for all."""
+    rng = np.random.default_rng(seed)
+    means = 3.0 * good * rng.normal(size=(n, 1, 12))
+    rows = means + rng.normal(size=(n, 3, 12))
+    found = metrics.explained_by_item(_gaussians(list(rows)), seed=seed)
+    assert found is not None
+    return {"explained": found}
 
 
 def _compared(n: int, seed: int, good: bool) -> Judged:

@@ -45,6 +45,7 @@ def trials(n: int = 240) -> list[Trial]:
         Trial("queries and keys", "keys moved", lambda d, s: _query_key(d, s, keys=True)),
         Trial("ellipses", "rows exchanged", lambda d, s: _ellipses(2 * n, d, s)),
         Trial("ellipses", "sizes exchanged", lambda d, s: _sizes(2 * n, d, s)),
+        Trial("occurrences", "rows exchanged", lambda d, s: _occurrences(n, d, s)),
         Trial("ellipses", "directions lost", lambda d, s: _angles(n // 2, d, s)),
         Trial("two maps", "points moved", lambda d, s: _compared(spread, d, s)),
         Trial("a head two ways", "tokens moved", lambda d, s: _agreement(spread, d, s)),
@@ -220,6 +221,18 @@ def _ellipses(n: int, damage: float, seed: int) -> Found:
     found = metrics.held_out_area(_gaussians(list(means[:, None] + flat.reshape(away.shape))))
     assert found is not None
     return {"area_held": (found.value, found.null.mean)}
+
+
+def _occurrences(n: int, damage: float, seed: int) -> Found:
+    """Rows that are those of other items."""
+    means, _, away = _rows(n, 2)
+    rng = np.random.default_rng(seed)
+    flat = (means[:, None] + away).reshape(-1, away.shape[-1])
+    rows = _some(len(flat), damage, rng)
+    flat[rows] = flat[rng.permutation(rows)]
+    found = metrics.explained_by_item(_gaussians(list(flat.reshape(away.shape))), draws=20)
+    assert found is not None
+    return {"explained": (found[0], found[1].mean)}
 
 
 def _sizes(n: int, damage: float, seed: int) -> Found:

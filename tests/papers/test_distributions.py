@@ -26,7 +26,9 @@ def words() -> Gaussians:
     given = sampled(means, roots, 20)
     labels = [f"word{i}" for i in range(70)]
     columns = {"group": ["birds", "other words"] * 35, "occurrences": np.arange(70) + 20}
-    contexts = [[Context(f"Here stands {label}.", 12, 12 + len(label))] * 20 for label in labels]
+    contexts = [
+        [Context(f"Here stands {label}, {i}.", 12, 12 + len(label)) for i in range(20)] for label in labels
+    ]
     return replace(given, items=Items(labels, columns), contexts=contexts)
 
 

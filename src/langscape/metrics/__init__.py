@@ -5,6 +5,7 @@ Both spaces may be given by vectors or by distances, see `vectors` and `distance
 
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl, kl_points
+from langscape.metrics.explained import explained_by_item
 from langscape.metrics.flow import (
     Alarm,
     alarms,
@@ -89,6 +90,7 @@ __all__ = [
     "ellipse_distances",
     "euclidean2",
     "even_scores",
+    "explained_by_item",
     "find_senses",
     "find_sinks",
     "global_",
