@@ -15,6 +15,7 @@ from langscape.metrics import class_attention
 from langscape.views import Matrix, matrices, query_key, scales, write
 from langscape.views import class_tables as class_view
 from langscape.views.kinds import drawer
+from langscape.views.query_key import STEPS
 
 
 def made(capture, head=0, dims=2, special="drop", seed=0):
@@ -44,7 +45,7 @@ def test_every_query_has_lines_to_its_strongest_keys(capture):
         mine = np.flatnonzero(one.pairs.query == row)
         best = mine[np.argsort(-one.pairs.attention[mine])[:10]]
         assert partners[row].tolist() == (one.pairs.key[best] + n).tolist()
-        np.testing.assert_allclose((weights[row] / 255) ** 2, one.pairs.attention[best], atol=0.004)
+        np.testing.assert_allclose((weights[row] / STEPS) ** 2, one.pairs.attention[best], atol=2e-5)
         given = np.flatnonzero(one.pairs.key == row)
         most = given[np.argsort(-one.pairs.attention[given])[:10]]
         assert partners[n + row].tolist() == one.pairs.query[most].tolist()

@@ -301,7 +301,7 @@ class DeletedJob(Answer):
 class ArrayInfo(Answer):
     """An array of a view; its bytes are little-endian, rows one after the other."""
 
-    dtype: Literal["float32", "int32", "uint8"]
+    dtype: Literal["float32", "int32", "uint16", "uint8"]
     shape: list[int]
     url: str
 

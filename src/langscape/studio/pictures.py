@@ -37,7 +37,7 @@ MOST = 1_000_000_000
 """Bytes of opened results and drawn views that are kept."""
 
 T = TypeVar("T")
-_DTYPES = ("float32", "int32", "uint8")
+_DTYPES = ("float32", "int32", "uint16", "uint8")
 
 
 class Pictures:

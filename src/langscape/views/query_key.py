@@ -21,8 +21,8 @@ from langscape.views.trust import notes_of, trust
 if TYPE_CHECKING:
     from langscape.affinity import StrongestKeys
 
-STEPS = 255
-"""Weights are stored as round(255·√w)."""
+STEPS = 65_535
+"""Weights are stored as round(65,535·√w): all digits that are shown are true, as in other rooms."""
 
 Key = tuple[int, int]
 
@@ -165,7 +165,7 @@ def _lines(strongest: StrongestKeys) -> dict[str, np.ndarray]:
 
 
 def _stepped(weights: np.ndarray) -> np.ndarray:
-    return np.round(STEPS * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint8)
+    return np.round(STEPS * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint16)
 
 
 def _beside(

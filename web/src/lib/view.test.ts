@@ -28,7 +28,7 @@ describe('a packed array', () => {
 
   it('is refused when its type is not known, naming those that are', async () => {
     const packed = await pack(new Int32Array(1), 'float16', [1])
-    await expect(unpackArray('codes', packed)).rejects.toThrow('float16; this page reads float32, int32, uint8')
+    await expect(unpackArray('codes', packed)).rejects.toThrow('float16; this page reads float32, int32, uint16, uint8')
   })
 })
 

@@ -7,7 +7,7 @@ export interface View {
   later: Record<string, () => Promise<NamedArray>>
 }
 
-export type Numbers = Float32Array | Int32Array | Uint8Array
+export type Numbers = Float32Array | Int32Array | Uint16Array | Uint8Array
 
 export interface NamedArray {
   shape: number[]
@@ -30,6 +30,7 @@ export interface PackedView {
 const TYPES: Record<string, new (buffer: ArrayBuffer) => Numbers> = {
   float32: Float32Array,
   int32: Int32Array,
+  uint16: Uint16Array,
   uint8: Uint8Array,
 }
 

@@ -350,9 +350,9 @@ export class AppState {
 
   /** What is carried, in words: "layer 1, head 8 of MiniLM-L6 over “Your text”". */
   carriedInWords({ settings, text }: Carried): string {
-    const place = (which: string) =>
-      ['layer', 'head'].filter((name) => which + name in settings).map((name) => `${name} ${settings[which + name]}`)
-    const places = [place('').join(', '), place('other_').join(', ')].filter(Boolean).join(' and ')
+    const isHead = 'head' in settings || !('other_layer' in settings)
+    const parts = isHead ? ['layer', 'head'].filter((name) => name in settings) : []
+    const places = parts.map((name) => `${name} ${settings[name]}`).join(', ') || [settings['edits'] ?? []].flat().join(', ')
     const model = settings['model'] !== undefined && this.about ? modelName(this.about, String(settings['model'])) : ''
     return [[places, model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
   }

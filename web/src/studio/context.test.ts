@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { Analysis, Job } from './api'
-import { carriedBy, contextOf, fits, readBy } from './context'
+import { carriedBy, contextOf, fits, isOfOther, readBy, type Carried } from './context'
 
 const analysis = (settings: string[], inputs = ['text']) =>
   ({ settings: settings.map((name) => ({ name })), inputs: inputs.map((name) => ({ name })) }) as unknown as Analysis
@@ -34,6 +34,23 @@ it('a job fits where text, model, layer and head are the same', () => {
   expect(fits(job('head', { model: 'decoder', layer: 1, head: 9 }), carried)).toBe(false)
   expect(fits(job('head', { model: 'decoder', layer: 1, head: 8 }, 'other'), carried)).toBe(false)
   expect(fits(job('words', {}, null), carried)).toBe(false)
+})
+
+it('other rooms show something else where text, model or head differ, and nowhere else', () => {
+  const of = (settings: Carried['settings']) => ({ settings, text: 'mine' })
+  const head = { model: 'default', layer: 2, head: 11 }
+  expect(isOfOther(job('effects', { model: 'default', first_tokens: 64 }), of({ model: 'default', first_tokens: 512 }))).toBe(false)
+  expect(isOfOther(job('why', { ...head, query: 3 }), of({ ...head, query: 9 }))).toBe(false)
+  expect(isOfOther(job('why', { ...head, head: 10 }), of(head))).toBe(true)
+  expect(isOfOther(job('why', head, 'other'), of(head))).toBe(true)
+  expect(isOfOther(job('edit', { model: 'default', edits: ['head 1.8 mean'] }), of({ model: 'default', edits: ['head 2.11 mean'] }))).toBe(
+    true,
+  )
+  const pair = { ...head, what: 'head', other_layer: 2, other_head: 10 }
+  expect(isOfOther(job('compare', { ...pair, head: 3, other_head: 11 }), of(pair))).toBe(false)
+  expect(isOfOther(job('compare', { ...pair, head: 3 }), of(pair))).toBe(true)
+  const states = { model: 'default', what: 'hidden', layer: 1, other_layer: 6 }
+  expect(isOfOther(job('compare', { ...states, layer: 2 }), of(states))).toBe(false)
 })
 
 it('a job that was asked for says what it knows of the context', () => {

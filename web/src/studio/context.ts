@@ -53,6 +53,17 @@ export function fits({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>, car
   )
 }
 
+/** Whether other rooms show another text, model or head than a job does. What else it was asked with is its room's own. */
+export function isOfOther({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>, carried: Carried): boolean {
+  const wanted = carried.settings
+  if (inputs['text']?.id !== carried.text) return true
+  if (['model', 'edits'].some((name) => name in wanted && JSON.stringify(settings[name]) !== JSON.stringify(wanted[name]))) return true
+  const place = (of: Record<string, unknown>, which = '') => `${of[`${which}layer`]}.${of[`${which}head`]}`
+  if (!('other_layer' in wanted)) return 'layer' in wanted && place(settings) !== place(wanted)
+  // of two that are compared one is the head of the other rooms
+  return 'head' in wanted && ![place(settings), place(settings, 'other_')].includes(place(wanted))
+}
+
 /** What a job that somebody asked for says of the context: what it does not say stays as it was. */
 export function contextOf({ analysis, settings, inputs }: Pick<Job, 'analysis' | 'settings' | 'inputs'>): Partial<Context> {
   if (!inputs['text']) return {}

@@ -362,7 +362,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Cut the edges of this head',
         gives: 'what the edges of this head do',
         about:
-          'Each weight of a head, from one token to another, is cut alone: the darker a cell, the more the model’s answer changes without it. “weight” shows the weights themselves.',
+          'Each weight of a head, from one token to another, is cut alone: the stronger the colour of a cell, the more the model’s answer changes without it. “weight” shows the weights themselves.',
         needs: 'head',
         quick: 'small',
         carries: wholeText,

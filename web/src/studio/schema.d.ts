@@ -437,7 +437,7 @@ export interface components {
              * Dtype
              * @enum {string}
              */
-            dtype: "float32" | "int32" | "uint8";
+            dtype: "float32" | "int32" | "uint16" | "uint8";
             /** Shape */
             shape: number[];
             /** Url */
