@@ -86,7 +86,9 @@ def packed(view: View) -> dict[str, Any]:
 
 def _packed_array(name: str, array: np.ndarray) -> dict[str, Any]:
     if array.dtype.name not in ("float32", "int32", "uint16", "uint8"):
-        raise DataError(f"array {name!r} of a view is {array.dtype}; a page takes float32, int32, uint16 or uint8")
+        raise DataError(
+            f"array {name!r} of a view is {array.dtype}; a page takes float32, int32, uint16 or uint8"
+        )
     # The browser's numbers are little-endian. mtime 0: the same view gives the same page.
     raw = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
     squeezed = base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()

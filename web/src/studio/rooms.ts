@@ -201,7 +201,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.constants',
         group: 'One head',
         about:
-          'One head laid out by distance, six times. Queries are divided by a constant c and keys multiplied by it: no attention weight changes, but what lies near does. The c in the frame was chosen so that near means attended to; the number under a map is its query-specific order, 0 by chance and 1 at best.',
+          'One head laid out by distance, six times. Queries are divided by a constant c and keys multiplied by it: no attention weight changes, but what lies near does. A frame marks the c at which near means attended to, where the text is long enough to choose one; the number under a map is its query-specific order, 0 by chance and 1 at best.',
         prefers: { read: 'text', ...FIRST_HEAD },
         title: 'Six values of c',
         change: 'Your text',

@@ -294,15 +294,15 @@ export function rank(values: Float32Array, row: number): number | null {
 const DULL = /^diffuse$|sink$/
 
 /**
- * The head to begin with: it has a role that tells where it looks, or at least a role, if any has; the best verdict among
- * those, and then it stands first in the ranking.
+ * The head to begin with: it has a role that tells where it looks and none that says where it does not, or both, or at
+ * least a role, if any has; the best verdict among those, and then it stands first in the ranking.
  */
 export function storyHead(atlas: Atlas): HeadName | null {
   const ranking = atlas.scores.find(({ name }) => name === RANKING)?.column
   if (ranking?.type !== 'number') return null
   const value = ({ row }: HeadName) => (ranking.values[row] >= 0 ? ranking.values[row] : -1)
   const able = atlas.heads.filter(({ verdict }) => verdict !== EVEN && verdict !== NO_MAP)
-  const dullness = ({ tags }: HeadName) => (!tags.length ? 2 : tags.every((tag) => DULL.test(tag)) ? 1 : 0)
+  const dullness = ({ tags }: HeadName) => (tags.length ? tags.filter((tag) => DULL.test(tag)).length / tags.length : 2)
   return (
     able.sort(
       (a, b) => dullness(a) - dullness(b) || verdictRank(a.verdict) - verdictRank(b.verdict) || value(b) - value(a) || a.row - b.row,
