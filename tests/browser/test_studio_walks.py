@@ -363,6 +363,17 @@ def test_a_token_of_the_first_picture_is_followed_and_stays_the_one(open_studio,
     expect(page.locator(f"[data-token='{chosen}'][aria-pressed=true]").first).to_be_visible()
 
 
+def test_the_token_that_the_first_picture_begins_with_is_followed_by_a_click(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio().page
+    story = page.get_by_role("region", name="A head to begin with")
+    lit = story.locator("[data-token][aria-pressed=true]").first
+    token = lit.get_attribute("data-token", timeout=120_000)
+    lit.click()
+    page.wait_for_url(re.compile(rf"sel=\*{token}:"))
+    expect(page.get_by_label("Followed everywhere")).to_contain_text(token)
+
+
 def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(open_studio, studio):
     studio.example("atlas")
     page = open_studio("compare?layer=1&head=8").page
