@@ -444,8 +444,9 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
         for head in range(4):
             cell = panel.locator(f"[data-part='{layer}.{head}']")
             assert number(cell, "data-share") == pytest.approx(parts.heads[layer, head, token, 0], abs=1e-5)
-            total = view.arrays["part_total_heads"][token, 0, layer, head]
-            assert number(cell, "data-total-effect") == pytest.approx(total, abs=1e-5)
+            without = view.arrays["part_log_chance_heads"][token, 0, layer, head]
+            lost = view.arrays["log_chance"][token, 0] - without
+            assert number(cell, "data-total-effect") == pytest.approx(lost, abs=1e-5)
         share = number(panel.locator(f"[data-part='mlp {layer}']"), "data-share")
         assert share == pytest.approx(parts.mlp[layer, token, 0], abs=1e-5)
     logit = held("llama").capture["logits"][token, chosen]
@@ -456,7 +457,7 @@ def test_contributions_on_the_page_are_the_librarys_and_add_up_to_the_logit(stre
     assert sum(shares) == pytest.approx(parts.heads[1, 2, token, 0], abs=5e-3)
     said = panel.locator(".detail p").first.inner_text()
     assert "Direct: it adds" in said
-    assert "Total: without it the logit is" in said
+    assert "Total: without it the chance of" in said
 
 
 def test_a_vector_finds_its_colour_step_by_step_and_ends_where_the_library_puts_it(lstm_page):
@@ -515,7 +516,7 @@ def test_the_path_is_drawn_from_the_prompt_to_the_next_word_and_opens_its_parts(
     drawn.locator("[data-mlp]").first.click(force=True)
     expect(stream_page.locator(".detail h3")).to_contain_text("MLP")
     short = stream_page.get_by_label("In short")
-    expect(short).to_contain_text("without it the logit is")
+    expect(short).to_contain_text("without one head or another the chance is")
     short.get_by_role("button").first.click()
     expect(stream_page.locator(".detail h3")).to_contain_text(
         short.get_by_role("button").first.text_content().strip()
@@ -528,7 +529,7 @@ def test_a_transformers_page_has_one_meaning_for_a_colour(stream_page):
     expect(stream_page.get_by_label("Colours by meaning")).to_have_count(0)
     expect(stream_page.locator("header")).not_to_contain_text("Colour match")
     key = stream_page.get_by_role("list", name="Key")
-    for said in ("line: a head, square: an MLP", "raises “", "lowers it", "(total effect)"):
+    for said in ("line: a head, square: an MLP", "raises “", "lowers it", "log-probability loses"):
         expect(key).to_contain_text(said)
     by_layers(stream_page)
     expect(stream_page.locator("td button i")).to_have_count(0)

@@ -24,6 +24,9 @@ FAMILIES = {
     "masked bert": MASKED["bert"],
 }
 PARTS = [PartName("head", 0, 1), PartName("head", 2, 3), PartName("mlp", 1), PartName("mlp", 2)]
+EDITS = [
+    Edit.head(0, 1, to="zero"), Edit.head(2, 3, to="zero"), Edit.mlp(1, to="zero"), Edit.mlp(2, to="zero"),
+]  # fmt: skip
 WORDS = np.random.default_rng(1).integers(0, 60, size=(len(IDS), 3))
 
 
@@ -36,12 +39,6 @@ def seen(name):
 def test_total_effects_are_what_plain_edited_runs_change_of_the_logits(name):
     held = seen(name)
     found = effects_on_words(held, read_unedited(held.model, IDS), PARTS, WORDS).total
-    edits = [
-        Edit.head(0, 1, to="zero"),
-        Edit.head(2, 3, to="zero"),
-        Edit.mlp(1, to="zero"),
-        Edit.mlp(2, to="zero"),
-    ]
     cap = held.bend.cap
 
     def logits(edits=()):
@@ -49,25 +46,26 @@ def test_total_effects_are_what_plain_edited_runs_change_of_the_logits(name):
         found = capture(held.model, IDS, "logits", edits=edits)["logits"].astype(np.float64)
         return cap * np.arctanh(found / cap) if cap else found
 
-    for at, edit in enumerate(edits):
+    for at, edit in enumerate(EDITS):
         fell = np.take_along_axis(logits() - logits([edit]), WORDS, 1)
         np.testing.assert_allclose(found[at], fell, atol=3e-5)
 
 
-def test_chances_without_a_part_are_those_of_the_edited_run():
+def test_chances_with_all_parts_and_without_each_are_those_of_the_edited_runs():
+    """Those of every part, not only of the parts that move scores most."""
     held = seen("gemma2")
-    found = effects_on_words(held, read_unedited(held.model, IDS), PARTS[:1], WORDS[-1:], tokens=[7])
-    without = capture(held.model, IDS, "logits", edits=[Edit.head(0, 1, to="zero")])["logits"]
-    chances = torch.from_numpy(without[7].copy()).softmax(-1).numpy()
-    np.testing.assert_allclose(found.chance[0, 0], chances[WORDS[-1]], atol=1e-5)
+    found = effects_on_words(held, read_unedited(held.model, IDS), PARTS, WORDS[-1:], tokens=[7])
+    edits = [[], *([edit] for edit in EDITS)]
+    for logs, edit in zip([found.own, *found.log_chance], edits, strict=True):
+        logits = capture(held.model, IDS, "logits", edits=edit)["logits"]
+        chances = torch.from_numpy(logits[7].copy()).log_softmax(-1).numpy()
+        np.testing.assert_allclose(logs[0], chances[WORDS[-1]], atol=3e-5)
 
 
 def test_the_word_that_comes_first_without_a_part_is_that_of_the_edited_run():
     held = seen("llama")
     found = effects_on_words(held, read_unedited(held.model, IDS), PARTS, WORDS)
-    for at, edit in enumerate(
-        [Edit.head(0, 1, to="zero"), Edit.head(2, 3, to="zero"), Edit.mlp(1, to="zero")]
-    ):
+    for at, edit in enumerate(EDITS):
         without = capture(held.model, IDS, "logits", edits=[edit])["logits"]
         chances = torch.from_numpy(without.copy()).softmax(-1).numpy()
         np.testing.assert_array_equal(found.first[at], chances.argmax(-1))

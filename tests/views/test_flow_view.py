@@ -241,7 +241,7 @@ def test_of_a_long_prompt_the_tokens_that_are_looked_at_are_told_as_ever(monkeyp
         f"of {count} tokens {len(looked)} are shown whole" in note for note in some.view().properties["notes"]
     )
     np.testing.assert_array_equal(some.vectors["stream"], whole.vectors["stream"][:, looked])
-    for name in ("part_heads", "part_total_heads", "part_chance_mlp", "all_neurons", "query_key"):
+    for name in ("part_heads", "part_total_heads", "part_log_chance_mlp", "all_neurons", "query_key"):
         np.testing.assert_allclose(some.arrays[name], whole.arrays[name][looked], atol=2e-5, err_msg=name)
     assert len(some.arrays["surprise"]) == count
     with pytest.raises(SettingsError, match="token 99"):

@@ -63,8 +63,8 @@ class StreamReading:
     lenses      the best words at every node, ids and values (node, token, `DEEPEST`): "lens", and "tuned"
                 where such a lens was fitted
     choices     the words that are taken apart (token, choice), and `own` those of them that were asked for
-    parts       what every part adds to their scores, directly and in total: each array begins with token and
-                choice
+    parts       what every part adds to their scores, directly and in total, and the logarithms of their
+                chances with all parts ("log_chance") and without each: arrays begin with token and choice
     raised      the words that "heads" and "mlp" raise most, ids and values; −1 where no flow looks them up
     without     the word that comes first without each of the "heads" (token, layer, head) and each "mlp", ids
                 and chances; −1 where it is not known
@@ -205,7 +205,7 @@ def stream_flow(reading: StreamReading, title: str, top: int, colouring: Colouri
         **lens_words(reading.lenses, numbering, top),
         "choices": numbering.number(reading.choices),
         **{
-            name if name in ("score", "neurons", "neuron_values") else f"part_{name}": array
+            name if name in ("score", "log_chance", "neurons", "neuron_values") else f"part_{name}": array
             for name, array in parts.items()
             if name not in few
         },
@@ -310,7 +310,8 @@ def _total(
 
     layers, heads = stream.layers, stream.capture["heads"].shape[1]
     shape = (*chosen.shape, layers, heads + 1)
-    total, chance = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    total, logs = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    own = np.full(chosen.shape, np.nan, np.float32)
     first, highest = (
         np.full((len(chosen), *shape[2:]), -1),
         np.full((len(chosen), *shape[2:]), np.nan, np.float32),
@@ -323,9 +324,9 @@ def _total(
         effects = effects_on_words(stream, run, names, chosen, tokens=looked)
         for at, name in enumerate(names):
             place = (..., name.layer, name.head)
-            total[place], chance[place] = effects.total[at], effects.chance[at]
+            total[place], logs[place] = effects.total[at], effects.log_chance[at]
             first[place], highest[place] = effects.first[at], effects.first_chance[at]
-        measured = len(names)
+        measured, own = len(names), effects.own
         if measured < layers * (heads + 1):
             notes.append(
                 f"total effects are those of {measured} of {layers * (heads + 1)} heads and MLPs, which "
@@ -335,7 +336,7 @@ def _total(
         notes.append(f"total effects are not shown: {error}")
     kept = {
         "total_heads": total[..., :-1], "total_mlp": total[..., -1],
-        "chance_heads": chance[..., :-1], "chance_mlp": chance[..., -1],
+        "log_chance_heads": logs[..., :-1], "log_chance_mlp": logs[..., -1], "log_chance": own,
     }  # fmt: skip
     without = {
         "heads": (first[..., :-1].copy(), highest[..., :-1].copy()),

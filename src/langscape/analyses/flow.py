@@ -197,7 +197,7 @@ def flow_lens(
     return fitted_lens(opened(model), lens_text, progress)
 
 
-@analysis(version=11, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
+@analysis(version=12, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -285,7 +285,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=17,
+    version=18,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_lens, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,

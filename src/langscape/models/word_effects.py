@@ -110,22 +110,25 @@ def _scores_of(
     return (scores if seen.bias is None else scores + seen.bias[rows].double()).numpy()
 
 
-CHANCES = 24
-"""Parts of a token, those with the largest effects, without which chances are told."""
+AT_ONCE = 64
+"""Parts whose scores of the whole vocabulary are held at once."""
 
 
 class TokenEffects(NamedTuple):
     """The total effects of parts on words, (part, token, choice).
 
-    total    by how much the word's score is lower without the part; positive where the part raises it
-    chance   the chance of the word without it, for the `CHANCES` parts that change a token's words most; NaN
-             elsewhere, and of models that say no words
-    first    for the same parts, the id of the word that comes first without the part, (part, token), and
-             `first_chance`; -1 and NaN elsewhere
+    total         by how much the word's score is lower without the part; positive where the part raises it
+    log_chance    the natural logarithm of the word's chance without it; NaN of models that say no words
+    own           the same of the run with all parts, (token, choice)
+    first         the id of the word that comes first without the part, (part, token), and `first_chance`; -1
+                  and NaN of models that say no words
+
+    What the part does to the answer is own − log_chance: a score can fall while those of all words fall.
     """
 
     total: np.ndarray
-    chance: np.ndarray
+    log_chance: np.ndarray
+    own: np.ndarray
     first: np.ndarray
     first_chance: np.ndarray
 
@@ -150,7 +153,7 @@ def effects_on_words(
     places = list(range(run.tokens) if tokens is None else tokens)
     whole = scores_of(seen, run.final[0][places].float().cpu(), rows)
     total = np.empty((len(parts), *ids.shape), np.float32)
-    chance = np.full(total.shape, np.nan, np.float32)
+    log_chance, own = np.full(total.shape, np.nan, np.float32), np.full(ids.shape, np.nan, np.float32)
     first, first_chance = np.full(total.shape[:2], -1), np.full(total.shape[:2], np.nan, np.float32)
     last = torch.empty(len(parts), len(places), run.final.shape[-1])
     tell = progress or (lambda step: None)
@@ -162,13 +165,18 @@ def effects_on_words(
         done += len(group)
         tell(Step(done, len(parts), "parts taken away"))
     if seen.head:
-        size = np.abs(total).max(-1)
+        final = run.final[0][places].float().cpu()
         for place in range(len(places)):
-            strong = np.argsort(-size[:, place], kind="stable")[:CHANCES].copy()
-            scores = seen.bend(all_scores(seen, last[strong, place]))
-            whole_sum = scores.logsumexp(-1, keepdim=True)
-            chance[strong, place] = (scores[:, rows[place]] - whole_sum).exp().numpy()
-            highest, which = scores.max(-1, keepdim=True)
-            first[strong, place] = which[:, 0].numpy()
-            first_chance[strong, place] = (highest - whole_sum).exp()[:, 0].numpy()
-    return TokenEffects(total, chance, first, first_chance)
+            own[place] = _log_chances(seen, final[place : place + 1])[0, rows[place]].numpy()
+            for start in range(0, len(parts), AT_ONCE):
+                some = slice(start, start + AT_ONCE)
+                logs = _log_chances(seen, last[some, place])
+                log_chance[some, place] = logs[:, rows[place]].numpy()
+                highest, which = logs.max(-1)
+                first[some, place], first_chance[some, place] = which.numpy(), highest.exp().numpy()
+    return TokenEffects(total, log_chance, own, first, first_chance)
+
+
+def _log_chances(seen: Stream, final: torch.Tensor) -> torch.Tensor:
+    """(state, vocabulary): the logarithms of all words' chances after last states (state, dim)."""
+    return seen.bend(all_scores(seen, final)).log_softmax(-1)

@@ -4,9 +4,9 @@ import type { NamedArray, View } from '../../lib/view'
 import { agreement, aligned, percent, plain } from './figures'
 import { fromHalves } from './half'
 import { inShort, whyRather } from './inshort'
-import { boundsOf, colourOf, nearest, readLstm, shownWord, topWords, vector } from './model'
+import { boundsOf, colourOf, nearest, numberOf, readLstm, shownWord, tokenNamed, topWords, vector } from './model'
 import { pathTo } from './path'
-import { blockSum, firstWithout, movesAll, ranked, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
+import { blockSum, firstWithout, needed, ranked, readBy, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
 
@@ -243,8 +243,9 @@ function stream(post: boolean): View {
       attention: { shape: [1, 2, 1, 1, 2], data: halves([1, 1]) },
       part_total_heads: array([1, 1, 1, 2], [1, -2]),
       part_total_mlp: array([1, 1, 1], [3]),
-      part_chance_heads: array([1, 1, 1, 2], [NaN, NaN]),
-      part_chance_mlp: array([1, 1, 1], [0.25]),
+      log_chance: array([1, 1], [Math.log(0.8)]),
+      part_log_chance_heads: array([1, 1, 1, 2], [0.4, 0.9].map(Math.log)),
+      part_log_chance_mlp: array([1, 1, 1], [Math.log(0.25)]),
       choices: whole([1, 1], [0]),
       route_heads: whole([2, 4], [0, 1, 0, 0, 0, 0, 0, 0]),
       route_importance: array([2], [0.3, 0.1]),
@@ -306,8 +307,9 @@ describe('the stream', () => {
     expect(scoreOf(read, 0, 0)).toMatchObject({ total: 7.75, score: 7.75, most: 2, mostTotal: 3 })
     // a word less itself is nothing, in every part
     expect(scoreOf(read, 0, 0, 0)).toMatchObject({ total: 0, score: 0 })
-    // by total effects, 3, −2 and 1, though head 0.0 adds as much itself as head 0.1 does in total
-    expect(ranked(read, scoreOf(read, 0, 0)).map(({ head }) => head)).toEqual([-1, 1, 0])
+    // by what the log-probability loses, 1.2, 0.7 and −0.1, though the logit loses −2 without head 0.1 and 1 without head 0.0
+    expect(ranked(read, scoreOf(read, 0, 0)).map(({ head }) => head)).toEqual([-1, 0, 1])
+    expect(scoreOf(read, 0, 0).mostLost).toBeCloseTo(Math.log(0.8 / 0.25))
     expect([...sourcesOf(read, 0, 0, 0, 1)!]).toEqual([1])
   })
 })
@@ -317,54 +319,30 @@ it('makes words readable', () => {
 })
 
 describe('why a word is said', () => {
-  it('names the head and the MLP that it would miss most, what holds it back, and since when a lens reads it', () => {
+  it('names what its chance would miss most, what holds it back, what any other part does, and since when a lens reads it', () => {
     const read = readStream(stream(false))
     const lines = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens')
     expect(lines.map(({ text }) => text)).toEqual([
-      'head 0.0 raises it: without it the logit is 1.0 lower.',
-      'MLP 0 adds what it has learned to go with what stands there: without it the logit is 3.0 lower and the chance 25.0 %.',
-      'head 0.1 holds it back most: without it the logit is 2.0 higher.',
+      'head 0.0 raises it: without it the chance is 40.0 %.',
+      'MLP 0 adds what it has learned to go with what stands there: without it the chance is 25.0 %.',
+      'head 0.1 holds it back most: without it the chance is 90.0 %.',
+      'To compare: without one head or another the chance is 65.0 % (median of 2, from 40.0 % to 90.0 %).',
       'From layer 0 on, the logit lens reads “x” as the first word.',
     ])
     expect(lines[2].part).toEqual({ layer: 0, head: 1 })
   })
 
-  it('does not say that a part holds a word back whose chance is no higher without it', () => {
+  it('ranks by the chance, whatever the logit does, and does not name a part without which the chance hardly moves', () => {
     const view = stream(false)
-    view.arrays['lens_values'].data.fill(0.8)
-    view.arrays['part_chance_heads'].data[1] = 0.7
+    // both logits move far: those of all words do
+    view.arrays['part_total_heads'].data.set([9, -9])
+    view.arrays['part_log_chance_heads'].data.set([0.79, 0.81].map(Math.log))
     const read = readStream(view)
-    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
+    const score = scoreOf(read, 0, 0)
+    const told = inShort(read, 0, 0, score, 'lens').map(({ text }) => text)
+    expect(told[0]).toBe('No single head makes up a tenth of the chance.')
     expect(told.some((text) => text.includes('holds it back'))).toBe(false)
-    view.arrays['part_chance_heads'].data[1] = 0.9
-    const other = readStream(view)
-    expect(inShort(other, 0, 0, scoreOf(other, 0, 0), 'lens')[2].text).toContain('head 0.1 holds it back')
-  })
-
-  it('names what holds a word back by the number that stands beside it in the picture', () => {
-    const view = stream(false)
-    view.arrays['lens_values'].data.fill(0.8)
-    view.arrays['part_total_heads'].data.set([-1.8, -3.2])
-    // the chance rises more without the head whose logit rises less
-    view.arrays['part_chance_heads'].data.set([0.9, 0.81])
-    const read = readStream(view)
-    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').find(({ lowers }) => lowers)!
-    expect(told.text).toBe('head 0.1 holds it back most: without it the logit is 3.2 higher and the chance 81.0 %.')
-  })
-
-  it('names neither a part that raises nor one that lowers where all words move alike', () => {
-    const view = stream(false)
-    view.arrays['lens_values'].data.fill(0.8)
-    view.arrays['part_chance_mlp'].data[0] = 0.9
-    view.arrays['part_chance_heads'].data[1] = 0.1
-    const read = readStream(view)
-    // without the MLP the logit is lower and the chance higher; without head 0.1 the logit is higher and the chance lower
-    expect(movesAll(read, 0, 0, -1, 3, { layer: 0, head: -1 })).toBe(true)
-    expect(movesAll(read, 0, 0, -1, -2, { layer: 0, head: 1 })).toBe(true)
-    expect(movesAll(read, 0, 0, -1, 1, { layer: 0, head: 0 })).toBe(false)
-    expect(movesAll(read, 0, 0, 0, 3, { layer: 0, head: -1 })).toBe(false)
-    const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
-    expect(told.some((text) => /MLP 0|head 0.1/.test(text))).toBe(false)
+    expect(ranked(read, score)[0]).toEqual({ layer: 0, head: -1 })
   })
 
   it('says which word comes first without a part', () => {
@@ -377,15 +355,29 @@ describe('why a word is said', () => {
     expect(firstWithout(read, 0, { layer: 0, head: 1 })).toBe(null)
     expect(firstWithout(read, 0, { layer: 0, head: -1 })).toEqual({ word: 'y', chance: 0.5 })
     const told = inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens').map(({ text }) => text)
-    expect(told[0]).toBe('head 0.0 raises it: without it the logit is 1.0 lower; it still comes first.')
-    expect(told[1]).toContain('and the chance 25.0 %; “y” comes first, with 50.0 %.')
+    expect(told[0]).toBe('head 0.0 raises it: without it the chance is 40.0 %; it still comes first.')
+    expect(told[1]).toContain('the chance is 25.0 %; “y” comes first, with 50.0 %.')
   })
 
-  it('does not credit a word to a part without which no likely word is left', () => {
+  it('does not credit a word to a part without which no likely word is left, and scales by the others', () => {
     const view = stream(false)
-    view.arrays['part_chance_mlp'].data[0] = 0.001
-    const told = inShort(readStream(view), 0, 0, scoreOf(readStream(view), 0, 0), 'lens')[1].text
-    expect(told).toContain('MLP 0 is needed for whatever comes next')
+    view.arrays['part_log_chance_mlp'].data[0] = Math.log(0.001)
+    const read = readStream(view)
+    expect(needed(read, 0, { layer: 0, head: -1 })).toBe(true)
+    const score = scoreOf(read, 0, 0)
+    expect(score.mostLost).toBeCloseTo(Math.log(2))
+    expect(inShort(read, 0, 0, score, 'lens')[1].text).toBe('MLP 0 is needed for whatever is said: without it the chance is 0.10 %.')
+  })
+
+  it('names the token of a head’s thickest line, and its number where another is written alike', () => {
+    const view = stream(false)
+    view.properties['tokens'] = [' a', ' b', ' b', ' c']
+    view.arrays['route_heads'] = whole([4, 4], [0, 1, 0, 3, 0, 1, 2, 3, 0, 1, 1, 3, 0, 1, 3, 3])
+    view.arrays['route_importance'] = array([4], [0.5, 0.06, 0.04, 0.3])
+    const read = readStream(view)
+    // neither the first token nor itself, which most heads read
+    expect(readBy(read, 3, { layer: 0, head: 1 })).toBe(2)
+    expect([tokenNamed(read, 2), tokenNamed(read, 3), numberOf(read, 1)]).toEqual(['“b” (token 2)', '“c”', '1'])
   })
 
   it('says why one word leads another, whichever is first', () => {
@@ -395,6 +387,9 @@ describe('why a word is said', () => {
     view.arrays['choices'] = whole([1, 2], [0, 1])
     two('part_total_heads', [1, 2, 1, 2], [1, -2, 0, 0])
     two('part_total_mlp', [1, 2, 1], [3, 0])
+    two('log_chance', [1, 2], [-0.2, -3])
+    two('part_log_chance_heads', [1, 2, 1, 2], [-0.9, -0.1, -1, -1])
+    two('part_log_chance_mlp', [1, 2, 1], [-1.4, -1])
     two('part_heads', [1, 2, 1, 2], [2, 1, 0, 0])
     two('part_mlp', [1, 2, 1], [1, 0])
     two('part_bias', [1, 2, 1], [0.5, 0])
@@ -417,6 +412,7 @@ describe('why a word is said', () => {
     const view = stream(false)
     view.arrays['part_total_heads'].data.fill(NaN)
     view.arrays['part_total_mlp'].data.fill(NaN)
+    for (const name of ['log_chance', 'part_log_chance_heads', 'part_log_chance_mlp']) view.arrays[name].data.fill(NaN)
     const read = readStream(view)
     expect(inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens')[0].text).toBe('head 0.0 raises it: it adds +2.0 to the logit.')
     expect(inShort({ ...read, sums: false }, 0, 0, scoreOf(read, 0, 0), 'lens')).toEqual([])

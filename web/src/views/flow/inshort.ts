@@ -1,17 +1,19 @@
 import { percent, signed } from './figures'
-import { shownWord } from './model'
+import { shownWord, tokenNamed } from './model'
 import {
   chanceOf,
   chanceWithout,
   directOf,
   firstWithout,
+  isVital,
   lensAt,
   lensName,
-  movesAll,
+  lostOf,
+  measured,
+  neededAt,
   partName,
   ranked,
   readBy,
-  totalOf,
   type Lens,
   type PartName,
   type Score,
@@ -41,31 +43,26 @@ export function inWords(stream: Stream, step: number, choice: number, minus: num
   return { title, lines: inShort(stream, step, choice, score, lens) }
 }
 
-/** Whether the words that were likely have next to no chance without a part: then it is needed for whatever is said, not for one word. */
-function needed(stream: Stream, step: number, part: PartName): boolean {
-  const all = Array.from({ length: stream.choices }, (_, choice) => choice)
-  const sum = (of: (choice: number) => number) => all.reduce((total, choice) => total + (of(choice) || 0), 0)
-  const without = sum((choice) => chanceWithout(stream, step, choice, part))
-  return Number.isFinite(chanceWithout(stream, step, 0, part)) && without < 0.05 * sum((choice) => chanceOf(stream, step, choice))
-}
+/** Nats that are worth a sentence: without the part a chance is a tenth lower or higher. */
+export const WORTH = 0.1
 
 /**
- * Why a transformer says a word, in a few sentences: the head and the MLP that it would miss most, what holds the word back, and from
- * which layer on a lens reads it. Parts are ranked by the number that the picture writes beside them: the total effect on the logit; where
- * that was not measured, the direct one. A logit can rise while all others rise more, so parts that move all words alike are left out.
+ * Why a transformer says a word, in a few sentences: the head and the MLP that it would miss most, the part that whatever is said needs,
+ * what holds the word back, what taking away an ordinary part does, and from which layer on a lens reads the word. Parts are ranked by the
+ * number that the picture writes beside them: what the word's log-probability loses without the part; of models that say no words, what the
+ * score loses; and where nothing was taken away, what the part adds.
  */
 export function inShort(stream: Stream, step: number, choice: number, score: Score, lens: Lens): Line[] {
   const id = (stream.arrays['choices'].data as Int32Array)[stream.place(step) * stream.choices + choice]
   const word = stream.words[id]
-  const known = score.totalHeads.some(Number.isFinite) || score.totalMlp.some(Number.isFinite)
+  const known = measured(score)
   if (!known && !stream.sums) return []
-  const effect = (part: PartName) => (known ? totalOf(stream, score, part) : directOf(stream, score, part))
+  const effect = (part: PartName) => (known ? lostOf(stream, score, part) : directOf(stream, score, part))
   const what = stream.model === 'encoder' ? 'score' : 'logit'
   const missed = (part: PartName): string => {
     const value = effect(part)
     if (!known) return `it adds ${signed(value)} to the ${what}`
-    const without = chanceWithout(stream, step, choice, part)
-    const lower = `${Math.abs(value).toFixed(1)} ${value > 0 ? 'lower' : 'higher'}`
+    if (!score.byChance) return `without it the ${what} is ${Math.abs(value).toFixed(1)} ${value > 0 ? 'lower' : 'higher'}`
     const first = firstWithout(stream, step, part)
     const then =
       !first || value < 0
@@ -73,29 +70,43 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
         : first.word === word
           ? '; it still comes first'
           : `; “${shownWord(first.word)}” comes first, with ${percent(first.chance)}`
-    return `without it the ${what} is ${lower}${Number.isFinite(without) ? ` and the chance ${percent(without)}` : ''}${then}`
+    return `without it the chance is ${percent(chanceWithout(stream, step, choice, part))}${then}`
   }
-  const all = ranked(stream, score).filter(
-    (part) => Number.isFinite(effect(part)) && !(known && movesAll(stream, step, choice, -1, effect(part), part)),
-  )
-  const strongest = (fits: (part: PartName) => boolean) =>
-    all.filter(fits).reduce<PartName | null>((best, part) => (best && Math.abs(effect(best)) >= Math.abs(effect(part)) ? best : part), null)
-  const worth = 0.1 * (known ? score.mostTotal : score.most)
+  const all = ranked(stream, score).filter((part) => Number.isFinite(effect(part)))
+  const vital = (part: PartName) => score.byChance && isVital(stream, step, part)
+  const worth = score.byChance ? WORTH : 0.1 * (known ? score.mostTotal : score.most)
   const lines: Line[] = []
-  // One MLP without which nothing works must not hide the heads.
-  const head = strongest((part) => part.head >= 0 && effect(part) > Math.min(worth, 0.5))
+  // One MLP without which nothing works must not hide the others.
+  const head = all.find((part) => part.head >= 0 && effect(part) > (score.byChance ? WORTH : Math.min(worth, 0.5)) && !vital(part))
   if (head) {
-    const from = readBy(stream, step, choice, head)
-    const does = from < 0 ? 'raises it' : `brings it something from “${shownWord(stream.tokens[from])}”`
+    const from = readBy(stream, step, head)
+    const does = from < 0 ? 'raises it' : `reads ${tokenNamed(stream, from)} and raises it`
     lines.push({ part: head, text: `head ${head.layer}.${head.head} ${does}: ${missed(head)}.` })
+  } else if (score.byChance) lines.push({ part: null, text: 'No single head makes up a tenth of the chance.' })
+  const mlp = all.find((part) => part.head < 0 && effect(part) > worth && !vital(part))
+  if (mlp) lines.push({ part: mlp, text: `MLP ${mlp.layer} adds what it has learned to go with what stands there: ${missed(mlp)}.` })
+  const base = all.find(vital)
+  if (base) {
+    const places = neededAt(stream, base)
+    const often =
+      places > 1
+        ? ` At ${places} of the ${stream.looked.length} tokens here, the likely words together keep less than a twentieth of their chance without it.`
+        : ''
+    lines.push({ part: base, text: `${partName(base)} is needed for whatever is said: ${missed(base)}.${often}` })
   }
-  const mlp = strongest((part) => part.head < 0 && effect(part) > worth)
-  if (mlp) {
-    const does = needed(stream, step, mlp) ? 'is needed for whatever comes next' : 'adds what it has learned to go with what stands there'
-    lines.push({ part: mlp, text: `MLP ${mlp.layer} ${does}: ${missed(mlp)}.` })
-  }
-  const against = strongest((part) => effect(part) < -worth)
+  const against = all.find((part) => effect(part) < -worth)
   if (against) lines.push({ part: against, lowers: true, text: `${partName(against)} holds it back most: ${missed(against)}.` })
+  if (score.byChance) {
+    const kinds = [
+      { name: 'head', chances: chancesWithout(all.filter(({ head }) => head >= 0)) },
+      { name: 'MLP', chances: chancesWithout(all.filter(({ head }) => head < 0)) },
+    ].filter(({ chances }) => chances.length > 1)
+    const told = kinds.map(
+      ({ name, chances }) =>
+        `without one ${name} or another the chance is ${percent(median(chances))} (median of ${chances.length}, from ${percent(chances[0])} to ${percent(chances[chances.length - 1])})`,
+    )
+    if (told.length) lines.push({ part: null, text: `To compare: ${told.join('; ')}.` })
+  }
   if (stream.model !== 'encoder' && lensAt(stream, stream.nodes - 1, step)[0]?.word === word) {
     let layer = stream.layers
     while (layer > 0 && lensAt(stream, 2 * layer, step, lens)[0]?.word === word) layer--
@@ -104,18 +115,22 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
       lines.push({ part: null, text: `From layer ${since} on, the ${lensName(lens)} reads “${shownWord(word)}” as the first word.` })
   }
   return lines
+
+  function chancesWithout(parts: PartName[]): number[] {
+    return parts.map((part) => chanceWithout(stream, step, choice, part)).sort((a, b) => a - b)
+  }
 }
 
 /** Why one word leads another: the head and the MLP that speak most for it, and what speaks most for the other. */
 export function whyRather(stream: Stream, step: number, choice: number, minus: number, score: Score): Told {
-  const known = score.totalHeads.some(Number.isFinite) || score.totalMlp.some(Number.isFinite)
+  const known = measured(score)
   const sign = score.score < 0 ? -1 : 1
   const ids = stream.arrays['choices'].data as Int32Array
   const spelled = (at: number) => `“${shownWord(stream.words[ids[stream.place(step) * stream.choices + at]])}”`
   const [first, other] = sign > 0 ? [spelled(choice), spelled(minus)] : [spelled(minus), spelled(choice)]
   const title = `Why ${first} rather than ${other}?`
   if (!known && !stream.sums) return { title, lines: [] }
-  const effect = (part: PartName) => sign * (known ? totalOf(stream, score, part) : directOf(stream, score, part))
+  const effect = (part: PartName) => sign * (known ? lostOf(stream, score, part) : directOf(stream, score, part))
   const all = ranked(stream, score).filter((part) => Number.isFinite(effect(part)))
   const strongest = (fits: (part: PartName) => boolean) =>
     all.filter(fits).reduce<PartName | null>((best, part) => (best && Math.abs(effect(best)) >= Math.abs(effect(part)) ? best : part), null)
@@ -128,8 +143,8 @@ export function whyRather(stream: Stream, step: number, choice: number, minus: n
   const lines: Line[] = [{ part: null, text: `The ${what} of ${first} is ${Math.abs(score.score).toFixed(1)} above that of ${other}.` }]
   const head = strongest((part) => part.head >= 0 && effect(part) > Math.min(worth, 0.5))
   if (head) {
-    const from = readBy(stream, step, choice, head, minus, sign)
-    const does = from < 0 ? `speaks for ${first}` : `speaks for ${first}, by what it reads at “${shownWord(stream.tokens[from])}”`
+    const from = readBy(stream, step, head)
+    const does = from < 0 ? `speaks for ${first}` : `reads ${tokenNamed(stream, from)} and speaks for ${first}`
     lines.push({ part: head, text: `${partName(head)} ${does}: ${missed(head)}.` })
   }
   const mlp = strongest((part) => part.head < 0 && effect(part) > worth)
@@ -137,4 +152,10 @@ export function whyRather(stream: Stream, step: number, choice: number, minus: n
   const against = strongest((part) => effect(part) < -worth)
   if (against) lines.push({ part: against, text: `${partName(against)} speaks for ${other}: ${missed(against)}.` })
   return { title, lines }
+}
+
+/** Of sorted values. */
+function median(values: number[]): number {
+  const half = values.length >> 1
+  return values.length % 2 ? values[half] : (values[half - 1] + values[half]) / 2
 }

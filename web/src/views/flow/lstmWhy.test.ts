@@ -68,6 +68,20 @@ it('names the word, the gates and the unit without which the next word was measu
   expect(said[6].unit).toEqual({ layer: 1, dim: 1 })
 })
 
+it('does not say that an earlier word matters and that none is needed: what is left of the text is against it', () => {
+  const alone = array([2, 2], [0.5, 0.1, 0.88, 0.05])
+  const alone_first = array([2], [0, 0])
+  const said = whyWord(readLstm(view({ alone, alone_first })), 2, 0).map(({ text }) => text)
+  expect(said.some((text) => text.includes('matters most'))).toBe(false)
+  expect(said[2]).toBe(
+    'In a text of “united” alone the chance is 88.0 %: the words before are not needed for it. But where “the”, one word before, is missing, the others before speak against it: in a text without it the chance is 60.0 %.',
+  )
+  // the same where the earlier word is the one that would be missed most
+  const skipped = array([2, 3, 2], [0.5, 0.1, 0.5, 0.1, NaN, NaN, 0.7, 0.1, 0.6, 0.1, 0.1, 0.1])
+  const other = whyWord(readLstm(view({ alone, alone_first, skipped })), 2, 0).map(({ text }) => text)
+  expect(other[0]).toBe(said[2])
+})
+
 it('marks a run outside of what the model does only where more values stray than at ordinary steps', () => {
   const words = (strays: number) => wordsWithout(readLstm(view({ skipped_strays: array([2, 3], [0, 0, 0, strays, 0, 0]) })), 2, 0)
   expect(words(2)[0].skipped.outside).toBe(false)

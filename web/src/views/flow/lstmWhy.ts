@@ -85,7 +85,14 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   const strongest = (of: Word[]) =>
     of.reduce<Word | null>((best, one) => (best && best.skipped.chance <= one.skipped.chance ? best : one), null)
   const most = strongest(said)
-  if (most && falls(most.skipped.chance)) {
+  const before = strongest(said.filter(({ back }) => back > 0))
+  const earlier = before && falls(before.skipped.chance) ? before : null
+  const alone = said.length > 1 ? without(flow, 'alone', [row], choice) : null
+  /** The last word says it alone, and yet the text without one word before does not: what is left of the text is against it. */
+  const isEnough = alone !== null && !falls(alone.chance)
+  if (most && most.back > 0 && earlier && isEnough) {
+    // The sentence on the last word alone says what the earlier one does.
+  } else if (most && falls(most.skipped.chance)) {
     lines.push({
       step: most.step,
       text: `${wordOf(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.${beyond(most.skipped)}`,
@@ -102,8 +109,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
       names: [named('what it writes', 'remember_product'), named('the gates', 'forget', 'input', 'output')],
       text: `If the cells get their mean instead of what it writes, the chance is ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
     })
-    const earlier = strongest(said.filter(({ back }) => back > 0))
-    if (most.back === 0 && earlier && falls(earlier.skipped.chance))
+    if (most.back === 0 && earlier && !isEnough)
       lines.push({
         step: earlier.step,
         text: `Of what was read before, ${wordOf(earlier)} matters most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`,
@@ -121,15 +127,19 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
       step: against.step,
       text: `${wordOf(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.${beyond(against.skipped)}`,
     })
-  if (said.length > 1) {
-    const alone = without(flow, 'alone', [row], choice)
-    const rest = falls(alone.chance)
+  if (alone) {
+    const rest = !isEnough
       ? 'the rest comes from what is remembered of the words before'
       : rises(alone.chance)
         ? 'the words before hold it back'
         : 'the words before are not needed for it'
+    const against =
+      isEnough && earlier
+        ? ` But where ${wordOf(earlier)} is missing, the others before speak against it: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`
+        : ''
     lines.push({
-      text: `In a text of “${shownWord(flow.tokens[step])}” alone the chance is ${percent(alone.chance)}${alone.first === word ? '' : `, and ${then(alone)}`}: ${rest}.${beyond(alone)}`,
+      ...(against && earlier && { step: earlier.step }),
+      text: `In a text of “${shownWord(flow.tokens[step])}” alone the chance is ${percent(alone.chance)}${alone.first === word ? '' : `, and ${then(alone)}`}: ${rest}.${beyond(alone)}${against}`,
     })
   }
   GATES.forEach(({ gate, does }, i) => {

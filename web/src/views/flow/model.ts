@@ -222,3 +222,15 @@ export function shownWord(word: string): string {
   if (word.startsWith(' ') && word.trim() !== '') word = word.slice(1)
   return word.trim() === '' ? word.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replaceAll(' ', '␣') : word.replaceAll('\n', '⏎')
 }
+
+/** The number of a token in the text where another one is written alike, else nothing. */
+export function numberOf(flow: Pick<Flow, 'tokens'>, at: number): string {
+  const written = shownWord(flow.tokens[at])
+  return flow.tokens.some((token, other) => other !== at && shownWord(token) === written) ? String(at) : ''
+}
+
+/** A token in a sentence: quoted, with its number where another one is written alike. */
+export function tokenNamed(flow: Pick<Flow, 'tokens'>, at: number): string {
+  const number = numberOf(flow, at)
+  return `“${shownWord(flow.tokens[at])}”${number && ` (token ${number})`}`
+}

@@ -202,9 +202,14 @@ export interface Score {
   total: number
   /** The model's own. */
   score: number
-  /** The largest share of a head or an MLP, and the largest total effect. */
+  /** What the answer loses without the part: nats of the word's log-probability; of two words, or where no chances are known, the total. */
+  lostHeads: Float32Array
+  lostMlp: Float32Array
+  byChance: boolean
+  /** The largest share of a head or an MLP, the largest total effect, and the largest loss of a part that not every word needs. */
   most: number
   mostTotal: number
+  mostLost: number
 }
 
 /** What each part adds to the score of a token's chosen word, or to the difference of two words. */
@@ -231,7 +236,14 @@ export function scoreOf(stream: Stream, token: number, choice: number, minus = -
     Math.max(1e-9, ...all.flatMap((values) => Array.from(values, Math.abs).filter(Number.isFinite)))
   const most = largest(heads, mlp)
   const mostTotal = largest(totalHeads, totalMlp)
-  return { heads, mlp, totalHeads, totalMlp, bias, embedding, constant, total, score: one('score'), most, mostTotal }
+  const own = stream.arrays['log_chance'].data[row + choice]
+  const byChance = minus < 0 && Number.isFinite(own)
+  const lost = (name: string, otherwise: Float32Array) => (byChance ? part(name).map((without) => own - without) : otherwise)
+  const [lostHeads, lostMlp] = [lost('log_chance_heads', totalHeads), lost('log_chance_mlp', totalMlp)]
+  const found = { heads, mlp, totalHeads, totalMlp, lostHeads, lostMlp, byChance, bias, embedding, constant, total, score: one('score') }
+  const others = allParts(stream).filter((part) => !(byChance && isVital(stream, token, part)))
+  const mostLost = Math.max(1e-9, ...others.map((part) => Math.abs(lostOf(stream, found, part))).filter(Number.isFinite))
+  return { ...found, most, mostTotal, mostLost }
 }
 
 /** A head, or the MLP of a layer where head is −1. */
@@ -246,12 +258,49 @@ export const directOf = (stream: Stream, score: Score, { layer, head }: PartName
 export const totalOf = (stream: Stream, score: Score, { layer, head }: PartName) =>
   head < 0 ? score.totalMlp[layer] : score.totalHeads[layer * stream.heads + head]
 
+export const lostOf = (stream: Stream, score: Pick<Score, 'lostHeads' | 'lostMlp'>, { layer, head }: PartName) =>
+  head < 0 ? score.lostMlp[layer] : score.lostHeads[layer * stream.heads + head]
+
+export function allParts(stream: Stream): PartName[] {
+  const all: PartName[] = []
+  for (let layer = 0; layer < stream.layers; layer++) for (let head = -1; head < stream.heads; head++) all.push({ layer, head })
+  return all
+}
+
 /** The chance of a token's chosen word where a part is taken away; NaN where it is not known. */
 export function chanceWithout(stream: Stream, token: number, choice: number, { layer, head }: PartName): number {
   const at = stream.place(token)
-  return head < 0
-    ? rowOf(stream.arrays['part_chance_mlp'], at, choice)[layer]
-    : rowOf(stream.arrays['part_chance_heads'], at, choice, layer)[head]
+  return Math.exp(
+    head < 0
+      ? rowOf(stream.arrays['part_log_chance_mlp'], at, choice)[layer]
+      : rowOf(stream.arrays['part_log_chance_heads'], at, choice, layer)[head],
+  )
+}
+
+const vitals = new WeakMap<Stream, Map<string, number>>()
+
+/** At how many of the tokens that are looked at a part is needed. */
+export function neededAt(stream: Stream, part: PartName): number {
+  const known = vitals.get(stream) ?? new Map<string, number>()
+  vitals.set(stream, known)
+  const name = partName(part)
+  const count = known.get(name) ?? stream.looked.filter((token) => needed(stream, token, part)).length
+  known.set(name, count)
+  return count
+}
+
+/** Whether a part is needed for whatever is said, at this token or at most of them: then it says little of one word. */
+export const isVital = (stream: Stream, token: number, part: PartName) =>
+  needed(stream, token, part) || 2 * neededAt(stream, part) > stream.looked.length
+
+/** Whether the words that were likely have next to no chance without a part. */
+export function needed(stream: Stream, token: number, part: PartName): boolean {
+  let [before, without] = [0, 0]
+  for (let choice = 0; choice < stream.choices; choice++) {
+    before += chanceOf(stream, token, choice)
+    without += chanceWithout(stream, token, choice, part)
+  }
+  return without < 0.05 * before
 }
 
 /** The word that comes first where a part is taken away, and its chance; null where it is not known. */
@@ -263,45 +312,48 @@ export function firstWithout(stream: Stream, token: number, { layer, head }: Par
   return of(name) < 0 ? null : { word: stream.words[of(name)], chance: of(`${name}_chance`) }
 }
 
-/** The chance of a token's chosen word in the run as it was; NaN where the page does not have it. */
+/** The chance of a token's chosen word in the run as it was; NaN of models that say no words. */
 export function chanceOf(stream: Stream, token: number, choice: number): number {
-  const id = (stream.arrays['choices'].data as Int32Array)[stream.place(token) * stream.choices + choice]
-  return lensAt(stream, stream.nodes - 1, token).find(({ word }) => word === stream.words[id])?.value ?? NaN
+  return Math.exp(stream.arrays['log_chance'].data[stream.place(token) * stream.choices + choice])
 }
+
+/** A weight below which a head is not said to read a token. */
+const READ = 0.1
 
 /**
- * Whether a part moves the scores of all words alike: without it a word's logit is higher and its chance is not, or the other way round.
- * Such a part neither raises nor lowers the word, whatever its logit does.
+ * The token that a head brings most from, the first one and the token itself left out: that of its thickest line in the picture, or of its
+ * largest weight where no line is thick enough; −1 where it reads no other.
  */
-export function movesAll(stream: Stream, token: number, choice: number, minus: number, total: number, part: PartName): boolean {
-  if (minus >= 0 || stream.model === 'encoder') return false
-  const [before, without] = [chanceOf(stream, token, choice), chanceWithout(stream, token, choice, part)]
-  return total < 0 ? without <= before : total > 0 && without >= before
-}
-
-/**
- * The token that a head brings most from, for a word (sign 1) or against it (−1), the first one and the token itself left out; −1 where it
- * reads no other.
- */
-export function readBy(stream: Stream, step: number, choice: number, { layer, head }: PartName, minus = -1, sign = 1): number {
-  const shares = sourcesOf(stream, step, choice, layer, head, minus)
-  const given = shares ? shares.map((share) => sign * share) : weightsOf(stream, layer, head, step)
-  let best = -1
-  for (let at = 1; at < step; at++) if (best < 0 || given[at] > given[best]) best = at
-  return best >= 0 && given[best] > 0 ? best : -1
-}
-
-/** All heads and MLPs, those with the largest effects first: in total where that is known, else directly. */
-export function ranked(stream: Stream, score: Score): PartName[] {
-  const all: PartName[] = []
-  for (let layer = 0; layer < stream.layers; layer++) for (let head = -1; head < stream.heads; head++) all.push({ layer, head })
-  const size = (part: PartName) => {
-    const total = totalOf(stream, score, part)
-    return Math.abs(Number.isFinite(total) ? total : directOf(stream, score, part)) || 0
+export function readBy(stream: Stream, step: number, { layer, head }: PartName): number {
+  const ends = stream.arrays['route_heads'].data as Int32Array
+  const importance = stream.arrays['route_importance'].data as Float32Array
+  let [best, most] = [-1, 0]
+  for (let edge = 0; edge < importance.length; edge++) {
+    const from = ends[4 * edge + 2]
+    if (ends[4 * edge] !== layer || ends[4 * edge + 1] !== head || ends[4 * edge + 3] !== step || from === 0 || from === step) continue
+    if (importance[edge] > most) [best, most] = [from, importance[edge]]
   }
+  if (best >= 0) return best
+  const weights = weightsOf(stream, layer, head, step)
+  for (let at = 1; at < weights.length; at++) if (at !== step && weights[at] > Math.max(most, READ)) [best, most] = [at, weights[at]]
+  return best
+}
+
+/** All heads and MLPs, those whose loss changes the answer most first; where nothing was taken away, those that add most. */
+export function ranked(stream: Stream, score: Score): PartName[] {
+  const all = allParts(stream)
+  const known = measured(score)
+  const size = (part: PartName) => Math.abs(known ? lostOf(stream, score, part) : directOf(stream, score, part)) || 0
   const sizes = new Map(all.map((part) => [part, size(part)]))
   return all.sort((a, b) => sizes.get(b)! - sizes.get(a)!)
 }
+
+/** Whether any part was taken away. */
+export const measured = (score: Score) => score.lostHeads.some(Number.isFinite) || score.lostMlp.some(Number.isFinite)
+
+/** What a total effect is an effect on. */
+export const measuredBy = (stream: Stream, score: Score, minus: number) =>
+  minus >= 0 ? 'lead' : score.byChance ? 'log-probability' : stream.model === 'encoder' ? 'score' : 'logit'
 
 /** Numbers of one word less those of another, where both are known. */
 function less(one: Float32Array | null, other: Float32Array | null): Float32Array | null {
