@@ -60,7 +60,7 @@ def test_a_part_is_taken_away_in_flow_and_the_word_has_the_chance_that_was_told(
     why = page.get_by_role("button", name=re.compile("^head 23.4", re.I)).first
     why.click(timeout=300_000)
     detail = page.locator(".detail", has=page.get_by_role("button", name="Take it away"))
-    told = re.search(r"the chance of “Paris” ([\d.]+) % instead of ([\d.]+) %", detail.inner_text())
+    told = re.search(r"the chance of “Paris” is ([\d.]+) % instead of ([\d.]+) %", detail.inner_text())
     expect(detail.get_by_label("What stands in its place")).to_have_value("zero")
     expect(detail).to_contain_text("as in the total effects of this page")
     detail.get_by_role("button", name="Take it away").click()
