@@ -281,7 +281,7 @@ def test_sparse_rows_are_reduced_once_and_new_ones_by_the_same_axes():
 
 
 def test_tensors_are_read_and_holes_are_not_filled_in():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="the extra `models` is not installed")
     X = np.random.default_rng(0).normal(size=(60, 4)).astype("f4")
     settings = {"perplexity": 5, "max_iter": 60, "random_state": 0}
     plain = TSNE(**settings).fit_transform(X)
