@@ -131,7 +131,7 @@ web/node_modules/.done: web/package.json web/package-lock.json
 	@mkdir -p .make && touch $@
 
 .make/kernels: .make/package $(KERNELS)
-	@echo "compiling the kernels (half a minute, once)"
+	@echo "compiling the kernels (one or two minutes, once)"
 	$(BIN)/langscape warm
 	@touch $@
 

@@ -122,6 +122,10 @@ def stream_acts(nodes: int, tokens: int, heads: int, repeats: int) -> dict[str, 
     return acts
 
 
+OF_THE_PATH = ("head → tokens it read", "another word")
+"""What is clicked beside the path to the word."""
+
+
 def interactions(page: Any, view: Any, repeats: int) -> dict[str, list[float]]:
     """Milliseconds of every interaction with an open flow page."""
     tokens = len(view.properties["tokens"])
@@ -133,6 +137,8 @@ def interactions(page: Any, view: Any, repeats: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     for name, several in acts.items():
         times[name] = []
+        if name in OF_THE_PATH:
+            page.get_by_role("tab", name="Path to the word").click()
         for act in several:
             if page.locator(act.selector).count():
                 times[name].append(timed(page, act))

@@ -85,7 +85,7 @@ EVERY = [
     Capture(Tokens("ab", special=[True, False]), {"cross_q": rng.random((3, 2))},
             {"cross_q": ("query", "dim")}, decoder_tokens=Tokens("xyz", ids=[1, 2, 3])),
     affinity.Scales("norms", 0.5, 2, (0.5, 1.0), np.array([[0, 1]]),
-                    *(rng.random((1, n)) for n in range(1, 10)), clear=2.0, notes=("x",)),
+                    *(rng.random((1, n)) for n in range(1, 13)), clear=2.0, notes=("x",)),
     ClassTable(("word",), ("word", "name"), rng.random((1, 2)), rng.random((1, 2)), np.array([3])),
     affinity.StrongestKeys(items(), 2, ((0, 1),), rng.random((1, 4)), np.zeros((1, 2, 5), np.int32),
                            rng.random((1, 2, 5)), rng.random((1, 3, 3)), "default", ("A cat.",), "drop"),

@@ -65,6 +65,7 @@ def pictures() -> list[Few]:
         Few("inserted points", _inserted),
         Few("map of a head", _head, 0.2),
         Few("heads of an atlas", _atlas, 0.1),
+        Few("tokens near", _near),
         Few("restarts of a map", _restarts),
         Few("queries and keys", _query_key),
         Few("ellipses", _ellipses),
@@ -161,6 +162,14 @@ def _heads(n: int, seed: int, good: bool, count: int) -> list[Judged]:
     maps, _ = embed_restarts([one.affinities for one in problems], 1, head_schedules(n, 300), seed)
     nulls = null_scores(problems, 300, seed + 1000)
     return [_read(scored(*each).quality, "kept") for each in zip(maps, problems, nulls, strict=True)]
+
+
+def _near(n: int, seed: int, good: bool) -> Judged:
+    """Tokens that attend to the one before, on a line, or anywhere."""
+    rng = np.random.default_rng(seed)
+    P = np.eye(n, k=1) + np.eye(n, k=-1) + 0.02
+    xy = np.column_stack([np.arange(n), np.zeros(n)]) if good else rng.normal(size=(n, 2))
+    return {"weight_near": (metrics.weight_near(P, xy).mean, metrics.weight_near_by_chance(P, xy, seed))}
 
 
 def _restarts(n: int, seed: int, good: bool) -> Judged:

@@ -153,7 +153,11 @@ def _head(n: int, damage: float, seed: int) -> Found:
     places[rows] = ring[chance.permutation(n)][rows]
     if n not in _NULLS:
         _NULLS[n] = null_scores([problem], 500)[0].mean
-    return {"kept": (metrics.kept(problem.affinities.P, places).mean, _NULLS[n])}
+    P = problem.affinities.P
+    return {
+        "kept": (metrics.kept(P, places).mean, _NULLS[n]),
+        "weight_near": (metrics.weight_near(P, places).mean, metrics.weight_near_by_chance(P, places).mean),
+    }
 
 
 _NULLS: dict[int, float] = {}

@@ -152,3 +152,21 @@ def test_figures_stand_in_a_grid_of_layers_and_heads():
 def test_wrong_settings_are_named(wrong, said):
     with pytest.raises(SettingsError, match=said):
         choose_scale(collected(), **wrong)
+
+
+def test_where_no_constant_is_clearly_worse_the_data_cannot_tell_c():
+    one_text = choose_scale(collected(sentences=1, length=24), "weighted", 20, 3)
+    assert np.isfinite(one_text.c).all()
+    assert not one_text.told.any()
+    capture = collected(sentences=12, length=12)
+    sure = choose_scale(capture, "weighted", 20, 3, clear=0)
+    assert sure.told.all()
+    np.testing.assert_array_equal(sure.low, sure.c)
+    np.testing.assert_array_equal(sure.high, sure.c)
+    some = choose_scale(capture, "weighted", 20, 3)
+    unsure = choose_scale(capture, "weighted", 20, 3, clear=1e6)
+    assert not unsure.told.any()
+    assert (unsure.low <= some.low).all()
+    assert (some.low <= some.c).all()
+    assert (some.c <= some.high).all()
+    assert (some.high <= unsure.high).all()

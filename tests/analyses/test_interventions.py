@@ -132,6 +132,34 @@ def test_texts_are_parted_at_marks_paragraphs_or_sentences() -> None:
         split_text("No marks here.", "marks")
 
 
+def test_where_every_chunk_is_a_word_a_passage_that_begins_anywhere_is_a_chunk(folder: Path) -> None:
+    words = TEXT.split()[:6]
+    marked = "".join(f"[[{at}]]{word} " for at, word in enumerate(words))
+    found = langscape.chunks(str(folder), marked)
+    effect = found.scores.columns["effect"]
+    assert len(found.random) == 19
+    assert np.abs(found.random[:, None] - effect[None]).min(axis=1).max() < 1e-6
+    assert found.against_chance.startswith("None of 6 chunks changes more than all 19 passages")
+    # an encoder reads all tokens: even attention gives each the same
+    columns = found.scores.columns
+    even = columns["attention"].sum() * columns["tokens"] / columns["tokens"].sum()
+    assert columns["even"] == pytest.approx(even)
+    low, high = found.chance
+    assert low < 0 < high < 1
+    assert f"shuffled, {low:+.2f} to {high:+.2f}" in found.in_words
+
+
+def test_edges_put_first_stand_against_those_drawn_at_random(folder: Path) -> None:
+    found = langscape.edges(str(folder), TEXT, layer=1, head=2, verify=5, random=12, draws=2)
+    drawn = found.cut.columns["drawn"] == "random"
+    effect = found.cut.columns["effect"]
+    beyond = int((effect[~drawn] > effect[drawn].max()).sum())
+    said = f"{beyond} of {int((~drawn).sum())} edges that the estimate puts first change more than all 12"
+    assert (~drawn).any()
+    assert found.in_words.startswith(said)
+    assert "shuffled" in found.view().properties["chance"]
+
+
 @pytest.mark.slow
 def test_commands_write_pages_pictures_and_tables(folder: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"

@@ -243,9 +243,14 @@ def test_the_constants_of_all_three_metrics_come_with_classes(tmp_path):
 @pytest.mark.slow
 def test_six_constants_mark_the_chosen_one():
     how = {**SHORT, "steps": 60, "percentile": 20.0, "least_keys": 3, "tokens": 60}
-    found = query_key_constants(text=TEXT, layer=1, head=0, workers=0, **how)
+    untold = query_key_constants(text=TEXT, layer=1, head=0, workers=0, **how)
+    scales = untold.scales
+    assert not scales.told[scales.of(1, 0)]
+    assert untold.marked == []  # this text cannot tell
+    layer, head = map(int, scales.heads[np.flatnonzero(scales.told)[0]])
+    found = query_key_constants(text=TEXT, layer=layer, head=head, workers=0, **how)
     assert len(found.panels) == len(found.titles) == 6
-    best = found.scales.c[found.scales.of(1, 0)]
+    best = found.scales.c[found.scales.of(layer, head)]
     assert [found.titles[at] for at in found.marked] == [f"c = {best:g}"]
     assert [one.settings["c"] for one in found.maps] == [float(title[4:]) for title in found.titles]
 

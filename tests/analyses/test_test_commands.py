@@ -30,7 +30,7 @@ def test_each_command_writes_page_picture_and_table(tiny_gpt: Path, tmp_path: Pa
     (tmp_path / "b.txt").write_text("the lamp sat on a mat\n")
     (tmp_path / "c.txt").write_text(TEXT)
     prompts = (
-        "--text",
+        "--clean",
         tmp_path / "a.txt",
         "--corrupt",
         tmp_path / "b.txt",
@@ -119,7 +119,9 @@ def test_a_picture_of_an_edited_run_says_which_head_looks_elsewhere_most(tiny_gp
         (lambda model: langscape.edit(model, TEXT, edits=["everything"]), "is not understood; write"),
         (lambda model: langscape.why(model, TEXT, layer=1, head=1, query=3, key=5), "does not see token 5"),
         (lambda model: langscape.why(model, TEXT, layer=1, head=1, query=99), "query 99 is not there"),
-        (lambda model: langscape.patch("lstm-tiny", TEXT), "is an LSTM"),
+        (lambda model: langscape.patch("lstm-tiny"), "is an LSTM"),
+        (lambda model: langscape.patch(model, TEXT), "takes two prompts and one is given"),
+        (lambda model: langscape.patch(model, corrupt=TEXT), "takes two prompts and one is given"),
         (lambda model: langscape.edit("lstm-tiny", TEXT), "is an LSTM"),
     ],
 )

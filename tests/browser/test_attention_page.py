@@ -90,6 +90,9 @@ def test_a_token_lists_its_strongest_keys_draws_lines_and_can_be_kept(opened, ca
     expect(items.locator("span:first-child")).to_have_text([TOKENS[i] for i in order])
     expect(items.locator(".weight").first).to_have_text(f"{weights[order[0]]:.3f}")
     expect(page.locator(".sentence path")).to_have_count(8)
+    above = page.get_by_role("group", name="Direction of the lines").bounding_box()
+    tops = [path.bounding_box()["y"] for path in page.locator(".sentence path").all()]
+    assert min(tops) > above["y"] + above["height"]
     token(page, 4).click()
     page.mouse.move(5, 5)
     expect(page.locator(".list")).to_contain_text("sat attends most to")
@@ -147,12 +150,23 @@ def test_scrolling_zooms_and_show_all_leads_back(opened):
 
 def test_the_strip_says_maximum_and_mean(opened, capture):
     page = opened.page
-    strip = page.locator(".strip svg")
-    box = strip.bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 3.5 / 9, box["y"] + 20)
+    # a bar stands under its column
+    _, (x, _) = find_cell(page, 4, 3)
+    page.mouse.move(float(x), page.locator(".strip svg").bounding_box()["y"] + 20)
     column = capture["attention"][1, 2, :, 3]
     said = page.locator(".strip .what")
     expect(said).to_contain_text(f"cat maximum {column.max():.3f}, mean {column.mean():.3f}")
+
+
+def test_bars_stay_under_the_columns_of_a_matrix_that_is_zoomed(opened):
+    page = opened.page
+    _, (x, y) = find_cell(page, 4, 5)
+    page.mouse.move(float(x), float(y))
+    for _ in range(2):
+        page.mouse.wheel(0, -200)
+    settle(page)
+    page.mouse.move(float(x), page.locator(".strip svg").bounding_box()["y"] + 20)
+    expect(page.locator(".strip .what")).to_contain_text("on maximum")
 
 
 def test_cross_attention_has_two_lines_of_tokens(open_page):

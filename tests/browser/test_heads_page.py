@@ -157,13 +157,20 @@ def saved(page):
     return ElementTree.parse(waiting.value.path()).getroot()
 
 
-def test_the_lines_of_a_token_have_a_key_on_the_map(tokens):
-    key = tokens.locator(".stage").get_by_label("What the lines mean")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_lines_of_a_token_have_a_key_below_the_map(open_page, width):
+    tokens = open_page(token_map(), width=width).page
+    key = tokens.get_by_label("What the lines mean")
     expect(key).to_have_count(0)
+    before = tokens.locator(".stage").bounding_box()
     focus(tokens, "w0")
     expect(key.get_by_role("listitem")).to_have_text(
         ["attends to", "is attended to by", "strong in the weights, far here"]
     )
+    # it covers no point, and the map stays where it was under the pointer
+    after = tokens.locator(".stage").bounding_box()
+    assert after == before
+    assert key.bounding_box()["y"] >= after["y"] + after["height"]
 
 
 def test_a_token_shows_whom_it_attends_to_however_far(tokens):

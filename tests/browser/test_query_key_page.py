@@ -75,6 +75,10 @@ def test_a_query_has_lines_to_its_strongest_keys_and_esc_lets_go(one, capture):
     assert kept + missing == kept + false == 5
     assert one.locator("line.cross").count() == 2 * false
     expect(one.locator("aside")).to_contain_text(f"{kept} kept near, {false} false, {missing} missing")
+    # a bar of a key that lies far has the same track as the others
+    assert kept > 0
+    assert missing > 0
+    assert len({bar.bounding_box()["width"] for bar in one.locator("aside li .bar").all()}) == 1
     drawn = {int(line.get_attribute("data-line")) for line in one.locator("[data-line]:not(.false)").all()}
     assert drawn == set((vectors.pairs.key[best] + n).tolist())
     expect(one.locator("aside")).to_contain_text("token 8, place 8 of sentence 0")
@@ -146,7 +150,7 @@ def test_a_table_tells_the_cell_pointed_at(open_page, capture):
     cell = page.locator("tbody tr").first.locator("td").first
     cell.hover()
     table = tables[0, 3]
-    expect(page.get_by_role("status")).to_contain_text(f"query {table.rows[0]} → key {table.columns[0]}")
+    expect(page.get_by_role("status")).to_contain_text(f"query {table.counted_rows[0]} → key {table.columns[0]}")
     expect(page.get_by_role("status")).to_contain_text("share of the query’s weight")
 
 

@@ -255,3 +255,29 @@ def test_pictures_stand_in_the_figure_as_on_screen_whichever_came_first(open_stu
     left = [page.locator(".frame").nth(at).bounding_box()["x"] for at in range(2)]
     assert left[0] < left[1]
     assert drawing.index('id="p0-stage"') < drawing.index("queries")  # the map, then the matrix
+
+
+def test_the_head_to_begin_with_the_opened_head_and_the_map_of_heads_are_in_the_figure_of_an_atlas(
+    open_studio, studio
+):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    story = page.locator("section.story")
+    expect(story.locator("path").first).to_be_visible()
+    begun = story.get_by_role("heading").inner_text().split("\n")[0]
+    lines = [one.get_attribute("d") for one in story.locator("path").all()]
+    figure = saved(page, "Export Atlas of heads as SVG")
+    assert begun in words(figure)
+    drawn = {one.get("d") for one in ElementTree.fromstring(figure).iter(f"{SVG}path")}
+    assert lines
+    assert set(lines) <= drawn
+    page.locator("[data-head='0.2']").click()
+    expect(page.get_by_role("heading", name="Layer 0, head 2")).to_be_visible()
+    opened = words(saved(page, "Export Atlas of heads as SVG"))
+    assert "Layer 0, head 2" in opened
+    assert "5.11" in opened  # and every head beside it
+    page.get_by_role("button", name="Map of heads").click()
+    expect(page.get_by_text("One dot is one head")).to_be_visible()
+    mapped = words(saved(page, "Export Atlas of heads as SVG"))
+    assert "One dot is one head" in mapped
+    assert "Layer 0, head 2" in mapped

@@ -81,3 +81,16 @@ def test_on_a_phone_every_job_is_a_card_that_names_its_facts(open_studio, studio
         for button in row.get_by_role("button").all():
             assert button.bounding_box()["height"] >= 20
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_one_asked_for_stands_before_the_examples(open_studio, studio):
+    id = failed(studio)
+    studio.example("flow")
+    page = open_studio("jobs").page
+    mine, ready = page.locator("tbody").first, page.locator("tbody").nth(1)
+    expect(mine).to_contain_text("Yours (")
+    expect(mine.locator(f"tr[data-job='{id}']")).to_be_visible()
+    expect(ready).to_contain_text("Examples that the rooms open on (")
+    flow = studio.app.parts["examples"]["flow"]
+    expect(ready.locator(f"tr[data-job='{flow}']")).to_be_visible()
+    expect(mine.locator(f"tr[data-job='{flow}']")).to_have_count(0)

@@ -59,6 +59,13 @@ def test_a_part_is_taken_away_in_flow_and_the_word_has_the_chance_that_was_told(
     page = open_studio("flow").page
     why = page.get_by_role("button", name=re.compile("^head 23.4", re.I)).first
     why.click(timeout=300_000)
+    # at “France” two heads of one layer bring something from one token: an error on any step fails the test
+    steps = page.locator("[data-step]")
+    for step in [*steps.all()[:-1], steps.last]:
+        step.click()
+        expect(step).to_have_attribute("aria-current", "step")
+        expect(page.get_by_role("heading", name=re.compile("^Why “"))).to_be_visible()
+    why.click()
     detail = page.locator(".detail", has=page.get_by_role("button", name="Take it away"))
     told = re.search(r"the chance of “Paris” is ([\d.]+) % instead of ([\d.]+) %", detail.inner_text())
     expect(detail.get_by_label("What stands in its place")).to_have_value("zero")
@@ -147,6 +154,36 @@ def test_two_prompts_open_on_an_example_whatever_text_is_carried(open_studio, st
     expect(page.locator("main")).to_contain_text("A cell that carries nothing stays at 0")
     page.get_by_role("button", name="Your prompts").click()
     expect(page.locator("main form").get_by_role("combobox", name="Model")).to_have_value("decoder")
+
+
+def test_prompts_of_ones_own_are_patched_and_no_other_room_takes_them_for_its_text(open_studio, studio):
+    studio.example("patch")
+    page = open_studio("test?analysis=patch&text=sample-valley&model=default&layer=2&head=9").page
+    page.get_by_role("button", name="Your prompts").click()
+    form = page.locator("main form")
+    prompts = form.locator("textarea")
+    assert [one.input_value() for one in prompts.all()] == ["", ""]
+    prompts.first.fill("The capital of the country of France is the city of")
+    form.get_by_role("button", name="Patch every cell").click()
+    expect(page.locator("main")).to_contain_text("takes two prompts and one is given")
+    page.get_by_role("button", name="Change and run").click()
+    # words that stand several times in a prompt have a column each
+    form.locator("textarea").nth(1).fill("The capital of the country of Italy is the city of")
+    form.get_by_role("button", name="Patch every cell").click()
+    columns = page.get_by_role("region", name="Tables").locator("thead th")
+    expect(columns).to_have_count(11, timeout=120_000)
+    assert [one.inner_text().strip("␣ \n") for one in columns.all()].count("of") == 3
+    page.get_by_role("navigation", name="Rooms").get_by_text("Atlas", exact=True).click()
+    page.wait_for_url(re.compile(r"#atlas.*model=default.*text=sample-valley"))
+    expect(page.locator("main")).to_contain_text("valley")
+
+
+def test_a_head_that_the_model_does_not_have_is_not_asked_of_it(open_studio, studio):
+    studio.example("effects")
+    page = open_studio("compare?text=sample-valley&model=decoder&layer=2&head=9").page
+    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_attached()
+    expect(page.get_by_text("is not there")).to_have_count(0)
+    assert not [one for one in studio.jobs.all() if one["analysis"] == "compare" and one["state"] == "failed"]
 
 
 def test_what_the_room_shows_is_told_in_full(open_studio, studio):

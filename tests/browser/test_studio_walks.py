@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from langscape.views.function_words import is_function_word
+
 pytestmark = pytest.mark.slow
 
 VECTORS = "\n".join(f"w{i} " + " ".join(str((i * 7 + j * 3) % 11 / 7) for j in range(8)) for i in range(60))
@@ -37,6 +39,19 @@ def test_the_first_head_is_within_five_tabs(open_studio):
             break
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=re.compile(r"Layer \d+, head \d+")).first).to_be_visible()
+
+
+def test_an_optional_text_that_is_cleared_is_left_out(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    page.get_by_role("button", name="Your text").click()
+    box = page.locator("main form textarea").first
+    expect(box).not_to_have_value("")
+    box.fill("  ")
+    page.get_by_role("button", name="Map every head").click()
+    expect(page.locator("main form")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Heads of MiniLM-L6 over harbour")).to_be_visible()
+    expect(page.get_by_text("is empty")).to_have_count(0)
 
 
 def test_two_heads_stand_beside_each_other_and_one_is_laid_over_the_other(open_studio, studio):
@@ -243,7 +258,8 @@ def test_the_constant_c_is_explained_where_it_is_used(open_studio, studio, tmp_p
     text = given_text(studio, tmp_path, OWN)
     page = open_studio(f"queries?analysis={analysis}&model=default&text={text}").page
     expect(page.get_by_text(re.compile("constant c and .*keys"))).to_be_visible()
-    page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
+    if analysis == "query_key.scale":  # what takes seconds is computed unasked
+        page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
     expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
     expect(page.get_by_text("What is c?")).to_be_visible()
 
@@ -254,8 +270,20 @@ def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, 
     page.wait_for_selector("[data-renderer]")
     expect(page.get_by_role("combobox", name="Colour")).to_have_value("variance")
     expect(page.get_by_label("What areas mean").get_by_role("listitem")).to_have_count(3)
+    # one number for one thing: the scale ends at the largest area that is drawn
+    areas = page.get_by_label("What areas mean").locator("b").all_inner_texts()
+    expect(page.get_by_label("Colour", exact=True).locator(".ends span").last).to_have_text(areas[-1])
     switch = page.get_by_role("switch", name="Function words")
     few = drawn(page, "Ellipses")
+    # of a word that is followed every true neighbour is drawn, a function word too
+    search = page.get_by_label("Search labels")
+    search.fill(next(one for one in made.map.labels if not is_function_word(one)))
+    page.keyboard.press("Enter")
+    named = page.get_by_label("Selection", exact=True).locator(".picks span:first-child").all_inner_texts()
+    texts = {one.text for one in drawn(page, "Ellipses").iter() if one.tag.endswith("text")}
+    assert any(is_function_word(one) for one in named)
+    assert set(named) <= texts
+    search.press("Escape")
     switch.check()
     page.wait_for_url(re.compile("function_words=1"))
     all_of_them = drawn(page, "Ellipses")
@@ -265,6 +293,32 @@ def test_function_words_are_shown_by_a_switch_and_areas_have_a_key(open_studio, 
         for drawing in (few, all_of_them)
     ]
     assert count[0] < count[1] == len(made.map)
+
+
+def test_the_figure_of_every_heads_queries_and_keys_holds_all_heads_and_no_fields(
+    open_studio, studio, tmp_path
+):
+    text = given_text(studio, tmp_path, OWN)
+    page = open_studio(f"queries?analysis=query_key.grid&model=default&text={text}", height=600).page
+    page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
+    page.wait_for_selector("[data-head='5.11'] canvas", timeout=120_000)
+    label = page.locator(".frame[aria-busy=false]").first.get_attribute("data-label")
+    drawing = drawn(page, label)
+    texts = {one.text: one for one in drawing.iter() if one.tag.endswith("text")}
+    assert {f"{layer}.{head}" for layer in range(6) for head in range(12)} <= texts.keys()
+    assert float(texts["5.11"].get("y")) < float(drawing.get("height"))
+    assert "query" in texts
+    assert not {"query or key", "layer and head", "Sort", "both"} & texts.keys()
+
+
+def test_a_click_on_the_query_that_is_shown_at_first_follows_it(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    own = page.locator("aside .words button.own")
+    token = own.inner_text()
+    own.click()
+    expect(page.locator("#followed li")).to_contain_text(token)
+    expect(own).to_have_text(token)
 
 
 def test_a_lasso_chooses_queries_and_keys_alike(open_studio, studio):
@@ -380,12 +434,18 @@ def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(op
     first = page.locator(".frame[data-label=First]")
     expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
     expect(page.get_by_label("Second", exact=True)).to_have_value("1.7")
+    why = page.get_by_text("A head stands beside its neighbour until you choose another")
+    expect(why).to_be_visible()
+    facts = page.get_by_role("list", name="What is shown")
+    expect(facts.get_by_text("other head 7")).to_be_in_viewport(ratio=1)
     page.get_by_label("Second", exact=True).select_option("2.8")
     second = page.locator(".frame[data-label='Second, aligned']")
     expect(second.get_by_role("heading", name=re.compile("layer 2 head 8"))).to_be_visible(timeout=120_000)
     beside = page.get_by_label("What changed most")
     between = re.compile(r"Moved between two runs of one map\s*[\d.]+ \(.*shuffled restarts")
     expect(beside).to_contain_text(between)
+    expect(why).to_have_count(0)
+    expect(beside).to_contain_text(re.compile(r"shuffled maps have \d+ %"))
     expect(beside).not_to_contain_text("chance")
     expect(first).to_contain_text("ring: its place on the second map")
     page.get_by_role("button", name="Hidden states").click()

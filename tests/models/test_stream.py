@@ -343,7 +343,8 @@ def test_a_stream_that_holds_nothing_twice_has_the_bits_of_one_that_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = stream(seen(name).model, IDS)  # now, with as many threads as the other
-    monkeypatch.setattr("langscape.models.residual._Whole", _Plainly)
+    monkeypatch.setattr("langscape.models.residual.Stacked", _Plainly)
+    monkeypatch.setattr("langscape.models.residual_parts.Stacked", _Plainly)
     monkeypatch.setattr("langscape.models.residual._forget_narrow", lambda events, width: None)
     plain = stream(held.model, IDS)
     assert list(plain.capture.arrays) == list(held.capture.arrays)

@@ -299,7 +299,7 @@ ASKED = {
 PROMPTS = {
     "chunks": {"text": b"The lamp hung over the door. Anna saw the boat. The boat came in. Anna was glad."},
     "roles": {"text": b"The cat sat on the mat, and the dog sat by the cat. The cat saw the dog."},
-    "patch": {"text": b"The capital of France is", "corrupt": b"The capital of Italy is"},
+    "patch": {"clean": b"The capital of France is", "corrupt": b"The capital of Italy is"},
     "query_key.search": {"text": b"The boats lay in the harbour. Anna saw the boats, and he saw her. " * 5},
 }
 """What is read instead of a text."""

@@ -49,6 +49,8 @@ class Scales:
     correlation  (heads, 3) mean weighted correlation at c = 1, at c and at fine_c
     held_out     (heads, 3) the metric on sentences that the choice had not seen: at c = 1, at the
                  constant and at the fine c that the other half of the sentences chose
+    low, high    (heads,) the constants that are not clearly worse than the chosen one lie between these
+    told         (heads,) whether some constant is clearly worse: where none is, the data cannot tell c
     clear        standard errors that c had to gain over c = 1; where none did, c is 1
     centred      whether keys were moved to the queries' centre before distances were taken
     """
@@ -67,6 +69,9 @@ class Scales:
     fine_counted: np.ndarray
     correlation: np.ndarray
     held_out: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    told: np.ndarray
     clear: float = 0.0
     notes: tuple[str, ...] = ()
     centred: bool = True
@@ -93,7 +98,7 @@ class Scales:
 
 ARRAYS = (
     "heads", "c", "values", "counted", "threshold", "fine_c", "fine_value", "fine_counted", "correlation",
-    "held_out",
+    "held_out", "low", "high", "told",
 )  # fmt: skip
 
 
@@ -120,9 +125,11 @@ def choose_scale(
     *all* heads for that constant. "norms": c = √(median‖q‖/median‖k‖).
 
     The one wins that is surely the lowest: lower than c = 1 after `clear` standard errors (a jackknife over
-    twenty parts of the sentences) are taken off; where none is, c stays 1. clear=0 is the page's: the
-    lowest wins. With its percentile of 0.5 most counted queries have two keys, and a correlation of ±1;
-    percentile=5, least_keys=3 gives a choice that also holds on sentences it has not seen.
+    twenty parts of the sentences) are taken off; where none is, c stays 1. `low` to `high` are the constants
+    that are not worse than it by as many errors; where that is all of them, `told` is False, and c is 1
+    because the sentences say nothing. clear=0 is the page's: the lowest wins. With its percentile of 0.5
+    most counted queries have two keys, and a correlation of ±1; percentile=5, least_keys=3 gives a choice
+    that also holds on sentences it has not seen.
 
     centred=True takes distances as the map has them, keys moved to the queries' centre; False takes q/c − ck
     as it is, which is how the author's notebook computes c.
@@ -261,13 +268,15 @@ def _chosen(
     counts = _counts(whole)
     if settings.metric == "norms":
         at = fine_at = learned = learned_fine = np.full(len(heads), len(grid))
-        c = fine_c = ratios
+        c = fine_c = low = high = ratios
+        told = np.ones(len(heads), bool)
     else:
         at, fine_at = _best(settings, whole)
         learned, learned_fine = _best(settings, seen)
         one = np.append(grid, [np.nan, 1.0])
         c = np.where(counts[:, :n].any(axis=1), one[at], np.nan)
         fine_c = np.where(counts[:, n : len(grid)].any(axis=1), one[fine_at], np.nan)
+        low, high, told = _between(settings, whole, at, c)
     return Scales(
         settings.metric,
         settings.percentile,
@@ -283,6 +292,9 @@ def _chosen(
         counts[rows, fine_at],
         np.column_stack([means[:, -1], means[rows, at], means[rows, fine_at]]),
         np.column_stack([test[:, -1], test[rows, learned], test[rows, learned_fine]]),
+        low,
+        high,
+        told,
         settings.clear,
         notes,
         settings.centred,
@@ -303,17 +315,49 @@ def _sure(settings: _Settings, measured: list[_Measured]) -> np.ndarray:
     What may be chance is taken off: `clear` standard errors of the difference, found by leaving out each
     block of sentences once (the jackknife).
     """
-    gain = _by(settings.metric, measured)
-    gain = gain - gain[:, -1:]
-    without = np.stack([_by(settings.metric, measured, block) for block in range(BLOCKS)])
-    without -= without[:, :, -1:]
+    last = np.full(len(measured), measured[0].counts.shape[1] - 1)
+    gain, error, many = _gains(settings, measured, last)
+    bound = gain + settings.clear * error
+    with np.errstate(invalid="ignore"):
+        return np.where((bound < 0) & (many > 1), bound, np.nan)
+
+
+def _between(
+    settings: _Settings, measured: list[_Measured], at: np.ndarray, c: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The least and the largest constant not clearly worse than the chosen, and whether any is worse."""
+    worse, error, many = _gains(settings, measured, at)
+    n = len(settings.constants)
+    with np.errstate(invalid="ignore"):
+        out = (worse - settings.clear * error > 0) & ((many > 1) | (settings.clear == 0))
+    seen = np.isfinite(worse[:, :n])
+    left = seen & ~out[:, :n]
+    low = np.where(left, settings.constants, np.inf).min(axis=1, initial=np.inf)
+    high = np.where(left, settings.constants, -np.inf).max(axis=1, initial=-np.inf)
+    known = np.isfinite(c)
+    return (
+        np.where(known, np.fmin(low, c), np.nan),
+        np.where(known, np.fmax(high, c), np.nan),
+        known & (out[:, :n] & seen).any(axis=1),
+    )
+
+
+def _gains(
+    settings: _Settings, measured: list[_Measured], at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By how much each c of a head is higher than that at place `at`, the standard error, parts behind it."""
+    rows = np.arange(len(measured))
+
+    def less(values: np.ndarray) -> np.ndarray:
+        return values - values[rows, at][:, None]
+
+    gain = less(_by(settings.metric, measured))
+    without = np.stack([less(_by(settings.metric, measured, block)) for block in range(BLOCKS)])
     used = np.stack([m.counts[:, -1] > 0 for m in measured], axis=1)[:, :, None]
     many = np.maximum(used.sum(axis=0), 1)
     mean = np.where(used, without, 0).sum(axis=0) / many
     error = np.sqrt((many - 1) / many * np.where(used, (without - mean) ** 2, 0).sum(axis=0))
-    bound = gain + settings.clear * error
-    with np.errstate(invalid="ignore"):
-        return np.where((bound < 0) & (many > 1), bound, np.nan)
+    return gain, error, many
 
 
 def _by(metric: str, measured: list[_Measured], without: int | None = None) -> np.ndarray:

@@ -27,6 +27,9 @@ LEAST_SEVERAL = 4
 EVEN = 0.95
 """The evenness from which a head has nothing to map: 1 attends to all alike."""
 
+NEARLY_ALL = 0.9
+"""The share of the weight that lies near from which a map is good: then near means attended to."""
+
 OWN = 5
 """Maps of shuffled attention that a single head is held against, or 19 if it has few tokens."""
 
@@ -118,7 +121,7 @@ def scored(map: Map, problem: HeadProblem, null: Null) -> Map:
 
     The strongest partners of every token travel with it as its true neighbours.
     """
-    from langscape.metrics.kept import evenness, kept
+    from langscape.metrics.kept import evenness, kept, weight_near, weight_near_by_chance
     from langscape.metrics.partners import strongest_both_ways
 
     found = kept(problem.affinities.P, map.xy)
@@ -126,7 +129,14 @@ def scored(map: Map, problem: HeadProblem, null: Null) -> Map:
     notes = map.notes
     if even >= EVEN:
         notes = (*notes, f"nothing to map: the weight is spread evenly, {100 * even:.0f} % of uniform")
-    quality = {**map.quality, "kept": found.mean, **null.beside("kept"), "k": float(found.k or 0)}
+    near = weight_near(problem.affinities.P, map.xy)
+    by_chance = weight_near_by_chance(problem.affinities.P, map.xy)
+    quality = {
+        **map.quality,
+        **{"kept": found.mean, **null.beside("kept")},
+        **{"weight_near": near.mean, **by_chance.beside("weight_near")},
+        "k": float(found.k or 0),
+    }
     per_point = {**map.per_point, "kept": found.per_point, "shown": problem.shown.astype(np.float32)}
     rows, weights = strongest_both_ways(problem.affinities.P, problem.weights)
     told = {"quality": quality, "per_point": per_point, "notes": notes}
@@ -134,11 +144,19 @@ def scored(map: Map, problem: HeadProblem, null: Null) -> Map:
 
 
 def verdict_of(map: Map) -> str:
-    """How the map of a head is to be read, in a word or two."""
+    """How the map of a head is to be read, in a word or two.
+
+    It is good where nearly all weight lies near, and far more than by chance: a head that looks at one token
+    is then told by its map, though a map of it shuffled would be as true. Else what it keeps decides, against
+    a map of the same weights shuffled.
+    """
     from langscape.metrics.scores import SCORES
 
     if any(note.startswith("nothing to map") for note in map.notes):
         return "evenly spread"
+    near, chance = map.quality.get("weight_near", 0.0), Null.read(map.quality, "weight_near")
+    if near >= NEARLY_ALL and SCORES["weight_near"].verdict(near, chance) == "good":
+        return "good"
     return SCORES["kept"].verdict(map.quality["kept"], Null.read(map.quality, "kept"))
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from langscape.data import Gaussians, Items, Map, Progress
+from langscape.data import Context, Gaussians, Items, Map, Progress
 from langscape.views.trust import FEW
 
 MOST = 3000
 """Occurrences on a map, drawn evenly from those of each item: more would cost more than the model does."""
+
+
+_LETTERS = 10
+"""Letters on each side of an occurrence that tell it from others."""
 
 
 def occurrence_map(
@@ -45,6 +51,32 @@ def occurrence_map(
     all_rows = len(given.samples)
     note = f"{len(rows):,} of {all_rows:,} occurrences are drawn, as evenly as there are of each item"
     return map.but(vectors=None, notes=(*map.notes, note) if len(rows) < all_rows else map.notes)
+
+
+def occurrence_names(labels: Sequence[str], passages: Sequence[Context]) -> list[str]:
+    """What tells the occurrences of a word apart: number and words around; a single one has its label.
+
+    >>> at = [Context("The bank raised it.", 4, 8), Context("It sat on the bank of mud.", 14, 18)]
+    >>> occurrence_names(["bank", "bank"], at)
+    ['bank 1: The bank raised', 'bank 2: on the bank of mud.']
+    """
+    often, seen, names = Counter(labels), Counter(), []
+    for label, passage in zip(labels, passages, strict=True):
+        seen[label] += 1
+        around = f" {seen[label]}: {_around(passage)}" if often[label] > 1 else ""
+        names.append(f"{label}{around}")
+    return names
+
+
+def _around(passage: Context) -> str:
+    """The word with the words within a few letters of it; where none are spaced, the letters."""
+    text, start, end = passage.text, passage.start, passage.end
+    before, after = text[max(0, start - _LETTERS) : start], text[end : end + _LETTERS]
+    if start > _LETTERS and not text[start - _LETTERS - 1].isspace():
+        before = before[before.find(" ") + 1 :]
+    if end + _LETTERS < len(text) and not text[end + _LETTERS].isspace():
+        after = after[: after.rfind(" ")] if " " in after else after
+    return " ".join(f"{before}{text[start:end]}{after}".split())
 
 
 def _items(given: Gaussians, rows: np.ndarray) -> Items:

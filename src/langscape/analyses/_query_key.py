@@ -154,7 +154,7 @@ def query_key_map(
     return map_head(head_capture(layer, head, reading), layer, head, how, progress)
 
 
-@analysis(version=2, name="query_key.choice", hidden=True, uses=(query_key_collect,))
+@analysis(version=3, name="query_key.choice", hidden=True, uses=(query_key_collect,))
 def query_key_choice(
     model: Model = "default",
     text: Texts = None,

@@ -104,20 +104,24 @@ def cluster_view(capture: Capture, head: tuple[int, int], map: Map, clusters: in
     """Which clusters of a head's map attend to which, as a table of weight over what chance would give."""
     from langscape.affinity import head_vectors
     from langscape.views import Matrix, matrices
+    from langscape.views.matrices import SIDES
 
     one = head_vectors(capture, *head, special=map.settings.get("special", "keep"))
     found = pairing(map, one, clusters)
-    names = [
-        [f"{at}: {name}" for at, name in enumerate(side)] for side in (found.query_names, found.key_names)
-    ]
+    counted = zip(found.query_names, found.table.queries, strict=True)
+    rows = [f"{at}: {name} ({count})" for at, (name, count) in enumerate(counted)]
+    columns = [f"{at}: {name}" for at, name in enumerate(found.key_names)]
     matrix = Matrix(
-        f"{head[0]}.{head[1]}", names[0], names[1], found.table.lift, "ratio", second=found.table.weight,
+        f"{head[0]}.{head[1]}", rows, columns, found.table.lift, "ratio", second=found.table.weight,
         second_name="share of the query’s weight",
     )  # fmt: skip
     return matrices(
         [matrix],
         title="Which clusters pair up", row_name="cluster of queries", column_name="cluster of keys",
-        subtitle="clusters of the map by place, named by their tokens; weight ÷ what chance would give",
+        subtitle=(
+            "clusters of the map by place, of queries and keys each by themselves, named by their tokens, in "
+            f"brackets how many queries; weight ÷ what chance would give: {SIDES}"
+        ),
     )  # fmt: skip
 
 
@@ -168,14 +172,18 @@ def scale_lines(chosen: Sequence[Scales]) -> list[str]:
             f"{c:g}: {n:,}" for c, n in zip(one.constants, one.counted.sum(axis=0), strict=True)
         )
         lines.append(f"c by {one.metric}: counted queries of all heads by constant {counts}")
-        kept = int((one.c == 1).sum())
+        open_ = int((np.isfinite(one.c) & ~one.told).sum())
+        kept = int(((one.c == 1) & one.told).sum())
         seen = np.isfinite(one.held_out).all(axis=1)
-        before, after, fine = (
-            float(one.held_out[seen, at].mean()) if seen.any() else float("nan") for at in range(3)
-        )
+        unseen = "no sentence is left to try it on"
+        if seen.any():
+            before, after, fine = one.held_out[seen].mean(axis=0)
+            unseen = (
+                f"on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely"
+            )
         lines.append(
-            f"  on unseen sentences: {before:.4f} at c = 1, {after:.4f} at the chosen, {fine:.4f} finely; "
-            f"{kept} of {len(one.c)} heads stay at c = 1"
+            f"  {unseen}; {kept} of {len(one.c)} heads stay at c = 1"
+            + (f", and of {open_} the text cannot tell c" if open_ else "")
         )
     return lines
 

@@ -152,10 +152,32 @@ def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> tuple[list[dict[
                 "warning": warning,
                 "nearest": _nearest(base, unit, new.matrix[at - len(base)]),
                 "local": _finite(result.per_point["local"][at]),
+                "verdict": kept_in_words(result.per_point["local"][at], result.quality.get("k"), len(base)),
                 "global": _finite(result.per_point["global"][at]),
             }
         )
     return out, inserted_summary(result)
+
+
+def kept_in_words(local: float, k: float | None, count: int) -> str:
+    """How many of a word's k nearest lie near it on a map of so many, against a place drawn at random.
+
+    >>> kept_in_words(0.6, 10, 631), kept_in_words(0.1, 10, 631)  # doctest: +NORMALIZE_WHITESPACE
+    ('6 of its 10 nearest lie near it here, far better than chance',
+     '1 of its 10 nearest lie near it here, no better than chance')
+    """
+    from scipy.stats import hypergeom
+
+    from langscape.metrics.null import ERROR, Null
+    from langscape.metrics.scores import SCORES
+
+    if not k or not np.isfinite(local) or count <= k:
+        return ""
+    # the k nearest places are held by any k of the others
+    drawn = hypergeom(count, int(k), int(k))
+    null = Null(float(k) / count, float(drawn.ppf(ERROR)) / k, float(drawn.ppf(1 - ERROR)) / k)
+    words = SCORES["local"].in_words(float(local), null)
+    return f"{round(local * k)} of its {int(k)} nearest lie near it here" + (f", {words}" if words else "")
 
 
 def _known(base: Map, row: int) -> dict[str, Any]:

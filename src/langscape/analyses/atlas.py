@@ -60,7 +60,8 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 _MEANINGS = {
     "group": "Heads of one group attend alike; 0 is the largest group.",
     "most_like": "The role that a head without one comes nearest to; empty where it is like none.",
-    "verdict": "How far the map can be read, from what it keeps against a map of shuffled data.",
+    "verdict": "How far the map can be read, from what it keeps against a map of shuffled data; good where "
+    "nearly all weight lies near.",
     "matters_by": "Whether what a head does was found by taking it away, or estimated.",
 }
 
@@ -116,6 +117,10 @@ class Atlas(HeadTable):
         return [self.save(Path(folder) / name, title=title) for name in ("index.html", "scores.csv")]
 
 
+_OF_MAPS = ("kept", "kept_null", "weight_near", "weight_near_null")
+"""Scores of heads that are those of their maps."""
+
+
 def make_atlas(
     capture: Capture,
     *,
@@ -151,7 +156,7 @@ def make_atlas(
         maps, figures = embed_heads(kept)
     nulls = null_scores(problems, steps, seed)
     maps = [scored(*each) for each in _counted(zip(maps, problems, nulls, strict=True), len(maps), progress)]
-    figures |= {name: np.array([one.quality[name] for one in maps]) for name in ("kept", "kept_null")}
+    figures |= {name: np.array([one.quality[name] for one in maps]) for name in _OF_MAPS}
     found = dict(zip(kept, maps, strict=True))
     scores = _scores(seen, keys, None if probe is None else probe.attention(side))
     blank = {name: np.full(len(keys), np.nan) for name in figures}
@@ -488,7 +493,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=13,
+    version=14,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),

@@ -17,6 +17,7 @@ from langscape.declarations.running import opened
 from langscape.declarations.settings import Model, Text
 from langscape.errors import SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.null import Null, rank_null
 from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
@@ -25,6 +26,9 @@ LONGEST = 2000
 
 FEWEST = 5
 """Chunks from which a rank correlation is told."""
+
+PASSAGES = 19
+"""Passages of like length that are left out to compare with: one more lies beyond all once in twenty."""
 
 _MARK = re.compile(r"\[\[([^\[\]\n]{1,60})\]\][ \t]*\n?")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
@@ -45,10 +49,13 @@ class Chunks(Shown):
     """The chunks of a text but the last, which reads them (of an encoder, each is read by all others).
 
     scores     a row per chunk: name, tokens, effect (what leaving it out changes for its readers), attention
-               (their weight on it, mean of all heads) and per_token (the same over its tokens)
+               (their weight on it, mean of all heads), even (the same weight of all chunks, spread alike over
+               their tokens) and per_token (attention over its tokens)
     attention  (layer, head, chunk) the mean weight that readers put on each chunk, the first token left out
     agreement  the rank correlation of attention and effect over chunks; NaN for fewer than five.
-               agreement_per_token is that of attention over a chunk's tokens
+               agreement_per_token is that of attention over a chunk's tokens, chance the range that nine of
+               ten have whose attention is shuffled among the chunks
+    random     what leaving out passages as long as chunks changes, wherever they begin
     heads      (layer, head) the same of each head
     """
 
@@ -60,6 +67,8 @@ class Chunks(Shown):
     attention: np.ndarray
     agreement: float
     agreement_per_token: float
+    chance: tuple[float, float]
+    random: np.ndarray
     heads: np.ndarray
     notes: tuple[str, ...] = ()
 
@@ -81,11 +90,12 @@ class Chunks(Shown):
         columns = self.scores.columns
         names = list(self.scores.labels)
         left_out = Matrix(
-            "Leave it out", names, ["effect"], columns["effect"][:, None], "plain", 0.0, 3, self.measure
-        )
+            "Leave it out", names, ["effect"], np.asarray(columns["effect"])[:, None], "plain", 0.0, 3,
+            self.measure,
+        )  # fmt: skip
         looked = Matrix(
-            "Attention, all heads", names, ["weight", "per 100 tokens"],
-            np.stack([columns["attention"], 100 * columns["per_token"]], 1), "plain", 0.0, 3,
+            "Attention, all heads", names, ["weight", "if even"],
+            np.stack([columns["attention"], columns["even"]], 1), "plain", 0.0, 3,
             "mean of all heads, the first token left out",
         )  # fmt: skip
         some = np.array_split(np.arange(len(self.attention)), min(8, len(self.attention)))
@@ -98,20 +108,46 @@ class Chunks(Shown):
         return matrices(
             [left_out, looked, layers],
             title=title or f"What the chunks of a text do in {self.model}",
-            subtitle=f"{self.measure} · {self.tokens:,} tokens · {self.in_words}",
+            subtitle=f"{self.against_chance}. {self.in_words}. {self.tokens:,} tokens",
             row_name="chunk",
             column_name="",
             notes=self.notes,
         )
 
     @property
-    def in_words(self) -> str:
-        """The rank correlation, or why there is none."""
-        if not np.isfinite(self.agreement):
-            return f"{len(self.scores)} chunks are too few for a rank correlation"
+    def most_random(self) -> float:
+        """The most that leaving out a passage that begins anywhere changes; NaN where none was."""
+        return float(np.nanmax(self.random)) if np.isfinite(self.random).any() else float("nan")
+
+    @property
+    def against_chance(self) -> str:
+        """Which chunks do more than passages that begin anywhere, and how many would by chance."""
+        drawn = int(np.isfinite(self.random).sum())
+        if not drawn:
+            return "No passage could be left out to compare with"
+        effect = self.scores.columns["effect"]
+        beyond = [
+            name for name, one in zip(self.scores.labels, effect, strict=True) if one > self.most_random
+        ]
+        which = f": {', '.join(f'“{name}”' for name in beyond)}" if 0 < len(beyond) <= 3 else ""
         return (
-            f"rank correlation of attention and effect over {len(self.scores)} chunks {self.agreement:+.2f} "
-            f"(attention per token {self.agreement_per_token:+.2f})"
+            f"{len(beyond) or 'None'} of {len(effect)} chunks "
+            f"{'changes' if len(beyond) < 2 else 'change'} more than all {drawn} passages of like length "
+            f"that begin anywhere ({np.nanmin(self.random):.3f} to {self.most_random:.3f}){which}; by chance "
+            f"{len(effect) / (drawn + 1):.1f} would"
+        )
+
+    @property
+    def in_words(self) -> str:
+        """The rank correlation beside what chance gives, or why there is none."""
+        if not np.isfinite(self.agreement):
+            return f"{len(self.scores)} chunks are too few for a rank correlation of attention and effect"
+        low, high = self.chance
+        told = "not told apart from chance" if low <= self.agreement <= high else "beyond chance"
+        return (
+            f"Rank correlation of attention and effect over {len(self.scores)} chunks {self.agreement:+.2f}, "
+            f"{told}: shuffled, {low:+.2f} to {high:+.2f} in nine of ten cases (attention per token "
+            f"{self.agreement_per_token:+.2f})"
         )
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
@@ -192,11 +228,11 @@ def lines(found: Chunks) -> list[str]:
             f"{name[:34]:<34} {columns['tokens'][row]:>6} {columns['effect'][row]:9.4f} "
             f"{columns['attention'][row]:9.3f} {100 * columns['per_token'][row]:8.3f}"
         )
-    return [*out, found.in_words]
+    return [*out, found.against_chance, found.in_words]
 
 
 @analysis(
-    version=1,
+    version=3,
     title="Chunks of a text",
     room="test",
     pictures=(chunks_picture,),
@@ -233,12 +269,14 @@ def chunks(
     parted = split_text(str(text), by)
     if len(parted) < 3:
         raise SettingsError(f"the text has {counted(len(parted), 'chunk', 'chunks')}; it takes three")
-    found = read_chunks(network, [letters for _, letters in parted], LONGEST, progress=progress)
+    letters = [letters for _, letters in parted]
+    found = read_chunks(network, letters, LONGEST, draws=PASSAGES, progress=progress)
     names = [name for name, _ in parted]
     kept = names if not found.decoder else names[:-1]
     mean = found.attention.mean(axis=(0, 1))
     columns = {
         "tokens": found.sizes, "effect": found.effect, "attention": mean,
+        "even": mean.sum() * found.even / found.even.sum(),
         "per_token": mean / np.maximum(found.sizes, 1),
     }  # fmt: skip
     enough = len(kept) >= FEWEST
@@ -251,10 +289,12 @@ def chunks(
         )
 
     by_head = np.array([[rank(one) for one in layer] for layer in found.attention])
+    shuffled = rank_null(len(kept)) if enough else Null.of([])
     notes = [
         "A chunk is left out by giving the model the text without it, so that what follows moves up. "
         "Attention is the mean weight that the readers put on a chunk; weight on the first token counts for "
-        "none",
+        "none. “If even” is the same weight, spread alike over all tokens of the chunks in sight",
+        f"The {PASSAGES} passages beside have as many words as one of the chunks and begin at any word",
     ]
     if found.unaligned:
         notes.append(
@@ -264,5 +304,5 @@ def chunks(
     name = title_of(model)
     return Chunks(
         name, found.decoder, found.tokens, names[-1], Items(kept, columns), found.attention, rank(mean),
-        rank(columns["per_token"]), by_head, tuple(notes),
+        rank(columns["per_token"]), (shuffled.low, shuffled.high), found.random, by_head, tuple(notes),
     )  # fmt: skip

@@ -14,11 +14,15 @@ from langscape.data import Capture, Items, Progress, Shown, View
 from langscape.declarations import Setting, analysis, picture
 from langscape.declarations.settings import Head, Layer, Model, Seed, Text
 from langscape.io.codec import noun
+from langscape.metrics.null import rank_null
 from langscape.models.display_names import model_title, title_of
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 LEAST = 0.02
 """Edges of a smaller weight are not drawn at random for the check."""
+
+LEAST_DRAWN = 8
+"""So many edges drawn at random are compared with; of fewer nothing is said."""
 
 VerifyEdges = Annotated[
     int,
@@ -81,8 +85,35 @@ class Edges(Shown):
             self.capture, self.layer, self.head, self.estimate, self.cut, self.ranked(),
             title=title or f"What the edges of {self.layer}.{self.head} of {self.model} do",
             measure="KL of the next token, in nats" if self.decoder else "movement of the last states",
-            agreement=(self.by_weight, self.by_estimate), notes=self.notes,
+            chance=self.in_words, notes=self.notes,
         )  # fmt: skip
+
+    @property
+    def against_chance(self) -> str:
+        """How many edges do more than all that were drawn at random; empty where too few were drawn."""
+        effect, drawn = self.cut.columns["effect"], self.cut.columns["drawn"] == "random"
+        if drawn.sum() < LEAST_DRAWN or drawn.all():
+            return ""
+        first, most = effect[~drawn], float(effect[drawn].max())
+        return (
+            f"{int((first > most).sum())} of {len(first)} edges that the estimate puts first change more "
+            f"than all {int(drawn.sum())} drawn at random ({most:.2g} at most); by chance "
+            f"{len(first) / (drawn.sum() + 1):.1f} would."
+        )
+
+    @property
+    def in_words(self) -> str:
+        """What was found beside what chance gives: of single edges, and of both rank correlations."""
+        if not np.isfinite(self.by_weight):
+            return self.against_chance
+        effect = self.cut.columns["effect"][self.cut.columns["drawn"] == "random"]
+        null = rank_null(len(effect))
+        correlations = (
+            f"Rank correlation with the effect, over {len(effect)} edges drawn at random: weight "
+            f"{self.by_weight:.2f}, estimate {self.by_estimate:.2f}; shuffled, {null.low:.2f} to "
+            f"{null.high:.2f} in nine of ten cases."
+        ).replace("-", "−")
+        return " ".join(filter(None, (self.against_chance, correlations)))
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per edge that was cut (.csv)."""
@@ -125,13 +156,7 @@ def lines(found: Edges, *, show: Show = 15) -> list[str]:
             f"{found.cut.labels[int(row)]:<34} {columns['weight'][row]:6.3f} {value:>10} "
             f"{columns['estimate'][row]:9.2e}  after {where!r} ({columns['moved'][row]}) {said}".rstrip()
         )
-    if np.isfinite(found.by_weight):
-        drawn = int((columns["drawn"] == "random").sum())
-        out.append(
-            f"over {drawn} random edges of a weight above {LEAST:g}, rank correlation with the effect: "
-            f"weight {found.by_weight:.2f}, estimate {found.by_estimate:.2f}"
-        )
-    return out
+    return [*out, found.in_words] if found.in_words else out
 
 
 @analysis(
@@ -221,7 +246,7 @@ def edges(
     )
     checks = columns["drawn"] == "random"
     by = [float("nan")] * 2
-    if checks.sum() >= 8:
+    if checks.sum() >= LEAST_DRAWN:
         by = [
             float(np.asarray(spearmanr(columns[name][checks], found.effect[checks]))[0])
             for name in ("weight", "estimate")

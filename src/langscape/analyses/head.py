@@ -272,7 +272,7 @@ HeadNumber = Annotated[int, Setting("Head", "The head, numbered from 0.", ge=0, 
 
 
 @analysis(
-    version=5,
+    version=6,
     title="One head, many restarts",
     room="head",
     pictures=(one_map, one_matrix),

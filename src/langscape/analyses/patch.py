@@ -13,7 +13,8 @@ from langscape.analyses._captures import check_reads_text
 from langscape.data import Progress, Shown, View
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
-from langscape.declarations.settings import Model, Text
+from langscape.declarations.settings import Model
+from langscape.errors import SettingsError
 from langscape.io.codec import noun
 from langscape.models.display_names import model_title, title_of
 
@@ -21,9 +22,13 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 CLEAN, CORRUPT = "The capital of Italy is", "The capital of France is"
 """What is read where no prompt is given."""
 
+Clean = Annotated[
+    str | Path | None,
+    Input("text", "Prompt", f"A prompt such as “{CLEAN}”, which is read where none is given."),
+]
 Corrupt = Annotated[
     str | Path | None,
-    Input("text", "Other prompt", "The same prompt with a word changed for another; as many tokens."),
+    Input("text", "Other prompt", f"The same with a word changed, such as “{CORRUPT}”; as many tokens."),
 ]
 Of = Annotated[
     Literal["residual", "heads", "mlp", "paths"],
@@ -189,7 +194,7 @@ def lines(found: Patched, *, show: Show = 10) -> list[str]:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="Patching between two prompts",
     room="test",
     pictures=(grid_picture,),
@@ -200,15 +205,15 @@ def lines(found: Patched, *, show: Show = 10) -> list[str]:
     example={"model": "decoder"},
     group="measure",
     examples=(
-        "langscape patch decoder --text paris.txt --corrupt rome.txt --out patch.html",
-        "langscape patch decoder --text paris.txt --corrupt rome.txt --of heads --out patch.csv",
+        "langscape patch decoder --clean paris.txt --corrupt rome.txt --out patch.html",
+        "langscape patch decoder --clean paris.txt --corrupt rome.txt --of heads --out patch.csv",
     ),
 )
 def patch(
     model: Model = "decoder",
-    text: Text = None,
-    *,
+    clean: Clean = None,
     corrupt: Corrupt = None,
+    *,
     words: ToldApart = None,
     of: Of = "residual",
     sender: Sender = None,
@@ -217,7 +222,7 @@ def patch(
 ) -> Patched:
     """Put parts of one prompt's run into the run of another, cell by cell, and see which carry its next word.
 
-    Without a second prompt, two prompts about capitals are read.
+    Without prompts, two about capitals are read.
 
     >>> found = patch("decoder", of="heads", words=["Rome", "Paris"])
     >>> tuple(int(one) for one in np.unravel_index(found.restored.argmax(), found.restored.shape))
@@ -227,10 +232,12 @@ def patch(
 
     network = opened(model)
     check_reads_text(network)
-    clean, other = (
-        (CLEAN, CORRUPT) if corrupt is None else (str(text).rstrip("\n"), str(corrupt).rstrip("\n"))
-    )
-    prompts = read_prompts(network, clean, other, words)
+    if (clean is None) != (corrupt is None):
+        raise SettingsError(
+            "patching takes two prompts and one is given; give both, the second with a word changed, or none"
+        )
+    first, second = (CLEAN, CORRUPT) if clean is None else (str(clean), str(corrupt))
+    prompts = read_prompts(network, first.rstrip("\n"), second.rstrip("\n"), words)
     begin = None if sender is None else (int(sender.split(".")[0]), int(sender.split(".")[1]))
     found = patch_grid(prompts, of, direction, sender=begin, progress=progress)
     after = tuple(

@@ -41,7 +41,7 @@ AGO = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 13), (14, 80))
 """How many words ago an answer could be read, in ranges of which each has an accuracy of its own."""
 
 SEEN, ANYWAY, FROM_WORD, NOTHING = (
-    "remembered", "as much without training", "in the word itself", "not found",
+    "remembered", "as much without training", "no better than from the present word", "not found",
 )  # fmt: skip
 """What a probe's accuracy means: above all nulls; above them, but an untrained network's is as well;
 above the commonest answer only; not above it."""
@@ -220,7 +220,7 @@ def _nearest_words(nearest: Mapping[str, float]) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="What vectors remember",
     room="flow",
     pictures=(probe_picture,),
@@ -380,7 +380,7 @@ def _verdict(low: float, majority: float, null: float, untrained: float) -> str:
     """What the lower end of an accuracy says beside the nulls.
 
     >>> _verdict(0.7, 0.3, 0.5, 0.4), _verdict(0.7, 0.3, 0.5, 0.8), _verdict(0.4, 0.3, 0.5, np.nan)
-    ('remembered', 'as much without training', 'in the word itself')
+    ('remembered', 'as much without training', 'no better than from the present word')
     """
     if low > null:
         return ANYWAY if untrained >= low else SEEN

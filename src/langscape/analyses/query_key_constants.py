@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,11 @@ from langscape.models.display_names import model_title
 if TYPE_CHECKING:
     from langscape.affinity import Scales, StrongestKeys
 
+CANNOT_TELL = (
+    "this text cannot tell which c is best for this head, so no map is framed: no constant is clearly worse "
+    "than another; a text of more sentences can, read one by one"
+)
+
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
@@ -98,21 +104,29 @@ class QueryKeyConstants(Shown):
 
     @property
     def marked(self) -> list[int]:
-        """The place of the chosen constant; empty where it is none of the six."""
-        best = float(self.scales.c[self.scales.of(self.layer, self.head)])
+        """The place of the chosen constant; empty where it is none of the six, or the text cannot tell."""
+        row = self.scales.of(self.layer, self.head)
+        best = float(self.scales.c[row]) if self.scales.told[row] else math.nan
         return [at for at, c in enumerate(self.constants) if c == best]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
-        return notes_of_maps(self.capture, self.maps)
+        return (*self._open, *notes_of_maps(self.capture, self.maps))
+
+    @property
+    def _open(self) -> tuple[str, ...]:
+        """That c cannot be told, where it cannot."""
+        return () if self.scales.told[self.scales.of(self.layer, self.head)] else (CANNOT_TELL,)
 
     def view(self, *, title: str | None = None, color: str = "type") -> View:
         """Six maps side by side, the chosen one in a frame."""
         from langscape.views import query_key
 
         more: dict[str, Any] = {"titles": self.titles, "marked": self.marked}
-        return query_key(self.strongest, self.panels, color=color, title=title, **more)
+        made = query_key(self.strongest, self.panels, color=color, title=title, **more)
+        notes = [*self._open, *made.properties["notes"]]
+        return View(made.kind, {**made.properties, "notes": notes}, made.arrays)
 
     def save(self, path: str | Path, *, title: str | None = None, color: str = "type") -> Path:
         """Write the scores (.csv), a figure (.png, .svg, .pdf), or maps and tables as a page (.html)."""

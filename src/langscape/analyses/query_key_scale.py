@@ -74,6 +74,8 @@ class QueryKeyScales(Shown):
             columns = {"layer": heads[:, 0], "head": heads[:, 1]}
             for one in self.scales:
                 columns |= {f"c {one.metric}": one.c, f"fine c {one.metric}": one.fine_c}
+                columns |= {f"least c {one.metric}": one.low, f"largest c {one.metric}": one.high}
+                columns |= {f"told {one.metric}": one.told}
             return write_columns(columns, path, title or "The constant c of every head")
         shown = self.view(title=title, fine=fine)
         return views.write([shown, self.classes.view()] if suffix == ".html" else shown, path)

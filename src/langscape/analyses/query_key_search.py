@@ -91,6 +91,8 @@ class QueryKeySearch(Shown):
         for row in self.shown:
             lift, weight = np.full((2, len(layers), len(heads)), np.nan)
             lift[at], weight[at] = found.lift[row], found.weight[row]
+            sure = np.zeros(lift.shape, bool)
+            sure[at] = found.sure[row]
             best = found.best(row, 1)
             many = int(found.sure[row].sum())
             told = f"; {many} of {len(found.heads)} heads beyond chance"
@@ -100,12 +102,14 @@ class QueryKeySearch(Shown):
                 Matrix(
                     found.patterns[row], [str(one) for one in layers], [str(one) for one in heads], lift,
                     "ratio", 1.0, 1, f"{found.queries[row]:,} queries{told}", weight, "weight",
+                    marked=sure,
                 )
             )  # fmt: skip
         return matrices(
             tables,
             title=title or "Which head does what", row_name="layer", column_name="head",
-            subtitle="weight on the keys of the pattern ÷ what other queries give to the same keys",
+            subtitle="weight on the keys of the pattern ÷ what other queries give to the same keys; bold: "
+            "beyond chance, all heads taken together",
             notes=self.notes,
         )  # fmt: skip
 

@@ -46,11 +46,13 @@ class RoleTests(Shown):
              score (how far it looks as the role does), lost, others (the most that changes, either way,
              without heads, or groups, of the same layers that do not have the role), verdict
     tests    per role what was tried, and the value before
+    drawn    how many heads, or groups, without a role each head or group stood against
     """
 
     model: str
     scores: Items
     tests: Mapping[str, str]
+    drawn: int
     notes: tuple[str, ...] = ()
 
     def row_columns(self) -> Mapping[str, Any]:
@@ -86,20 +88,27 @@ class RoleTests(Shown):
 
     @property
     def sentence(self) -> str:
-        """Which roles hold, and how to read the two columns."""
+        """Which roles stand out, how many heads do by chance, and how to read the two columns."""
         columns = self.scores.columns
         good = {role for role, one in zip(columns["role"], columns["verdict"], strict=True) if one != NONE}
         held = [role for role in self.tests if role in good]
         found = (
-            f"{len(held)} of {len(self.tests)} roles hold: {', '.join(held)}."
+            f"{len(held)} of {len(self.tests)} roles stand out: {', '.join(held)}."
             if held
-            else f"None of {len(self.tests)} roles holds."
+            else f"None of {len(self.tests)} roles stands out."
         )
+        tried = len(columns["verdict"])
         return (
-            f"{found} “Without it”: what changes when the head is replaced by its mean. “Without others”: "
-            "the most that changes without heads of the same layers that do not have the role. A role holds "
-            "where the first is larger."
+            f"{found} Of {tried} heads and groups tested {self.beyond} change more than all {self.drawn} "
+            f"others; by chance {tried / (self.drawn + 1):.1f} would. “Without it”: what changes when the "
+            "head is replaced by its mean. “Without others”: the most that changes without heads of the same "
+            "layers that do not have the role. A role stands out where the first is larger."
         )
+
+    @property
+    def beyond(self) -> int:
+        """How many heads and groups change more than all others that they stood against."""
+        return int(np.isin(self.scores.columns["verdict"].astype(str), (ALONE, GROUP)).sum())
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per role and head (.csv)."""
@@ -128,6 +137,11 @@ def lines(found: RoleTests) -> list[str]:
                 f"  {columns['head'][at]:<10} lost {columns['lost'][at]:+8.3f}, others at most "
                 f"{columns['others'][at]:+8.3f}  {columns['verdict'][at]}"
             )
+    tried = len(columns["verdict"])
+    out.append(
+        f"{found.beyond} of {tried} heads and groups change more than all {found.drawn} others; by chance "
+        f"{tried / (found.drawn + 1):.1f} would"
+    )
     return out
 
 
@@ -143,7 +157,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=3,
+    version=4,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
@@ -240,7 +254,7 @@ def roles(
         f"“{NONE}” means that what is lost is not beyond these",
     )
     name = title_of(model)
-    return RoleTests(name, items, said, notes)
+    return RoleTests(name, items, said, others, notes)
 
 
 _TEXT = ("role", "head", "verdict")

@@ -69,6 +69,7 @@ class Why(Shown):
     pairs     (part, part) names of the strongest pairs, query side first, pair_adds what they add
     left      the share of the contrast that these pairs leave
     seen      how many keys the query sees: even attention gives each of them one of so many
+    most      the key that has most of the query's weight, and most_weight what it has
     others    the weight without each of some earlier heads that are not among the parts; empty in layer 0
     error     how far the sum of all parts is from the model's own scores, at most
     """
@@ -96,6 +97,8 @@ class Why(Shown):
     others: np.ndarray
     parts: int
     roles: Mapping[str, str]
+    most: int
+    most_weight: float
     notes: tuple[str, ...] = ()
 
     def view(self, title: str | None = None) -> View:
@@ -104,9 +107,9 @@ class Why(Shown):
 
         sides = [
             Matrix(
-                name, [self._called(part) for part in parts], ["adds", "weight without it"],
-                np.stack([adds / max(abs(self.contrast), 1e-9), without], 1), "plain", 0.0, 3,
-                f"adds: share of what is explained; weight with all {self.weight:.3f}",
+                name, [self._called(part) for part in parts], ["adds", "weight lost without it"],
+                np.stack([adds / max(abs(self.contrast), 1e-9), self.weight - without], 1), "signed", 0.0, 3,
+                f"adds: share of what is explained; lost: of the weight {self.weight:.3f}",
                 row_actions=[self._without(part) for part in parts],
             )
             for name, parts, adds, without in (
@@ -117,7 +120,7 @@ class Why(Shown):
         named = [f"{one} × {other}" for one, other in self.pairs]
         shares = (self.pair_adds / max(abs(self.contrast), 1e-9))[:, None]
         both = Matrix(
-            "Pairs, query × key", named, ["adds"], shares, "plain", 0.0, 2, "share of what is explained"
+            "Pairs, query × key", named, ["adds"], shares, "signed", 0.0, 2, "share of what is explained"
         )
         return matrices(
             [*sides, both],
@@ -215,10 +218,18 @@ class Why(Shown):
     def subtitle(self) -> str:
         """The weight and its score."""
         return (
-            f"From token {self.query} to token {self.key} · weight {self.weight:.2f}; even attention to the "
-            f"{self.seen} tokens in sight would be {1 / self.seen:.3f} · explained is the score before "
-            f"softmax beyond the mean of the other keys, {self.contrast:+.2f}"
+            f"From token {self.query} to token {self.key}: weight {self.weight:.2f}{self._elsewhere}; even "
+            f"attention to the {self.seen} tokens in sight would be {1 / self.seen:.3f}. Explained is the "
+            f"score before softmax beyond the mean of the other keys, {self.contrast:+.2f}."
         )
+
+    @property
+    def _elsewhere(self) -> str:
+        """Where most of the weight goes, if that is another key."""
+        if self.most == self.key:
+            return ", the most of all"
+        name = self.tokens[self.most].strip() or self.tokens[self.most]
+        return f", while {self.most_weight:.2f} goes to “{name}” ({self.most})"
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write it as a page (.html), a figure (.png, .svg, .pdf) or a row per part (.csv)."""
@@ -271,7 +282,7 @@ def lines(found: Why) -> list[str]:
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Why a head looks here",
     room="test",
     pictures=(why_picture,),
@@ -354,7 +365,7 @@ def why(
     pair_adds = contrast.ravel()[best]
     notes = [
         "Parts are direct: what a head does through later ones counts as theirs. What a part adds says "
-        "little of what taking it away does; the weight without it does",
+        "little of what taking it away does; the weight that is lost without it does",
         f"{len(split.names)} parts were found; their sum is off from the model's own score by at most "
         f"{split.error:.0e}",
     ]
@@ -374,7 +385,8 @@ def why(
         float(weights[head, asked, looked]), float(split.own[head, asked, looked]), total, key_parts,
         key_adds, key_without, query_parts, query_adds, query_without, pairs, pair_adds,
         1 - float(pair_adds.sum()) / total if total else float("nan"), split.error,
-        int((weights[head, asked] > 0).sum()), np.array(others), len(split.names), roles, tuple(notes),
+        int((weights[head, asked] > 0).sum()), np.array(others), len(split.names), roles,
+        int(weights[head, asked].argmax()), float(weights[head, asked].max()), tuple(notes),
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from langscape.metrics.gaussians import (
 from langscape.metrics.head_similarity import head_distances, head_groups
 from langscape.metrics.heads import even_scores, head_scores, most_like, name_heads, shuffled_scores
 from langscape.metrics.held_out import HeldOut, held_out_area
-from langscape.metrics.kept import kept, shuffled_weights
+from langscape.metrics.kept import kept, shuffled_weights, weight_near, weight_near_by_chance
 from langscape.metrics.markov import Chain, stationary
 from langscape.metrics.neighbours import local, ndcg, trustworthiness
 from langscape.metrics.null import Null
@@ -135,5 +135,7 @@ __all__ = [
     "vectors",
     "wasserstein2",
     "weak_pairs",
+    "weight_near",
+    "weight_near_by_chance",
     "without_popularity",
 ]

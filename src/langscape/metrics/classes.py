@@ -36,6 +36,11 @@ class ClassTable:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
+    def counted_rows(self) -> list[str]:
+        """The classes of queries, each with how many it has: a row of one query says little."""
+        return [f"{name} ({count})" for name, count in zip(self.rows, self.queries, strict=True)]
+
+    @property
     def lift(self) -> np.ndarray:
         """Weight over what even attention would give: above 1 is sought, below 1 avoided; NaN for neither."""
         with np.errstate(divide="ignore", invalid="ignore"):

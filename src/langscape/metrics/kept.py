@@ -9,6 +9,7 @@ import numpy as np
 from langscape.errors import DataError
 from langscape.metrics.first_columns import smallest_columns
 from langscape.metrics.heads import visible_keys
+from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import PointScores
 from langscape.metrics.scores import neighbours
 from langscape.metrics.true_neighbours import nearest_places
@@ -40,6 +41,39 @@ def kept(affinities: Any, places: Any, k: int | None = None) -> PointScores:
     near = nearest_places(xy, k)
     found = (strongest[:, :, None] == near[:, None, :]).any(axis=2) & weighty
     return PointScores("kept", found.sum(axis=1) / np.maximum(weighty.sum(axis=1), 1), np.arange(n), n, k)
+
+
+def weight_near(affinities: Any, places: Any) -> PointScores:
+    """The share of each point's weight that lies on its k nearest on the map, k as for `kept`.
+
+    affinities  (n, n) joint P, symmetric
+    places      (n, dims) the map
+
+    Where a token has one partner, `kept` counts nine more that have next to no weight; this does not.
+
+    >>> P = np.array([[0, 4, 0, 0], [4, 0, 1, 0], [0, 1, 0, 5], [0, 0, 5, 0]]) / 20
+    >>> weight_near(P, [[0, 0], [1, 0], [8, 0], [9, 0]]).per_point.round(2).tolist()
+    [1.0, 0.8, 0.83, 1.0]
+    """
+    shares, near = _shares_and_near(affinities, places)
+    held = np.take_along_axis(shares, near, axis=1).sum(axis=1)
+    return PointScores("weight_near", held, np.arange(len(near)), len(near), near.shape[1])
+
+
+def weight_near_by_chance(affinities: Any, places: Any, seed: int = 0) -> Null:
+    """The same where the places are shuffled among the points."""
+    shares, near = _shares_and_near(affinities, places)
+    rng = np.random.default_rng(seed)
+    dealt = (rng.permutation(len(near)) for _ in range(LEAST_DRAWS))
+    return Null.of([shares[turn[:, None], turn[near]].sum(axis=1).mean() for turn in dealt])
+
+
+def _shares_and_near(affinities: Any, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(n, n) how a point's weight is divided among the others, and (n, k) its nearest on the map."""
+    P = np.array(affinities, np.float64)
+    np.fill_diagonal(P, 0.0)
+    shares = P / np.maximum(P.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return shares, nearest_places(np.asarray(places, np.float64), neighbours(len(P)))
 
 
 def _strongest(P: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

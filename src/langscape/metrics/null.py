@@ -97,5 +97,19 @@ class Null:
         return all(map(math.isfinite, self._all()))
 
 
+def rank_null(count: int, draws: int = 999, seed: int = 0) -> Null:
+    """The rank correlation of so many numbers with others that are shuffled.
+
+    >>> null = rank_null(20)
+    >>> abs(null.mean) < 0.05, 0.35 < null.high < 0.41
+    (True, True)
+    """
+    ranks = np.arange(count)
+    rng = np.random.default_rng(seed)
+    shuffled = np.array([rng.permutation(count) for _ in range(draws)])
+    # Spearman's ρ of ranks without ties
+    return Null.of(1 - 6 * ((shuffled - ranks) ** 2).sum(axis=1) / (count * (count**2 - 1)))
+
+
 BESIDE = ("_null", "_null_low", "_null_high")
 """How the entries beside a score end: the mean of its null, and the range."""

@@ -501,6 +501,22 @@ register(
 )
 register(
     Score(
+        "weight_near",
+        "Weight near",
+        "The share of a token’s weight, given and got among the tokens of the map, that lies on its {k} "
+        "nearest on the map.",
+        {"head map": None, "atlas": None},
+        k=K,
+        format="percent",
+        chance="k / (points − 1)",
+        null=_DEALT,
+        reads="where a token has one or two partners `kept` counts others that have next to no weight; from "
+        "90 % on this says that the map is good, whatever `kept` is",
+        headline=False,
+    )
+)
+register(
+    Score(
         "shown",
         "Shown",
         "The share of this token’s weight that the map shows; the rest lies on tokens that were left off.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ class ChunkEffects:
 
     effect     what leaving each out changes for its readers; attention (layer, head, chunk) their mean weight
     sizes      tokens of each; unaligned, how many tokens are parted otherwise without a chunk, at most
+    even       the weight that even attention of their readers would put on each
+    random     what leaving out passages as long as chunks changes, wherever they begin
     """
 
     decoder: bool
@@ -33,12 +36,20 @@ class ChunkEffects:
     attention: np.ndarray
     sizes: np.ndarray
     unaligned: int
+    even: np.ndarray
+    random: np.ndarray
 
 
 def read_chunks(
-    model: Model, chunks: Sequence[str], longest: int, *, progress: Progress | None = None
+    model: Model,
+    chunks: Sequence[str],
+    longest: int,
+    *,
+    draws: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> ChunkEffects:
-    """Read the chunks together, then without each."""
+    """Read the chunks together, then without each, and without `draws` passages that begin anywhere."""
     if model.kind not in ("decoder", "encoder"):
         raise SettingsError(
             f"{model.name} is of kind {model.kind}; chunks are of decoders and encoders of text"
@@ -67,29 +78,54 @@ def read_chunks(
         raise SettingsError("a chunk has no token of its own; part the text otherwise")
     ids = list(whole.source.ids)
     before = _outputs(model, ids, decoder)
-    effect, unaligned = np.empty(looked), 0
-    for at in range(looked):
-        left = "".join(one for place, one in enumerate(chunks) if place != at)
-        row = next(iter(rows(model, [left], None, Reading("start"))))
+
+    def without(start: int, end: int, mine: np.ndarray) -> tuple[float, int]:
+        """What the tokens that read lose without these letters, and how many are parted otherwise."""
+        row = next(iter(rows(model, [text[:start] + text[end:]], None, Reading("start"))))
         others = list(row.source.ids)
-        front, back = _common(ids, others, owner, at)
-        unaligned = max(unaligned, len(others) - front - back)
+        spans = tokens.offsets
+        assert spans is not None
+        gone = (spans[:, 1] > start) & (spans[:, 1] <= end) & (owner >= 0)
+        front, back = _common(ids, others, gone)
         after = _outputs(model, others, decoder)
         pairs = [(one, one) for one in range(front)] + [
             (count - one, len(others) - one) for one in range(back, 0, -1)
         ]
-        mine = set(readers[at].tolist())
-        pairs = [pair for pair in pairs if pair[0] in mine]
+        reading = set(mine.tolist()) - set(np.flatnonzero(gone).tolist())
+        pairs = [pair for pair in pairs if pair[0] in reading]
         if not pairs:
+            return float("nan"), 0
+        changed = _difference(before[[a for a, _ in pairs]], after[[b for _, b in pairs]], decoder)
+        return changed, len(others) - front - back
+
+    starts = ends - [len(one) for one in chunks]
+    effect, unaligned, total = np.empty(looked), 0, looked + draws
+    for at in range(looked):
+        effect[at], parted = without(int(starts[at]), int(ends[at]), readers[at])
+        if np.isnan(effect[at]):
             raise DataError(
                 "no token of those that read is the same without a chunk; part the text otherwise"
             )
-        effect[at] = _difference(before[[a for a, _ in pairs]], after[[b for _, b in pairs]], decoder)
+        unaligned = max(unaligned, parted)
         if progress is not None:
-            progress(Step(at + 1, looked, "chunks left out"))
+            progress(Step(at + 1, total, "chunks left out"))
+    random = np.empty(draws)
+    words = [one.start() for one in re.finditer(r"\S+", text[: int(ends[looked - 1])])]
+    rng = np.random.default_rng(seed)
+    every = np.flatnonzero(owner >= 0)
+    for at in range(draws):
+        long = len(chunks[int(rng.integers(looked))].split())
+        first = int(rng.integers(max(1, len(words) - long + 1)))
+        stop = words[first + long] if first + long < len(words) else int(ends[looked - 1])
+        random[at], _ = without(words[first], stop, readers[0] if decoder else every)
+        if progress is not None:
+            progress(Step(looked + at + 1, total, "passages left out"))
+    sizes = np.array([(owner == at).sum() for at in range(looked)])
+    # of a decoder, a token sees those before it and itself
+    sight = np.array([np.mean(1 / (one + 1.0)) if decoder else 1 / count for one in readers])
     return ChunkEffects(
-        decoder, count, effect, _attention(model, ids, owner, readers, looked),
-        np.array([(owner == at).sum() for at in range(looked)]), unaligned,
+        decoder, count, effect, _attention(model, ids, owner, readers, looked), sizes, unaligned,
+        sizes * sight, random,
     )  # fmt: skip
 
 
@@ -102,9 +138,9 @@ def _outputs(model: Model, ids: list[int], decoder: bool) -> torch.Tensor:
     return output.logits[0].float() if decoder else output[0][0].float()
 
 
-def _common(one: list[int], other: list[int], owner: np.ndarray, chunk: int) -> tuple[int, int]:
-    """How many tokens both runs share in front of a chunk, and behind it."""
-    places = np.flatnonzero(owner == chunk)
+def _common(one: list[int], other: list[int], gone: np.ndarray) -> tuple[int, int]:
+    """How many tokens both runs share in front of those that are gone, and behind them."""
+    places = np.flatnonzero(gone)
     start, stop = int(places[0]), int(places[-1]) + 1
     front = 0
     while front < min(start, len(other)) and one[front] == other[front]:

@@ -332,6 +332,8 @@ class InsertedWord(Answer):
     nearest: list[Neighbour]
     local_score: Annotated[float | None, Field(alias="local")]
     global_score: Annotated[float | None, Field(alias="global")]
+    verdict: str
+    """How many of its nearest lie near it on the map, against chance; empty where that is not known."""
 
 
 class KnownWord(Answer):

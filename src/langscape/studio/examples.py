@@ -64,11 +64,12 @@ def prepare(store: Store, progress: Progress, tell: Callable[[str], None] = lamb
 
     tell is given a line before and after each, and for every model that would have to be fetched first.
     """
-    from langscape.models.packaged import missing, packaged_models
+    from langscape.models.packaged import packaged_models
 
     for one in packaged_models():
         if not one.here:
-            tell(f"no examples of {one.model.title} are computed: {missing(one.model)}")
+            fetch = "a room that needs it fetches it by a click"
+            tell(f"no examples of {one.model.title} are computed: it is not here yet; {fetch}")
     wanted = examples()
     for at, (name, (settings, ids)) in enumerate(wanted.items(), 1):
         given = {key: samples()[id] for key, id in ids.items()}

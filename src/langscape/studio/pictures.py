@@ -21,6 +21,7 @@ from langscape.store import Recipe
 from langscape.studio.forms import offered
 from langscape.studio.jobs import LIVE, Jobs
 from langscape.studio.problem import Problem
+from langscape.views.page import DTYPES
 from langscape.views.plain import plain
 
 FORMATS = {
@@ -37,7 +38,6 @@ MOST = 1_000_000_000
 """Bytes of opened results and drawn views that are kept."""
 
 T = TypeVar("T")
-_DTYPES = ("float32", "int32", "uint16", "uint8")
 
 
 class Pictures:
@@ -80,7 +80,7 @@ class Pictures:
         for key, one in self._later(finished, picture, asked).items():
             arrays[key] = {"dtype": one.dtype, "shape": list(one.shape)}
         for key, one in arrays.items():
-            if one["dtype"] not in _DTYPES:
+            if one["dtype"] not in DTYPES:
                 raise Problem("internal", f"array {key!r} of view {name} is {one['dtype']}")
             one["url"] = f"/api/jobs/{id}/views/{name}/{key}?{again}"
         self._asked.set()

@@ -22,7 +22,7 @@ def edges(
     *,
     title: str,
     measure: str,
-    agreement: tuple[float, float],
+    chance: str = "",
     notes: Sequence[str] = (),
 ) -> View:
     """One head's attention with the effect of cutting each edge; `cut` and `order` are those of `Edges`."""
@@ -43,14 +43,12 @@ def edges(
         }
         for row in order
     ]  # fmt: skip
-    by_weight, by_estimate = agreement
     properties = {
         **plain.properties,
         "subtitle": f"{plain.properties['subtitle']} · {measure}, each edge cut alone",
         "measure": measure,
         "cuts": listed,
-        "by_weight": _known(by_weight),
-        "by_estimate": _known(by_estimate),
+        "chance": chance,
         "notes": [*notes, *plain.properties["notes"]],
     }
     return replace(plain, properties=properties, arrays={**plain.arrays, "effect": effect, "exact": exact})

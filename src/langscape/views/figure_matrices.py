@@ -114,6 +114,7 @@ def _table(
         spine.set_visible(False)
     pitch = place[2] / len(table["columns"])
     size = float(np.clip(pitch * 72 * 0.3, 3.5, 8))
+    digits = [_decimals(values[:, column], table["digits"]) for column in range(values.shape[1])]
     for row, column in np.ndindex(*values.shape):
         value = values[row, column]
         shade = (
@@ -122,11 +123,28 @@ def _table(
             else float(span(value))
         )
         ink = "white" if np.isfinite(value) and shade > 0.62 else INK
-        text = f"{value:.{table['digits']}f}".rstrip("0").rstrip(".") if np.isfinite(value) else "–"
-        text = "0" if text == "-0" else text
-        axes.text(column, row, text, size=size, color=ink, ha="center", va="center", **PLAIN)
+        text = _text(float(value), digits[column])
+        weight = "bold" if table["marked"] and table["marked"][row][column] else "normal"
+        axes.text(column, row, text, size=size, color=ink, ha="center", va="center", weight=weight, **PLAIN)
     properties = view.properties
     axes.set_title(table["title"], size=10, weight="bold", loc="left", color=INK, pad=6, **PLAIN)
     names = {"size": 8, "color": SOFT, **PLAIN}
     axes.set_xlabel("\n".join(_below(properties, table, letters)), loc="left", **names)
     axes.set_ylabel(properties["row_name"], **names)
+
+
+def _decimals(column: np.ndarray, digits: int) -> int:
+    """The decimals of a column's values: none where all are whole."""
+    known = column[np.isfinite(column)]
+    return 0 if (known == np.round(known)).all() else digits
+
+
+def _text(value: float, digits: int) -> str:
+    """A value with so many decimals; one that they cannot tell from 0 is 0.
+
+    >>> _text(0.5, 2), _text(0.001, 2), _text(-0.001, 2), _text(-0.25, 1), _text(float("nan"), 2)
+    ('0.50', '0', '0', '-0.2', '–')
+    """
+    if not np.isfinite(value):
+        return "–"
+    return "0" if abs(value) < 0.5 * 10.0**-digits else f"{value:.{digits}f}"

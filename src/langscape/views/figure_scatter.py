@@ -36,6 +36,8 @@ _TICKS = 0.3
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
+# Up to this many points there is room to write what tells those of one label apart.
+_NAMED = 100
 # Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
 _CROWD = 5000
 # Up to this many ringed points have their labels in bold; where most are ringed, none stands out.
@@ -346,7 +348,10 @@ def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
 
 def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     """Writes the labels for which there is room, the most wanted first, and says how many."""
-    labels = {row: short(view.properties["labels"][row], 32) for row in _wanted(view, plane)}
+    names = view.properties["labels"]
+    if len(names) <= _NAMED:
+        names = view.properties.get("names", names)
+    labels = {row: short(names[row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
     rings = view.arrays.get("rings")

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from langscape.metrics import ClassTable
 
 
+SIDES = "blue above 1, orange below"
+"""The colours of ratios, in words."""
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """One table: values (rows, columns) with the names of both; `centre` is the value drawn without colour.
@@ -23,7 +27,7 @@ class Matrix:
     scale "ratio" draws values above the centre in one colour and below in another, by their logarithm;
     "signed" those above 0 in one colour and below in another; "plain" from the least to the largest.
     `second` are values that the page tells beside. A click on a row or a cell runs its action (`action`),
-    where there is a studio; on a cell it tells the cell's note.
+    where there is a studio; on a cell it tells the cell's note. Cells that are `marked` are written boldly.
     """
 
     title: str
@@ -39,6 +43,7 @@ class Matrix:
     row_actions: Sequence[Mapping[str, Any] | None] | None = None
     cell_notes: Sequence[Sequence[str]] | None = None
     cell_actions: Sequence[Sequence[Mapping[str, Any] | None]] | None = None
+    marked: np.ndarray | None = None
 
 
 def action(label: str, analysis: str, settings: Mapping[str, Any], **show: Any) -> dict[str, Any]:
@@ -83,6 +88,7 @@ def matrices(
                 "row_actions": None if one.row_actions is None else list(one.row_actions),
                 "cell_notes": None if one.cell_notes is None else [list(row) for row in one.cell_notes],
                 "cell_actions": None if one.cell_actions is None else [list(row) for row in one.cell_actions],
+                "marked": None if one.marked is None else np.asarray(one.marked, bool).tolist(),
             }
         )  # fmt: skip
     properties = {
@@ -143,6 +149,7 @@ def scales(
     tables = []
     for letter, one in zip("abcdefgh", listed, strict=False):
         values, layers, heads = one.grid("fine_c" if fine else "c")
+        values = np.where(one.grid("told")[0] == 1, values, np.nan)
         counted = one.counted.max(axis=1)
         grid = np.full(values.shape, np.nan)
         for (layer, head), count in zip(one.heads.tolist(), counted, strict=True):
@@ -171,6 +178,13 @@ def _chosen_notes(one: Scales) -> list[str]:
             f"– stands at {missing} of {len(one.c)} heads, where no query has {one.least_keys} keys among "
             f"the nearest {one.percentile:g} % of pairs; a longer text has more of them"
         )
+    open_ = int((np.isfinite(one.c) & ~one.told).sum())
+    if open_:
+        notes.append(
+            f"– stands at {open_} of {len(one.c)} heads too, where no constant is worse than another by "
+            f"{one.clear:g} standard errors: this text cannot tell c, and maps take c = 1; a text of more "
+            "sentences can, read one by one"
+        )
     seen = np.isfinite(one.held_out).all(axis=1)
     if seen.sum() >= JUDGED:
         before, after = one.held_out[seen, 0].mean(), one.held_out[seen, 1].mean()
@@ -195,15 +209,14 @@ def class_tables(
     """
     drawn = [
         Matrix(
-            f"{layer}.{head}", one.rows, one.columns, one.lift if lift else one.weight,
+            f"{layer}.{head}", one.counted_rows, one.columns, one.lift if lift else one.weight,
             "ratio" if lift else "plain", 1.0, 2, "", one.weight if lift else one.lift,
             "share of the query’s weight" if lift else "times even attention",
         )
         for (layer, head), one in tables.items()
     ]  # fmt: skip
+    told = f"weight ÷ what even attention would give: {SIDES}" if lift else "share of a query’s weight"
     return matrices(
         drawn, title=title or f"Which {column} attends to which", row_name="query", column_name="key",
-        together=False,
-        subtitle=("weight ÷ what even attention would give" if lift else "share of a query’s weight")
-        + ", special tokens left out",
+        together=False, subtitle=f"{told}; special tokens left out; in brackets how many queries",
     )  # fmt: skip

@@ -24,6 +24,9 @@ from langscape.views.plain import plain
 STATIC = Path(__file__).parent.parent / "static"
 """Where `make page` puts the built page."""
 
+DTYPES = ("float32", "int32", "uint16", "uint8")
+"""The types of an array that the page's script reads."""
+
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
     '<circle cx="10" cy="20" r="6" fill="#315ed7"/><circle cx="22" cy="21" r="4" fill="#e35c00"/>'
@@ -85,10 +88,8 @@ def packed(view: View) -> dict[str, Any]:
 
 
 def _packed_array(name: str, array: np.ndarray) -> dict[str, Any]:
-    if array.dtype.name not in ("float32", "int32", "uint16", "uint8"):
-        raise DataError(
-            f"array {name!r} of a view is {array.dtype}; a page takes float32, int32, uint16 or uint8"
-        )
+    if array.dtype.name not in DTYPES:
+        raise DataError(f"array {name!r} of a view is {array.dtype}; a page takes {', '.join(DTYPES)}")
     # The browser's numbers are little-endian. mtime 0: the same view gives the same page.
     raw = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
     squeezed = base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()

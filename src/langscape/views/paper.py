@@ -64,7 +64,7 @@ class Caption:
         # A figure is never broken from its value, hence the no-break spaces.
         scores = properties.get("flat_quality") or properties.get("quality", ())
         figures = [f"{one['label']} {one['shown']}".replace(" ", "\u00a0") for one in scores]
-        self._lines = textwrap.wrap(" · ".join(figures), letters)
+        self._lines = _wrapped(figures, letters)
         # sorting keeps the order of all others
         notes = sorted(properties.get("notes", ()), key=lambda note: not note.startswith(EDITED))
         if notes:
@@ -80,6 +80,15 @@ class Caption:
         for at, line in enumerate([*self._lines, *sentences]):
             y = top - (_TITLE + _LINE * at) / height
             figure.text(left, y, line, size=8.5, color=SOFT, va="top", **PLAIN)
+
+
+def _wrapped(figures: Sequence[str], letters: int) -> list[str]:
+    """Scores in lines of so many letters; the dot that parts two of them ends and begins none.
+
+    >>> _wrapped(["one", "two", "three"], 10)
+    ['one · two', 'three']
+    """
+    return [line.strip("· ") for line in textwrap.wrap(" · ".join(figures), letters)]
 
 
 def inches(

@@ -95,6 +95,8 @@ def query_key(
                 "quality": trust(each), "kl": each.kl,
                 **({"flat_quality": trust(each, drawn_flat=True)} if each.xy.shape[1] == 3 else {}),
                 "scores": {score.name: each.quality.get(score.name) for score in scores},
+                "errors": {score.name: _error(each, score.name) for score in scores},
+                "nulls": {score.name: each.quality.get(f"{score.name}_null") for score in scores},
                 "settings": plain(each.settings),
             }
             for at, (key, each) in enumerate(panels)
@@ -110,6 +112,13 @@ def query_key(
     if beside is not None:
         _beside(beside, first, n, properties, arrays)
     return View("query_key", properties, {**arrays, **lines})
+
+
+def _error(map: Map, name: str) -> float | None:
+    """Two standard errors of a score's mean over the queries that have it; None where that is not known."""
+    values = np.asarray(map.per_point.get(name, ()), np.float64)
+    values = values[np.isfinite(values)]
+    return float(2 * values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 2 else None
 
 
 def _lines_of(map: Map, items: Items, point: str | None) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def scatter(
     point: str | None = None,
     tokens: Tokens | None = None,
     passages: Sequence[Sequence[Context]] | None = None,
+    names: Sequence[str] | None = None,
 ) -> View:
     """A map as a picture: points with labels, any column as colour, and how far to trust it.
 
@@ -59,7 +60,7 @@ def scatter(
     also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
     lie far (dashed), and to those that lie near and are none (crossed out). tokens are those that the model
     read: the page can then join the pieces of a word. passages are the texts that each item stands in, to be
-    read beside the map.
+    read beside the map. names are written instead of labels where several items have one label.
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -98,12 +99,13 @@ def scatter(
         arrays |= {"sketch": sketch.bytes, "sketch_scales": sketch.scales, "sketch_rest": sketch.rest}
     if passages is not None:
         arrays |= passage_arrays(passages)
-    names = item_names(map.items)
+    shown = item_names(map.items)
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
         "subtitle": _subtitle(map),
-        "labels": names,
-        "raw_tokens": raw_names(names, map.labels),
+        "labels": shown,
+        **({} if names is None else {"names": list(names)}),
+        "raw_tokens": raw_names(shown, map.labels),
         "columns": described,
         "color": _color(described, color),
         "labels_first": 0 if labels is None else len(set(labels)),

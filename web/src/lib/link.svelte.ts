@@ -2,6 +2,8 @@
 export interface Item {
   label: string
   position: number | null
+  /** Which it is of the tokens that read alike, from 1, and how many there are; not told of one that is alone. */
+  nth?: readonly [at: number, of: number]
 }
 
 /** What a view's rows are, for finding items of other views among them. */
@@ -37,7 +39,10 @@ export class Link {
   }
 }
 
-/** Finds items among a view's rows: at the same place with the same text, else everywhere the text stands. */
+/**
+ * Finds items among a view's rows: at the same place with the same text, else everywhere the text stands. Models number
+ * the tokens of a text differently; where a token stands as often as there, the second of four is the second of four.
+ */
 export class Finder {
   readonly #rows: Rows
   #byLabel: Map<string, number[]> | null = null
@@ -47,17 +52,27 @@ export class Finder {
   }
 
   item(row: number): Item {
-    const position = this.#rows.positions?.[row]
-    return { label: this.#rows.labels[row] ?? '', position: position === undefined || !Number.isFinite(position) ? null : position }
+    const [label, position] = [this.#rows.labels[row] ?? '', this.#rows.positions?.[row]]
+    if (position === undefined || !Number.isFinite(position)) return { label, position: null }
+    const places = this.#places(this.#index().get(folded(label)) ?? [])
+    return { label, position, ...(places.length > 1 && { nth: [places.indexOf(position) + 1, places.length] as const }) }
   }
 
-  find({ label, position }: Item): number[] {
+  find({ label, position, nth }: Item): number[] {
     const wanted = folded(label)
     const same = this.#index().get(wanted) ?? []
     const { positions } = this.#rows
     if (position === null || !positions) return same
-    const there = same.filter((row) => positions[row] === position)
+    const places = nth ? this.#places(same) : []
+    const place = nth && nth[1] === places.length ? places[nth[0] - 1] : position
+    const there = same.filter((row) => positions[row] === place)
     return there.length ? there : same
+  }
+
+  /** Where these rows stand in the text, in its order; a query and a key of one token stand at one place. */
+  #places(rows: readonly number[]): number[] {
+    const places = rows.map((row) => this.#rows.positions![row]).filter(Number.isFinite)
+    return [...new Set(places)].sort((a, b) => a - b)
   }
 
   #index(): Map<string, number[]> {

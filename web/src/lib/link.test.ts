@@ -24,6 +24,18 @@ describe('a linked selection', () => {
     expect([other.rows, other.focus]).toEqual([[1, 4], null])
   })
 
+  it('takes the second of three for the second of three where a model numbers tokens differently', () => {
+    const banks = { labels: ['bank', 'a', 'bank', 'of', 'Bank'], positions: [0, 1, 2, 3, 4] }
+    const shifted = { labels: ['[CLS]', 'bank', 'a', 'bank', 'of', 'bank'], positions: [0, 1, 2, 3, 4, 5] }
+    const twice = { labels: ['bank', 'a', 'bank'], positions: [5, 6, 7] }
+    const link = new Link()
+    const [here, there, fewer] = [banks, shifted, twice].map((rows) => new Selection(link, rows))
+    here.set([2])
+    expect([there.rows, there.focus]).toEqual([[3], 3])
+    expect([fewer.rows, fewer.focus]).toEqual([[0, 2], null])
+    expect(link.items).toEqual([{ label: 'bank', position: 2, nth: [2, 3] }])
+  })
+
   it('finds a token of another text by its letters', () => {
     const finder = new Finder(TOKENS)
     expect(finder.find({ label: 'cat', position: 77 })).toEqual([2])

@@ -9,8 +9,8 @@ const WHOLE = '[data-whole]'
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
 const UNSEEN = [
   'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button',
-  // a switch that is on says how the picture is drawn
-  'label:has(> input[type=checkbox]:not(:checked))',
+  // a switch or choice that is on says how the picture is drawn
+  'label:has(> input:is([type=checkbox], [type=radio]):not(:checked))',
 ].join(', ')
 
 /** Pixels for a title above what has none on screen. */
@@ -46,8 +46,9 @@ const DRAWN = [
 /**
  * What stands on screen in an element, as an SVG that stands alone: grounds and borders as rectangles, text as text,
  * drawings as drawings, canvases as images. What is scrolled out of sight is not in it, unless it is to be shown whole.
+ * Without a title it is a part of another picture.
  */
-export function snapshot(root: HTMLElement, title: string): string {
+export function snapshot(root: HTMLElement, title: string | null): string {
   const left = [...root.querySelectorAll<HTMLElement>(LEFT_OUT)].map((one) => [one, one.style.display] as const)
   for (const [one] of left) one.style.display = 'none'
   const close = unrolled(root)
@@ -79,19 +80,19 @@ function unrolled(root: HTMLElement): () => void {
   }
 }
 
-function drawn(root: HTMLElement, title: string): string {
+function drawn(root: HTMLElement, title: string | null): string {
   const box = root.getBoundingClientRect()
   // A view that stands beside another one may leave its title to that; its picture stands alone.
-  const isTitled = [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
+  const isTitled = title === null || [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
   const top = isTitled ? 0 : HEAD
   const [width, height] = [Math.ceil(box.width), Math.ceil(box.height) + top]
   const picture = new Picture(box.left, box.top - top)
   const body = picture.element(root)
   const style = getComputedStyle(document.body)
-  const heading = isTitled ? '' : `<text x="16" y="28" font-size="16" font-weight="650" fill="${style.color}">${escape(title)}</text>`
+  const heading = isTitled ? '' : `<text x="16" y="28" font-size="16" font-weight="650" fill="${style.color}">${escape(title ?? '')}</text>`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(style.fontFamily)}">`,
-    `<title>${escape(title)}</title>`,
+    title === null ? '' : `<title>${escape(title)}</title>`,
     `<rect width="${width}" height="${height}" fill="${opaque(style.backgroundColor) ? style.backgroundColor : 'white'}"/>`,
     `<defs>${picture.clips.join('')}</defs>`,
     heading,
@@ -118,6 +119,7 @@ class Picture {
     const box = element.getBoundingClientRect()
     if (element instanceof SVGSVGElement) return this.#drawing(element, box)
     const parts = [style.display === 'contents' ? '' : this.#ground(style, box) + this.#outline(style, box)]
+    if (style.display === 'list-item' && style.listStyleType === 'disc') parts.push(this.#bullet(style, box))
     const draw = painted.get(element)
     if (draw) parts.push(`<svg ${this.#place(box)}>${draw()}</svg>`)
     if (element instanceof HTMLInputElement) return element.value ? parts[0] + this.#field(element, style, box) : ''
@@ -184,6 +186,14 @@ class Picture {
     return `<rect ${this.#place(around)} rx="${number(Math.max(round, 0))}" fill="none" stroke="${colour}" stroke-width="${wide}"/>`
   }
 
+  /** The dot before an entry of a list, beside the middle of its first line. */
+  #bullet(style: CSSStyleDeclaration, box: DOMRect): string {
+    const size = parseFloat(style.fontSize)
+    const line = parseFloat(style.lineHeight) || 1.2 * size
+    const [x, y] = [box.left - this.#left - 0.75 * size, box.top - this.#top + parseFloat(style.paddingTop) + line / 2]
+    return `<circle cx="${number(x)}" cy="${number(y)}" r="${number(0.18 * size)}" fill="${style.color}"/>`
+  }
+
   /** What a field holds; a switch that is on wears a tick. */
   #field(input: HTMLInputElement, style: CSSStyleDeclaration, box: DOMRect): string {
     if (input.type !== 'checkbox') return this.#line(input.type === 'text' || input.type === 'number' ? input.value : '', style, box)
@@ -201,7 +211,7 @@ class Picture {
 
   #image(canvas: HTMLCanvasElement, box: DOMRect): string {
     if (!canvas.width || !canvas.height) return ''
-    return `<image ${this.#place(box)} preserveAspectRatio="none" href="${canvas.toDataURL('image/png')}"/>`
+    return `<image ${this.#place(box)} preserveAspectRatio="none" href='${canvas.toDataURL('image/png')}'/>`
   }
 
   /** Text line by line, where it stands; what is set in capitals by the style is so here too. */
@@ -261,27 +271,35 @@ function opaque(colour: string): boolean {
   return colour !== 'transparent' && !/^rgba\(.*, 0\)$/.test(colour)
 }
 
+/** The width and height that a picture says of itself. */
+export function sizeOf(picture: string): [number, number] {
+  const [wide, high] = ['width', 'height'].map((name) => Number(picture.match(new RegExp(`<svg[^>]* ${name}="([\\d.]+)"`))?.[1]))
+  return [wide, high]
+}
+
+/** A picture at a place within another; its ids get a name of their own, or the second would be clipped as the first. */
+export function placed(picture: string, x: number, y: number, name: string): string {
+  return picture.replaceAll(/(\sid="|url\(#|href=["]#)(?=[\w-]+)/g, `$1${name}-`).replace(/<svg /, `<svg x="${x}" y="${y}" `)
+}
+
 /** Several pictures beside each other as one, each under its own title and in its own size. */
 export function together(pictures: string[], paper: { ground: string }): string {
   const gap = 16
   // as they stand in the pictures, where they are escaped already
   const title = [...new Set(pictures.map((one) => one.match(/<title>(.*?)<\/title>/s)?.[1] ?? '').filter(Boolean))].join(' and ')
-  const sizes = pictures.map((one) =>
-    ['width', 'height'].map((name) => Number(one.match(new RegExp(`<svg[^>]* ${name}="([\\d.]+)"`))?.[1])),
-  )
+  const sizes = pictures.map(sizeOf)
   const width = sizes.reduce((sum, [wide]) => sum + wide + gap, gap)
   const height = gap + Math.max(...sizes.map(([, high]) => high)) + gap
   let x = gap
-  // Each has ids of its own, or the second would be clipped as the first.
-  const placed = pictures.map((one, at) => {
-    const inner = one.replaceAll(/(\sid="|url\(#|href="#)(?=[\w-]+)/g, `$1p${at}-`).replace(/<svg /, `<svg x="${x}" y="${gap}" `)
+  const beside = pictures.map((one, at) => {
+    const inner = placed(one, x, gap, `p${at}`)
     x += sizes[at][0] + gap
     return inner
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<title>${title}</title><rect width="${width}" height="${height}" fill="${paper.ground}"/>`,
-    ...placed,
+    ...beside,
     '</svg>',
   ].join('\n')
 }

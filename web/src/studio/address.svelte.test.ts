@@ -117,6 +117,8 @@ describe('chosen items', () => {
       { label: 'a,b:*', position: null },
       { label: '狐狸', position: 12 },
       { label: ' ', position: 0 },
+      { label: '1/2-3', position: 4 },
+      { label: 'bank', position: 11, nth: [2, 4] as const },
     ]
     expect(itemsOf(keptItems(items, 1))).toEqual({ items, focus: 1 })
   })

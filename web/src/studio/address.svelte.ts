@@ -183,20 +183,22 @@ export function written(room: string, values: Values): string {
   return query ? `${room}?${query.replace(/%(2C|3A|2F)/g, decodeURIComponent)}` : room
 }
 
-/** The chosen items as text: "7:cat,9:dog", ":tea" for a word without a place; the focused one has a star. */
+/** The chosen items as text: "7:cat,9:dog/2-4" for the second dog of four, ":tea" for a word without a place; the focused one has a star. */
 export function keptItems(items: readonly Item[], focus: number | null): string | null {
   if (!items.length || items.length > MOST) return null
-  return items.map(({ label, position }, at) => `${at === focus ? '*' : ''}${position ?? ''}:${encodeURIComponent(label)}`).join(',')
+  const one = ({ label, position, nth }: Item) => `${position ?? ''}:${encodeURIComponent(label)}${nth ? `/${nth[0]}-${nth[1]}` : ''}`
+  return items.map((item, at) => `${at === focus ? '*' : ''}${one(item)}`).join(',')
 }
 
 export function itemsOf(text: string | null): { items: Item[]; focus: number | null } {
   const items: Item[] = []
   let focus: number | null = null
   for (const part of text ? text.split(',') : []) {
-    const found = /^(\*?)(\d*):(.+)$/s.exec(part)
+    const found = /^(\*?)(\d*):(.+?)(?:\/(\d+)-(\d+))?$/s.exec(part)
     if (!found) continue
     if (found[1]) focus = items.length
-    items.push({ label: decoded(found[3]), position: found[2] ? Number(found[2]) : null })
+    const nth = found[4] ? { nth: [Number(found[4]), Number(found[5])] as const } : {}
+    items.push({ label: decoded(found[3]), position: found[2] ? Number(found[2]) : null, ...nth })
   }
   return { items, focus }
 }

@@ -21,7 +21,7 @@ import {
   type Parameters,
   type Trouble,
 } from './api'
-import { carriedBy, contextOf, fits, readBy, type Carried, type Context } from './context'
+import { carriedBy, contextOf, fits, isWithin, readBy, type Carried, type Context } from './context'
 import { Jobs, LIVE } from './jobs.svelte'
 import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
 import { modelName } from './settingsInWords'
@@ -267,7 +267,7 @@ export class AppState {
     const read = found ? null : this.#followed(analysis)
     // The flow on screen is kept, so that the way back leads to it.
     if (job?.state === 'done' && job.analysis === this.room?.analyses[0]?.analysis) this.#keep(job)
-    this.address.set({ job: found, analysis: found ? null : analysis }, true)
+    this.address.set({ job: found, analysis: found ? null : analysis, picture: null }, true)
     const model = this.about?.models.find(({ name }) => name === read?.['model'])
     const isAble = !model || model.serves.includes(analysis)
     if (read && isAble && analysisIn(analysis)?.follows === 'now') void this.run(analysis, read, {}, false)
@@ -277,13 +277,12 @@ export class AppState {
   get context(): Context {
     const opened = ['head', 'atlas'].map((room) => this.address.get('job', room)).find((id) => id && analysisOf(id) === 'atlas')
     const atlas = this.jobs.get(this.#chosen['atlas'] ?? opened ?? this.about?.examples['atlas'] ?? null)
-    const model = atlas?.settings['model']
-    return {
-      model: this.address.get('model') ?? (typeof model === 'string' ? model : null),
-      text: this.address.get('text') ?? atlas?.inputs['text']?.id ?? null,
-      layer: this.address.number('layer'),
-      head: this.address.number('head'),
-    }
+    const usual = atlas?.settings['model']
+    const model = this.address.get('model') ?? (typeof usual === 'string' ? usual : null)
+    const text = this.address.get('text') ?? atlas?.inputs['text']?.id ?? null
+    const place = { layer: this.address.number('layer'), head: this.address.number('head') }
+    const size = this.about?.models.find(({ name }) => name === model)
+    return { model, text, ...(isWithin(place, size ?? null) ? place : { layer: null, head: null }) }
   }
 
   /** What the reader chose that an analysis takes; null where nothing was chosen, and the example is as good. */
@@ -420,9 +419,19 @@ export class AppState {
     this.#keep(job)
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
     const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
-    const values = { job: job.id, analysis: null, ...contextOf(job) }
+    const before = this.address.get('job', room)
+    const values = { job: job.id, analysis: null, ...contextOf(job), ...(before !== job.id && this.#unsaid(job, before)) }
     if (!go && room === this.address.room) this.address.set(values)
     else this.address.enter(room, values)
+  }
+
+  /** What was set for another result and means nothing in this one: a step in another text, a picture of another analysis. */
+  #unsaid(job: Job, before: string | null): Record<string, null> {
+    const read = (one: Job | null) => JSON.stringify([one?.settings['model'], one?.settings['prompt'], one?.inputs['text']?.id])
+    const views = this.about?.analyses[job.analysis]?.views ?? []
+    const isSame = read(job) === read(this.jobs.get(before))
+    const steps = isSame ? {} : Object.fromEntries(views.map(({ name }) => [`${name}.step`, null]))
+    return before && analysisOf(before) !== job.analysis ? { ...steps, picture: null } : steps
   }
 
   /** The job whose form is wanted open in its room. */
@@ -544,7 +553,7 @@ export class AppState {
   }
 
   get #head(): { layer: number; head: number } | null {
-    const [layer, head] = [this.address.number('layer'), this.address.number('head')]
+    const { layer, head } = this.context
     return layer === null || head === null ? null : { layer, head }
   }
 

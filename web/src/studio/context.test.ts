@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { Analysis, Job } from './api'
-import { carriedBy, contextOf, fits, isOfOther, readBy, type Carried } from './context'
+import { carriedBy, contextOf, fits, isOfOther, isWithin, readBy, type Carried } from './context'
 
 const analysis = (settings: string[], inputs = ['text']) =>
   ({ settings: settings.map((name) => ({ name })), inputs: inputs.map((name) => ({ name })) }) as unknown as Analysis
@@ -71,4 +71,13 @@ it('what comes next reads the model and the prompt of the flow, probes its model
   expect(readBy(analysis(['model', 'vector'], ['texts']), flow)).toEqual({ model: 'lstm' })
   expect(readBy(analysis(['model', 'prompt']), flow)).toBeNull()
   expect(readBy(analysis(['restarts'], []), flow)).toBeNull()
+})
+
+it('a head that the model does not have is not carried to it', () => {
+  const decoder = { layers: 30, heads: 9 }
+  expect(isWithin({ layer: 2, head: 9 }, decoder)).toBe(false)
+  expect(isWithin({ layer: 30, head: 0 }, decoder)).toBe(false)
+  expect(isWithin({ layer: 2, head: 8 }, decoder)).toBe(true)
+  expect(isWithin({ layer: null, head: null }, decoder)).toBe(true)
+  expect(isWithin({ layer: 40, head: 40 }, null)).toBe(true)
 })

@@ -64,6 +64,14 @@ export function isOfOther({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>
   return 'head' in wanted && ![place(settings), place(settings, 'other_')].includes(place(wanted))
 }
 
+/** Whether a model has such a layer and head; one whose size is not known may have any. */
+export function isWithin(
+  { layer, head }: Pick<Context, 'layer' | 'head'>,
+  size: { layers?: number | null; heads?: number | null } | null,
+): boolean {
+  return (layer ?? 0) < (size?.layers ?? Infinity) && (head ?? 0) < (size?.heads ?? Infinity)
+}
+
 /** What a job that somebody asked for says of the context: what it does not say stays as it was. */
 export function contextOf({ analysis, settings, inputs }: Pick<Job, 'analysis' | 'settings' | 'inputs'>): Partial<Context> {
   if (!inputs['text']) return {}

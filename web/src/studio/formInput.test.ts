@@ -25,6 +25,7 @@ it('a typed text is called by its first words', () => {
   expect(nameOf('The cat sat on')).toBe('The cat sat on')
   expect(nameOf('Donaudampfschifffahrtsgesellschaft')).toHaveLength(28)
   expect(nameOf(' ')).toBe('text')
+  expect(nameOf('The capital of the country of Italy is', 60)).toBe('The capital of the country of Italy is')
 })
 
 it('long texts and large models begin with fewer restarts', () => {

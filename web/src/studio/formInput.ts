@@ -61,9 +61,10 @@ export function textNotes({ tokens, most, unknown, unknown_tokens, split, split_
   ].filter(Boolean)
 }
 
-/** A short name for a typed text: its first words. */
-export function nameOf(text: string): string {
+/** A short name for a typed text: its first words, or all of one with no more letters than `whole`. */
+export function nameOf(text: string, whole = 0): string {
   const all = text.trim().split(/\s+/)
+  if (text.trim().length <= whole) return all.join(' ') || 'text'
   const words = all.slice(0, 4).join(' ')
   if (words.length > 28) return `${words.slice(0, 27)}…`
   return all.length > 4 ? `${words} …` : words || 'text'

@@ -16,6 +16,16 @@ export function wouldRepeat({ error }: Pick<Job, 'error'>): boolean {
   return error !== null && error !== undefined && REPEATS.has(error.code)
 }
 
+/** Whether a job asks what one of the examples asks, also one that an earlier version of the studio computed. */
+export function isExample(job: Job, examples: Job[]): boolean {
+  return examples.some((one) => one.analysis === job.analysis && asked(one) === asked(job))
+}
+
+function asked({ settings, inputs }: Job): string {
+  const given = Object.entries(inputs).map(([name, { id }]) => [name, id])
+  return JSON.stringify([Object.entries(settings).sort(), given.sort()])
+}
+
 /** Every job the server told of, by its id; told anew by server-sent events as they change. */
 export class Jobs {
   all = $state.raw<ReadonlyMap<string, Job>>(new Map())

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 
 import { ApiError, type Job } from './api'
-import { duration, howFar, Jobs, share, wouldRepeat } from './jobs.svelte'
+import { duration, howFar, isExample, Jobs, share, wouldRepeat } from './jobs.svelte'
 
 const job = (id: string, state: Job['state'], made = 0): Job => ({
   id,
@@ -31,6 +31,15 @@ it('jobs are listed with the newest first, and deleted ones go', () => {
   expect([jobs.listed.map(({ id }) => id), jobs.live.map(({ id }) => id)]).toEqual([['b', 'a'], ['b']])
   jobs.take({ id: 'b', state: 'deleted' } as Job)
   expect([jobs.listed.map(({ id }) => id), jobs.get('b')]).toEqual([['a'], null])
+})
+
+it('a job that asks what an example asks is an example, whatever its order or age', () => {
+  const text = { id: 'sample-harbour', name: 'harbour', kind: 'text' as const }
+  const example = { ...job('a', 'done'), settings: { layer: 2, head: 1 }, inputs: { text } } as Job
+  expect(isExample({ ...example, id: 'b', state: 'failed', settings: { head: 1, layer: 2 } }, [example])).toBe(true)
+  expect(isExample({ ...example, id: 'c', settings: { layer: 2, head: 2 } }, [example])).toBe(false)
+  expect(isExample({ ...example, id: 'd', inputs: { text: { ...text, id: 'in-1' } } } as Job, [example])).toBe(false)
+  expect(isExample({ ...example, id: 'e', analysis: 'head' }, [example])).toBe(false)
 })
 
 it('a later telling replaces what was known', () => {

@@ -201,12 +201,13 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.constants',
         group: 'One head',
         about:
-          'One head laid out by distance, six times. Queries are divided by a constant c and keys multiplied by it: no attention weight changes, but what lies near does. A frame marks the c at which near means attended to, where the text is long enough to choose one; the number under a map is its query-specific order, 0 by chance and 1 at best.',
+          'One head laid out by distance, six times. Queries are divided by a constant c and keys multiplied by it: no attention weight changes, but what lies near does. A frame marks the c at which near means attended to, where the text is long enough to choose one; the number under a map is its query-specific order (± two standard errors), 0 by chance and 1 at best.',
         prefers: { read: 'text', ...FIRST_HEAD },
         title: 'Six values of c',
         change: 'Your text',
         verb: 'Map under six constants',
         gives: 'queries and keys under six constants',
+        quick: 'small',
         main: ['model', 'layer', 'head', 'read', 'choose', 'tokens'],
       },
       {
@@ -219,6 +220,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Map both ways',
         gives: 'both maps of this head',
+        quick: 'small',
         main: ['model', 'layer', 'head', 'by'],
       },
       {
@@ -237,7 +239,7 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.search',
         group: 'Every head',
         about:
-          'One table a pattern (to the next word, to the same word, from a noun to its pronoun), one cell a head: how many times more weight a query gives along the pattern than other queries give to the same keys. 1 is chance. A pattern needs ten queries in five sentences.',
+          'One table a pattern (to the next word, to the same word, from a noun to its pronoun), one cell a head: how many times more weight a query gives along the pattern than other queries give to the same keys. 1 is chance; bold heads are beyond it. A pattern needs ten queries in five sentences.',
         // metrics/head_search.py: a pattern is asked of heads where it stands in so many
         sentences: 5,
         title: 'Find a pattern',
@@ -250,8 +252,9 @@ export const ROOMS: RoomName[] = [
         analysis: 'query_key.scale',
         group: 'Every head',
         about:
-          'Dividing queries by a constant c and multiplying keys by it changes no attention weight, only what lies near on a map by distance. One cell a head: the c at which near means attended to, by three metrics. 1 is no change, – is too little text to tell.',
-        prefers: { read: 'text' },
+          'Dividing queries by a constant c and multiplying keys by it changes no attention weight, only what lies near on a map by distance. One cell a head: the c at which near means attended to, by three metrics. 1 is no change, – says that the text cannot tell.',
+        // a text read as a whole is one sample, and cannot tell any c
+        prefers: { read: 'sentences' },
         title: 'Best c per head',
         change: 'Your text',
         verb: 'Measure every head',
@@ -344,7 +347,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Take parts away',
         gives: 'what each head does',
         about:
-          'The higher a dot, the more the model’s answer changes without that head: blue ones were taken away, orange ones are estimated. Far right and low: a head that looks at chosen tokens and does little.',
+          'The higher a dot, the more the model’s answer changes without that head. Far right and low: a head that looks at chosen tokens and does little.',
         quick: 'small',
         carries: wholeText,
         keeps: true,
@@ -362,7 +365,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Cut the edges of this head',
         gives: 'what the edges of this head do',
         about:
-          'Each weight of a head, from one token to another, is cut alone: the stronger the colour of a cell, the more the model’s answer changes without it. “weight” shows the weights themselves.',
+          'Each weight of a head, from one token to another, is cut alone: the stronger the colour of a cell, the more the model’s answer changes without it.',
         needs: 'head',
         quick: 'small',
         carries: wholeText,

@@ -1292,7 +1292,7 @@ export interface components {
             shared?: number;
             /**
              * Senses per word, up to
-             * @description A word whose contexts lie in several clusters (lumps), as those of one wide cloud do not, becomes an item per cluster; 1 splits none. Told best at an early layer (1); half of the words with two senses are found.
+             * @description A word whose contexts lie in several clusters (lumps), as those of one wide cloud do not, becomes an item per cluster; 1 splits none. Told best at an early layer (1); four in ten words with two senses are found, and one in four with one sense is split wrongly.
              * @default 1
              */
             senses?: number;
@@ -2167,6 +2167,11 @@ export interface components {
             local: number | null;
             /** Global */
             global: number | null;
+            /**
+             * Verdict
+             * @description How many of its nearest lie near it on the map, against chance; empty where that is not known.
+             */
+            verdict: string;
         };
         /** InsertionRequest */
         InsertionRequest: {
@@ -2559,14 +2564,14 @@ export interface components {
          */
         PatchInputs: {
             /**
-             * Text
-             * @description What the model reads; a sample text if left out.
-             * @default sample-harbour
+             * Clean
+             * @description A prompt such as “The capital of Italy is”, which is read where none is given.
+             * @default null
              */
-            text?: string | null;
+            clean?: string | null;
             /**
              * Corrupt
-             * @description The same prompt with a word changed for another; as many tokens.
+             * @description The same with a word changed, such as “The capital of France is”; as many tokens.
              * @default null
              */
             corrupt?: string | null;

@@ -46,10 +46,10 @@ it('says settings as people do', () => {
 })
 
 it('tells the same facts of every job, and of its settings those that are not usual', () => {
-  const usual = { reads: 'harbour', model: 'MiniLM-L6', settings: '' }
+  const usual = { reads: 'harbour', model: 'MiniLM-L6', settings: '', help: '' }
   expect(jobFacts(about, job({ model: 'default', restarts: 8, special: 'drop' }))).toEqual(usual)
   const other = jobFacts(about, job({ model: 'default', restarts: 3, special: 'keep' }))
-  expect(other).toEqual({ ...usual, settings: 'restarts 3 · special tokens kept' })
+  expect(other).toEqual({ ...usual, settings: 'restarts: 3 · special tokens: kept', help: 'Restarts: 3.\nSpecial tokens: kept.' })
   const prompted = { ...job({ model: 'default', restarts: 8, special: 'drop', prompt: 'The capital' }), inputs: {} }
   expect(jobFacts(about, prompted)).toEqual({ ...usual, reads: '“The capital”' })
 })

@@ -33,6 +33,8 @@ export interface JobFacts {
   reads: string
   model: string
   settings: string
+  /** Each of these settings with what it does, a line each. */
+  help: string
 }
 
 export function jobFacts(about: About, job: Job): JobFacts {
@@ -43,16 +45,19 @@ export function jobFacts(about: About, job: Job): JobFacts {
   const { prompt } = job.settings
   const reads = given.length ? given : typeof prompt === 'string' && prompt ? [`“${prompt}”`] : []
   const models = settings.filter((one) => isModel(one.name) && isUsed(one)).map(({ name }) => name)
+  const isTitled = /layer \d+, head \d+|\b\d+\.\d+\b/i.test(job.title)
+  const isSaid = (name: string) => isTitled && (name === 'layer' || name === 'head')
   const other = settings
-    .filter((one) => !isModel(one.name) && one.name !== 'prompt' && isUsed(one))
+    .filter((one) => !isModel(one.name) && one.name !== 'prompt' && isUsed(one) && !isSaid(one.name))
     .filter(({ name, default: usual }) => JSON.stringify(job.settings[name] ?? null) !== JSON.stringify(usual))
     .map(({ name }) => name)
+  const said = settingsInWords(about, job, other)
+  const helpOf = (name: string) => settings.find((one) => one.name === name)?.help ?? ''
   return {
     reads: reads.join(' and '),
     model: [...new Set(settingsInWords(about, job, models).map(({ value }) => value))].join(' and '),
-    settings: settingsInWords(about, job, other)
-      .map(({ label, value }) => `${label.toLowerCase()} ${value}`)
-      .join(' · '),
+    settings: said.map(({ label, value }) => `${label.toLowerCase()}: ${value}`).join(' · '),
+    help: said.map(({ name, label, value }) => `${label}: ${value}. ${helpOf(name)}`.trim()).join('\n'),
   }
 }
 

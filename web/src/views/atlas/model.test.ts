@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
-import { arranged, attentionOf, bestOfRoles, described, placesOf, rank, readAtlas, storyHead, type Wish } from './model'
+import { arranged, attentionOf, bestOfRoles, described, placesOf, rank, readAtlas, storyHead, typical, type Wish } from './model'
+import { numberColumn } from '../scatter/model'
 
 const heads = [
   [0, 0],
@@ -96,6 +97,16 @@ describe('an atlas', () => {
 it('ranks count from the largest, and what is missing has none', () => {
   const values = Float32Array.of(2, NaN, 5, 2)
   expect([0, 1, 2, 3].map((row) => rank(values, row))).toEqual([2, null, 1, 2])
+})
+
+it('the typical value of a score is the median of the heads that have it', () => {
+  const score = (name: string, ...values: number[]) => ({
+    ...{ name, label: '', meaning: '' },
+    column: numberColumn(name, Float32Array.from(values)),
+  })
+  expect(typical(score('share', 0.5, NaN, 0.125, 0.25))).toBe('median 0.250')
+  expect(typical(score('interest', 0.25, 0.5, 0.125, 0.75))).toBe('median 0.375, even attention 0')
+  expect(typical(score('share', 0.5, 0.25))).toBe('')
 })
 
 describe('verdicts', () => {

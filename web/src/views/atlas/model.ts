@@ -25,6 +25,12 @@ export function mattersBy(scores: readonly Score[]): Score | null {
 /** Partners of a token that its score counts at most. */
 const PARTNERS = 10
 
+/** The share of weight near from which a map is good (analyses/_head_trust.py). */
+const NEARLY_ALL = 0.9
+
+/** The verdict on maps on which near says nothing. */
+export const UNREAD = 'not to be read'
+
 /** The verdict on heads that have nothing to map. */
 export const EVEN = 'evenly spread'
 
@@ -187,13 +193,15 @@ export function described(atlas: Atlas, head: HeadName): string {
 /** Why a head's map has its verdict: what it keeps, and what maps of its shuffled weights keep. */
 export function verdictReason(atlas: Atlas, { row, verdict }: HeadName): string {
   if (verdict === EVEN) return 'The head spreads its weight evenly: no token is nearer to one than to another, and there is nothing to map.'
-  const [kept, byChance] = ['kept', 'kept_null'].map((wanted) => {
+  const [kept, byChance, near, anywhere] = ['kept', 'kept_null', 'weight_near', 'weight_near_null'].map((wanted) => {
     const column = atlas.scores.find(({ name }) => name === wanted)?.column
     return column?.type === 'number' ? column.values[row] : NaN
   })
   if (!verdict || !Number.isFinite(kept) || !Number.isFinite(byChance)) return ''
   const share = (value: number) => `${Math.round(100 * value)} %`
-  const end = verdict === 'not to be read' ? ' Near says nothing on this map; the matrix has the weights as they are.' : ''
+  if (verdict === 'good' && near >= NEARLY_ALL)
+    return `A token’s nearest on the map hold ${share(near)} of its weight; in a random layout, ${share(anywhere)}.`
+  const end = verdict === UNREAD ? ' Near says nothing on this map; the matrix has the weights as they are.' : ''
   return `The map puts ${share(kept)} of each token’s strongest partners among its nearest; a map of the same weights shuffled, ${share(byChance)}.${end}`
 }
 
@@ -290,6 +298,15 @@ export function rank(values: Float32Array, row: number): number | null {
   return 1 + values.reduce((count, value) => count + (value > values[row] ? 1 : 0), 0)
 }
 
+/** What a score is for a head like any other: the median over those that have it, and what even attention has. */
+export function typical({ name, column }: Score): string {
+  if (column.type !== 'number') return ''
+  const values = column.values.filter((value) => Number.isFinite(value)).sort()
+  if (values.length < 3) return ''
+  const [below, above] = [values[(values.length - 1) >> 1], values[values.length >> 1]]
+  return `median ${formatNumber((below + above) / 2)}${name === RANKING ? ', even attention 0' : ''}`
+}
+
 /** Roles that say where a head does not look: true, and no story. */
 const DULL = /^diffuse$|sink$/
 
@@ -331,6 +348,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     dims: 2,
     at,
     labels,
+    names: labels,
     raw: {},
     words: [],
     partners: null,

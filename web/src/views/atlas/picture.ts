@@ -1,6 +1,7 @@
 import { rampOf, verdictColour, type Theme } from '../../lib/colour'
 import { tokenCount } from '../../lib/format'
 import type { Inks } from '../../lib/ink'
+import { placed, sizeOf } from '../../lib/snapshot'
 import { escape } from '../../lib/svg'
 import type { Column } from '../scatter/model'
 import { legend as marks, rampEnds } from '../scatter/style'
@@ -14,7 +15,7 @@ const LEFT = 24
 const HEAD = 76
 const LEGEND = 22
 
-/** The maps of these heads, so many in a row, as an SVG that stands alone. */
+/** The maps of these heads, so many in a row, as an SVG that stands alone; `lead` is a picture that stands above them. */
 export function gridSvg(
   atlas: Atlas,
   heads: HeadName[],
@@ -22,20 +23,24 @@ export function gridSvg(
   dressed: Dressed,
   colour: Column,
   said: (head: HeadName) => string[],
+  /** What is usual of the scores on the tiles. */
+  usual: string[],
   theme: Theme,
   inks: Inks,
   font: string,
+  lead = '',
 ): string {
   const across = Math.max(1, Math.min(wide, heads.length))
-  const width = Math.max(2 * LEFT + across * (SIZE + GAP), 420)
+  const [leadWide, leadHigh] = lead ? sizeOf(lead) : [0, 0]
+  const width = Math.max(2 * LEFT + across * (SIZE + GAP), leadWide + 2 * LEFT, 420)
   const verdicts = atlas.verdicts.filter(([verdict]) => heads.some((head) => head.verdict === verdict))
   const ends = rampEnds(colour)
-  const top = HEAD + LEGEND
+  const top = HEAD + LEGEND + (lead ? leadHigh + 2 * GAP : 0)
   const foot = 4 + LINE * (1 + Math.max(0, ...heads.map((head) => said(head).length)))
   const height = top + Math.ceil(heads.length / across) * (SIZE + foot + GAP) + 12
   const text = (x: number, y: number, words: string, size: number, fill: string, more = '') =>
     `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}"${more}>${escape(words)}</text>`
-  const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${tokenCount(atlas.special)}, numbered from 0`
+  const line = `${atlas.subtitle ? `${atlas.subtitle} · ` : ''}${heads.length} of ${atlas.heads.length} heads, ${tokenCount(atlas.special)}, numbered from 0${usual.length ? ` · of all heads ${usual.join('; ')}` : ''}`
   const mark = (x: number, y: number, verdict: string) => `<circle cx="${x}" cy="${y}" r="3.6" fill="${verdictColour(verdict, theme)}"/>`
   let at = LEFT
   const legend = verdicts.map(([verdict]) => {
@@ -65,6 +70,7 @@ export function gridSvg(
     text(LEFT, 52, line, 12, inks.soft),
     ...legend,
     ...colours,
+    lead && placed(lead, LEFT, HEAD + LEGEND, 'lead'),
     ...heads.map((head, i) => {
       const x = LEFT + (i % across) * (SIZE + GAP)
       const y = top + Math.floor(i / across) * (SIZE + foot + GAP)

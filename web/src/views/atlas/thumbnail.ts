@@ -9,6 +9,8 @@ export interface Dressed {
   lit: ReadonlySet<number> | null
   quiet: string
   accent: string
+  /** Which rows are diamonds, where shapes tell two sides apart: what is lit keeps shape and colour then, and wears a rim. */
+  isDiamond?: (row: number) => boolean
 }
 
 export function dress(style: Style, shown: Int32Array, lit: ReadonlySet<number> | null, quiet: string, accent: string): Dressed {
@@ -24,6 +26,12 @@ export function dress(style: Style, shown: Int32Array, lit: ReadonlySet<number> 
   }
 }
 
+/** Pixels of a small map beyond which its dots grow with it. */
+const USUAL = 130
+
+/** Pixels from the middle of a lit mark with a rim to its edge. */
+const LIT = 3.5
+
 /** Draws one map tiny: it is scaled to fit, its proportions kept. */
 export function thumbnail(canvas: HTMLCanvasElement, places: Float32Array, size: number, dressed: Dressed): void {
   const density = Math.min(globalThis.devicePixelRatio || 1, 3)
@@ -34,22 +42,37 @@ export function thumbnail(canvas: HTMLCanvasElement, places: Float32Array, size:
   // A head's map lacks the tokens that it leaves out.
   const shown = dressed.shown.filter((row) => Number.isFinite(places[2 * row]))
   const box = around(places, shown)
-  const scale = (size - 6) / Math.max(box.span, 1e-12)
+  // A mark at the edge is drawn whole.
+  const margin = dressed.isDiamond ? LIT + 2 : 3
+  const scale = (size - 2 * margin) / Math.max(box.span, 1e-12)
   const x = (row: number) => size / 2 + (places[2 * row] - box.x) * scale
   const y = (row: number) => size / 2 - (places[2 * row + 1] - box.y) * scale
-  const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(shown.length)))
+  const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(shown.length))) * Math.max(1, size / USUAL)
   for (const row of shown) {
     context.fillStyle = dressed.lit ? dressed.quiet : dressed.colours[row]
     context.fillRect(x(row) - dot / 2, y(row) - dot / 2, dot, dot)
   }
   if (!dressed.lit) return
-  context.fillStyle = dressed.accent
+  const { isDiamond } = dressed
   for (const row of shown) {
     if (!dressed.lit.has(row)) continue
     context.beginPath()
-    context.arc(x(row), y(row), 3, 0, 2 * Math.PI)
+    if (isDiamond?.(row)) diamond(context, x(row), y(row), LIT + 1.5)
+    else context.arc(x(row), y(row), isDiamond ? LIT : 3, 0, 2 * Math.PI)
+    context.fillStyle = isDiamond ? dressed.colours[row] : dressed.accent
     context.fill()
+    if (!isDiamond) continue
+    context.strokeStyle = dressed.accent
+    context.stroke()
   }
+}
+
+function diamond(context: CanvasRenderingContext2D, x: number, y: number, reach: number): void {
+  context.moveTo(x, y - reach)
+  context.lineTo(x + reach, y)
+  context.lineTo(x, y + reach)
+  context.lineTo(x - reach, y)
+  context.closePath()
 }
 
 /** The middle of the shown places and the longer side of the box around them. */

@@ -1,6 +1,18 @@
 import { expect, it } from 'vitest'
 
-import { isCausal, linked, overQueries, shownTokens, strongest, tellingQuery, tokenText, weightText, withFirst, type Head } from './head'
+import {
+  evenWeight,
+  isCausal,
+  linked,
+  overQueries,
+  shownTokens,
+  strongest,
+  tellingQuery,
+  tokenText,
+  weightText,
+  withFirst,
+  type Head,
+} from './head'
 
 const head: Head = {
   weights: Float32Array.of(0.5, 0.25, 0.25, 0, 0.75, 0.25),
@@ -64,4 +76,17 @@ it('the query to begin with is the word whose weight on another word is largest'
   weights[1 * 4 + 1] = 0.8 // nor is itself another
   const special = Uint8Array.of(1, 0, 0, 0)
   expect(tellingQuery({ weights, queries: words, keys: words, specialQueries: special, specialKeys: special, raw: {} })).toBe(3)
+})
+
+it('evenly, a query gives each key it can see the same', () => {
+  expect(evenWeight(head, 0, 'to')).toBeCloseTo(1 / 3)
+  expect(evenWeight(head, 2, 'from')).toBeCloseTo(1 / 3)
+  const tokens = ['a', 'b', 'c']
+  const special = Uint8Array.of(0, 0, 0)
+  const causal: Head = {
+    weights: Float32Array.of(1, 0, 0, 0.5, 0.5, 0, 0.2, 0.2, 0.6),
+    ...{ queries: tokens, keys: tokens, specialQueries: special, specialKeys: special, raw: {} },
+  }
+  expect(evenWeight(causal, 1, 'to')).toBe(0.5)
+  expect(evenWeight(causal, 1, 'from')).toBeCloseTo((1 / 2 + 1 / 3) / 2)
 })

@@ -77,6 +77,15 @@ export function linked(head: Head, token: number, direction: Direction): Float32
   return Float32Array.from({ length: head.queries.length }, (_, query) => head.weights[query * wide + token])
 }
 
+/** What a token would give each key ("to"), or get from each query ("from") on average, if weight were spread evenly. */
+export function evenWeight(head: Head, token: number, direction: Direction): number {
+  const wide = head.keys.length
+  if (!isCausal(head)) return 1 / wide
+  if (direction === 'to') return 1 / Math.min(token + 1, wide)
+  const later = head.queries.slice(token).map((_, after) => 1 / Math.min(token + after + 1, wide))
+  return later.reduce((sum, one) => sum + one, 0) / Math.max(later.length, 1)
+}
+
 /** The strongest of the weights among the shown tokens, strongest first; none of nothing. */
 export function strongest(weights: ArrayLike<number>, shown: Int32Array, most: number): Link[] {
   const links = Array.from(shown, (token) => ({ token, weight: weights[token] })).filter(({ weight }) => weight > 0)

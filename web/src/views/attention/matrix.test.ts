@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { cellPaths, moved, spaced, zoomed } from './matrix'
+import { cellPaths, givingWay, moved, spaced, zoomed } from './matrix'
 
 it('zooming keeps what is under the pointer there', () => {
   const [from, to] = zoomed(0, 100, 0.3, 2, 100)
@@ -39,4 +39,20 @@ it('labels are a line apart and rather words than commas', () => {
   expect([...spaced(10, 1, says)]).toHaveLength(10)
   expect([...spaced(10, 3, says)]).toEqual([1, 4, 7])
   expect([...spaced(4, 2, () => false)]).toEqual([0, 2])
+})
+
+it('labels that the lit one would cover in part are left out whole', () => {
+  const labelled: [number, number][] = [0, 1, 2, 3].map((row) => [2 * row, 12 * row])
+  // the fourth row stands between the third and the fifth, half a line from each
+  expect(givingWay(labelled, 3, 18)).toEqual([
+    [0, 0],
+    [6, 36],
+    [3, 18],
+  ])
+  expect(givingWay(labelled, 2, 12)).toEqual([
+    [0, 0],
+    [4, 24],
+    [6, 36],
+    [2, 12],
+  ])
 })

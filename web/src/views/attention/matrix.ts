@@ -39,7 +39,15 @@ export interface Sheet {
   group: number
 }
 
-/** A matrix with labels on two canvases: cells and labels below, what is pointed at above. Zooms and pans. */
+/** Where columns are across the host: pixels of the plot, and the columns that are at its ends. */
+export interface Across {
+  x: number
+  width: number
+  left: number
+  right: number
+}
+
+/** A matrix with labels on two canvases: cells below, labels and what is pointed at above. Zooms and pans. */
 export class Matrix {
   readonly #host: HTMLElement
   readonly #base = document.createElement('canvas')
@@ -56,6 +64,8 @@ export class Matrix {
   /** Where the cells are, in CSS pixels. */
   plot = { x: 0, y: 0, width: 0, height: 0 }
   size = { width: 0, height: 0 }
+  /** Told whenever the matrix is drawn, for what stands below its columns. */
+  onacross?: (across: Across) => void
 
   constructor(host: HTMLElement, sheet: Sheet) {
     this.#host = host
@@ -164,20 +174,10 @@ export class Matrix {
     const rules = Array.from({ length: group ? Math.ceil(cells.rows.length / group) - 1 : 0 }, (_, i) => this.#y((i + 1) * group)).filter(
       (y) => y > plot.y && y < plot.y + plot.height,
     )
-    /** Labels that would touch the name of what is chosen give way to it. */
-    const labelled = (axis: 'x' | 'y', pinned: number | undefined): [number, number][] => {
-      const shown = axis === 'x' ? cells.columns : cells.rows
-      const index = pinned === undefined ? -1 : indexOf(shown, pinned)
-      const at = index < 0 ? null : axis === 'x' ? this.#x(index + 0.5) : this.#y(index + 0.5)
-      const [from, to] = axis === 'x' ? [plot.x, plot.x + plot.width] : [plot.y, plot.y + plot.height]
-      const all = [...this.#labelled(axis)]
-      if (at === null || at < from || at > to) return all
-      return [...all.filter(([, place]) => Math.abs(place - at) >= PITCH), [index, at]]
-    }
-    const rows = labelled('y', pinnedRow).map(([row, at]) =>
+    const rows = this.#beside('y', pinnedRow).map(([row, at]) =>
       text(plot.x - PAD, at + 4, cut(labels.rows[cells.rows[row]]), `${look(cells.rows[row] === pinnedRow)} text-anchor="end"`),
     )
-    const columns = labelled('x', pinnedColumn).map(([column, at]) =>
+    const columns = this.#beside('x', pinnedColumn).map(([column, at]) =>
       text(
         0,
         4,
@@ -246,8 +246,8 @@ export class Matrix {
     base.fillStyle = this.#ink.ground
     base.fillRect(0, 0, width, height)
     this.#drawCells(base, density)
-    this.#drawLabels(base)
     this.#drawOver()
+    this.onacross?.({ x: this.plot.x, width: this.plot.width, left: this.#window.left, right: this.#window.right })
   }
 
   destroy(): void {
@@ -295,16 +295,27 @@ export class Matrix {
     }
   }
 
-  #drawLabels(base: CanvasRenderingContext2D): void {
+  #drawLabels(over: CanvasRenderingContext2D, row: number | undefined, column: number | undefined): void {
     const { labels, cells } = this.#sheet
-    base.font = `${SIZE}px ${FONT}`
-    base.fillStyle = this.#ink.soft
-    base.textBaseline = 'middle'
-    for (const [row, at] of this.#labelled('y')) {
-      base.textAlign = 'right'
-      base.fillText(cut(labels.rows[cells.rows[row]]), this.plot.x - PAD, at)
+    over.font = `${SIZE}px ${FONT}`
+    over.fillStyle = this.#ink.soft
+    over.textAlign = 'right'
+    for (const [index, at] of this.#beside('y', row)) {
+      if (cells.rows[index] !== row) over.fillText(cut(labels.rows[cells.rows[index]]), this.plot.x - PAD, at)
     }
-    for (const [column, at] of this.#labelled('x')) this.#upright(base, cut(labels.columns[cells.columns[column]]), at)
+    for (const [index, at] of this.#beside('x', column)) {
+      if (cells.columns[index] !== column) this.#upright(over, cut(labels.columns[cells.columns[index]]), at)
+    }
+  }
+
+  /** The rows or columns that get a label: those that would touch the name of what is lit give way to it. */
+  #beside(axis: 'x' | 'y', lit: number | undefined): [number, number][] {
+    const { plot } = this
+    const index = lit === undefined ? -1 : indexOf(axis === 'x' ? this.#sheet.cells.columns : this.#sheet.cells.rows, lit)
+    const at = index < 0 ? NaN : axis === 'x' ? this.#x(index + 0.5) : this.#y(index + 0.5)
+    const [from, to] = axis === 'x' ? [plot.x, plot.x + plot.width] : [plot.y, plot.y + plot.height]
+    const all = [...this.#labelled(axis)]
+    return at >= from && at <= to ? givingWay(all, index, at) : all
   }
 
   #upright(canvas: CanvasRenderingContext2D, text: string, x: number): void {
@@ -333,15 +344,16 @@ export class Matrix {
 
   #drawOver(): void {
     const over = this.#over.getContext('2d')
-    if (!over) return
+    if (!over || !this.size.width) return
     const density = this.#over.width / Math.max(this.size.width, 1)
     over.setTransform(density, 0, 0, density, 0, 0)
     over.clearRect(0, 0, this.size.width, this.size.height)
-    over.font = `600 ${SIZE}px ${FONT}`
     over.textBaseline = 'middle'
     const row = this.#pointed?.row ?? this.#pinned.row
     const column = this.#pointed?.column ?? this.#pinned.column
+    this.#drawLabels(over, row, column)
     this.#markChosen(over)
+    over.font = `600 ${SIZE}px ${FONT}`
     if (row !== undefined) this.#light(over, 'row', row)
     if (column !== undefined) this.#light(over, 'column', column)
   }
@@ -374,19 +386,15 @@ export class Matrix {
     const [low, high] = [Math.max(from, least), Math.min(to, most)]
     over.strokeStyle = this.#ink.accent
     over.lineWidth = 1
-    over.fillStyle = this.#ink.ground
+    over.fillStyle = this.#ink.accent
     const middle = (from + to) / 2
     const name = tokenText(side === 'row' ? labels.rows[number] : labels.columns[number])
     if (side === 'row') {
       over.strokeRect(plot.x - 0.5, low - 0.5, plot.width + 1, Math.max(high - low, 1) + 1)
-      over.fillRect(0, middle - 8, plot.x - 2, 16)
-      over.fillStyle = this.#ink.accent
       over.textAlign = 'right'
       over.fillText(cut(name), plot.x - PAD, middle)
     } else {
       over.strokeRect(low - 0.5, plot.y - 0.5, Math.max(high - low, 1) + 1, plot.height + 1)
-      over.fillRect(middle - 8, 0, 16, plot.y - 2)
-      over.fillStyle = this.#ink.accent
       this.#upright(over, cut(name), middle)
     }
   }
@@ -443,6 +451,11 @@ export function moved(from: number, to: number, by: number, most: number): [numb
 
 function indexOf(numbers: ArrayLike<number>, wanted: number): number {
   return Array.prototype.indexOf.call(numbers, wanted)
+}
+
+/** Labels and their places with the one that is lit: those that are nearer to it than a line are left out. */
+export function givingWay(labelled: [number, number][], index: number, at: number): [number, number][] {
+  return [...labelled.filter(([, place]) => Math.abs(place - at) >= PITCH), [index, at]]
 }
 
 function cut(name: string): string {

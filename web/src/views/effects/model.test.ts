@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { NamedArray, View } from '../../lib/view'
-import { Plot, readEffects, sorted } from './model'
+import { placeNames, Plot, readEffects, sorted } from './model'
 
 const f = (...data: number[]): NamedArray => ({ shape: [data.length], data: Float32Array.from(data) })
 const i = (...data: number[]): NamedArray => ({ shape: [data.length], data: Int32Array.from(data) })
@@ -65,4 +65,45 @@ it('plots heads alone, the stronger the higher', () => {
   expect(plot.parts.map(({ name }) => name)).toEqual(['0.0', '0.1'])
   expect(plot.y(plot.parts[1])).toBeGreaterThan(plot.y(plot.parts[0]))
   expect(plot.ticks.map(({ text }) => text)).toEqual(['0.01', '0.02', '0.05', '0.1'])
+})
+
+it('names that would lie on another stand elsewhere beside their point, and the first has first choice', () => {
+  const points = [
+    { row: 9, x: 50, y: 50, name: '4.11' },
+    { row: 4, x: 54, y: 48, name: '2.9' },
+    { row: 7, x: 52, y: 49, name: '1.8' },
+    { row: 2, x: 51, y: 51, name: '0.3' },
+    { row: 1, x: 53, y: 50, name: '5.5' },
+    { row: 3, x: 198, y: 50, name: '3.1' },
+  ]
+  const names = placeNames(points, 0, 200)
+  expect(names.get(9)).toEqual({ x: 56, y: 45, anchor: 'start' })
+  expect(names.get(4)!.anchor).toBe('end')
+  // there is room for four around a place, and none beyond the edge
+  expect(names.has(1)).toBe(false)
+  expect(names.get(3)!.anchor).toBe('end')
+  expect(
+    placeNames(
+      [
+        { row: 0, x: 50, y: 50, name: '4.11' },
+        { row: 1, x: 51, y: 50, name: '2.9' },
+      ],
+      45,
+      200,
+    ).get(1),
+  ).toEqual({
+    x: 57,
+    y: 64,
+    anchor: 'start',
+  })
+  const boxes = [...names].map(([row, { x, y, anchor }]) => {
+    const wide = 6 * points.find((point) => point.row === row)!.name.length
+    return { left: anchor === 'start' ? x : x - wide, wide, y }
+  })
+  boxes.forEach((a, i) =>
+    boxes.slice(i + 1).forEach((b) => {
+      const apart = a.left >= b.left + b.wide || b.left >= a.left + a.wide || Math.abs(a.y - b.y) >= 12
+      expect(apart).toBe(true)
+    }),
+  )
 })

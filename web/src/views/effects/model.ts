@@ -102,6 +102,50 @@ export function sorted(model: EffectsModel, column: Column): Part[] {
   return [...model.parts].sort((a, b) => value(a) - value(b) || a.layer - b.layer || a.head - b.head)
 }
 
+/** A name beside a point: where its line of text begins or ends. */
+export interface PlacedName {
+  x: number
+  y: number
+  anchor: 'start' | 'end'
+}
+
+/** Pixels of a name: a figure or point of it, and a line. */
+const LETTER = 6.6
+const LINE = 12
+
+/**
+ * Names beside points, so that none lies on another: each above or below its point, to its right or left, wherever
+ * there is room first, between two places across. What comes first has first choice; what finds no room has no name.
+ */
+export function placeNames(
+  points: readonly { row: number; x: number; y: number; name: string; off?: number }[],
+  from: number,
+  to: number,
+): Map<number, PlacedName> {
+  const placed = new Map<number, PlacedName>()
+  const boxes: { left: number; right: number; top: number; bottom: number }[] = []
+  for (const { row, x, y, name, off = 5 } of points) {
+    const wide = name.length * LETTER
+    const ways = ([-off, off + LINE - 3] as const).flatMap((down) =>
+      (['start', 'end'] as const).map((anchor) => ({ x: x + (anchor === 'start' ? 6 : -6), y: y + down, anchor })),
+    )
+    const boxOf = (one: PlacedName) => {
+      const left = one.anchor === 'start' ? one.x : one.x - wide
+      return { left, right: left + wide, top: one.y - LINE + 2, bottom: one.y + 2 }
+    }
+    const isFree = (one: PlacedName) => {
+      const box = boxOf(one)
+      if (box.left < from || box.right > to) return false
+      return !boxes.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
+    }
+    const found = ways.find(isFree)
+    if (!found) continue
+    placed.set(row, found)
+    boxes.push(boxOf(found))
+  }
+  return placed
+}
+
 /** Places on a plot of interest across and what a part does, by its logarithm, up; both from 0 to 1. */
 export class Plot {
   readonly parts: Part[]

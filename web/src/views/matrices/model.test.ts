@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { cellColour, shares, valueText, type Table } from './model'
+import { cellColour, decimals, shares, valueText, type Table } from './model'
 
 const table = (values: number[], scale: Table['scale']): Table => ({
   title: '',
@@ -43,7 +43,13 @@ it('a centre has the colour of the ground, and what has no value has none', () =
 })
 
 it('values are written without needless zeros', () => {
-  expect(valueText(1.5, 2)).toBe('1.5')
+  expect(valueText(1.5, 2)).toBe('1.50')
+  expect([0.001, -0.001, 0].map((value) => valueText(value, 2))).toEqual(['0', '0', '0'])
   expect(valueText(-0.25, 2)).toBe('−0.25')
   expect(valueText(NaN, 2)).toBe('–')
+})
+
+it('gives the values of a column the same decimals, and whole ones none', () => {
+  const values = Float32Array.from([3, 0.5, 4, 0.25, 5, NaN])
+  expect(decimals({ values, columns: ['count', 'share'], digits: 3 })).toEqual([0, 3])
 })

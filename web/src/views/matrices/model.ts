@@ -19,6 +19,8 @@ export interface Table {
   cellActions: (Action | null)[][] | null
   /** What a click on a cell tells. */
   cellNotes: string[][] | null
+  /** Cells that are written boldly; the subtitle says why. */
+  marked?: boolean[][] | null
 }
 
 interface Described extends Omit<Table, 'values' | 'second' | 'secondName' | 'rowActions' | 'cellActions' | 'cellNotes'> {
@@ -95,7 +97,16 @@ export function cellColour(share: number | null, theme: Theme, ground: string): 
   return { fill: hex([0, 1, 2].map((c) => Math.round(from[c] + (to[c] - from[c]) * -share)) as unknown as Rgb), strong }
 }
 
+/** A value with so many decimals; one that they cannot tell from 0 is 0. */
 export function valueText(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '–'
-  return String(Number(value.toFixed(digits))).replace('-', '−')
+  return Math.abs(value) < 0.5 * 10 ** -digits ? '0' : value.toFixed(digits).replace('-', '−')
+}
+
+/** The decimals of every column: those of the table, or none where all its values are whole. */
+export function decimals({ values, columns, digits }: Pick<Table, 'values' | 'columns' | 'digits'>): number[] {
+  return columns.map((_, column) => {
+    const inside = values.filter((value, at) => at % columns.length === column && Number.isFinite(value))
+    return inside.every((value) => Number.isInteger(value)) ? 0 : digits
+  })
 }

@@ -15,7 +15,7 @@ const view = {
     questions: ['number'],
     abouts: ['whether one or many'],
     answers: [['many', 'one']],
-    verdicts: ['not found', 'remembered', 'in the word itself'],
+    verdicts: ['not found', 'remembered', 'no better than from the present word'],
     units: [[[[3, 0.6]], [[4, 0.7]], [[5, 0.8]]]],
     units_null: [0.5],
     nearest: [],

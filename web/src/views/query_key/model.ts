@@ -14,6 +14,9 @@ export interface Panel {
   quality: Figure[]
   kl: number | null
   scores: Record<string, number | null>
+  /** Two standard errors of each score over the queries, and what a picture that knows no query has. */
+  errors?: Record<string, number | null>
+  nulls?: Record<string, number | null>
   settings: Record<string, unknown>
 }
 
@@ -277,6 +280,7 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     dims: all.dims,
     at: placesOf(view, all, panel.row),
     labels: all.labels,
+    names: all.labels,
     raw: all.raw,
     words: [],
     partners: null,
@@ -336,4 +340,10 @@ export function arranged(panels: Panel[], sort: string): Panel[] {
   if (sort === 'place') return panels
   const value = (panel: Panel) => panel.scores[sort] ?? -Infinity
   return [...panels].sort((a, b) => value(b) - value(a) || a.row - b.row)
+}
+
+/** The median of what panels have of a score; null where none has it. */
+export function medianOf(panels: readonly Panel[], of: (panel: Panel) => number | null | undefined): number | null {
+  const values = panels.flatMap((panel) => of(panel) ?? []).sort((a, b) => a - b)
+  return values.length ? (values[(values.length - 1) >> 1] + values[values.length >> 1]) / 2 : null
 }

@@ -11,7 +11,10 @@ export interface Scatter {
   count: number
   dims: number
   at: Float32Array
+  /** By what rooms know an item; several may have one. */
   labels: string[]
+  /** What each row is called where it is listed: its label, and what tells it from others of the same label. */
+  names: string[]
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
   /** Words that the tokenizer cut, by the rows of their pieces. */
@@ -114,6 +117,7 @@ interface Properties {
   title?: string
   subtitle?: string
   labels: string[]
+  names?: string[]
   raw_tokens?: Record<string, string>
   words?: Word[]
   columns?: DescribedColumn[]
@@ -145,6 +149,7 @@ export function readScatter(view: View): Scatter {
     dims,
     at: xy.data as Float32Array,
     labels: properties.labels,
+    names: properties.names ?? properties.labels,
     raw: properties.raw_tokens ?? {},
     words: properties.words ?? [],
     partners: readPartners(view),
@@ -261,12 +266,43 @@ export function cellText(column: Column, row: number, format: (value: number) =>
 
 export function categoryColumn(name: string, data: Numbers, categories: string[]): CategoryColumn {
   const codes = data as Int32Array
-  const counts = new Array<number>(categories.length).fill(0)
+  return { type: 'category', name, codes, categories, counts: countsOf(codes, categories.length) }
+}
+
+function countsOf(codes: Int32Array, categories: number): number[] {
+  const counts = new Array<number>(categories).fill(0)
   for (const code of codes) if (code >= 0) counts[code]++
-  return { type: 'category', name, codes, categories, counts }
+  return counts
+}
+
+/** The column as the rows that are drawn tell it: its range, and how many have each category. */
+export function columnOf(column: Column, absent: Uint8Array): Column {
+  if (column.type === 'number') return { ...column, ...rangeOf(column.values.filter((_, row) => !absent[row])) }
+  return {
+    ...column,
+    counts: countsOf(
+      column.codes.filter((_, row) => !absent[row]),
+      column.categories.length,
+    ),
+  }
+}
+
+/** Scores of two maps together, which say nothing for or against one of them. */
+const OF_TWO = new Set(['shared', 'moved'])
+
+/** The scores that stand above a map: the first three, and of the others the one that says least for it, where it does not call it good. */
+export function headline(figures: Figure[]): Figure[] {
+  const [first, rest] = [figures.slice(0, 3), figures.slice(3).filter(({ name }) => !OF_TWO.has(name))]
+  const worst = ['(not to be read)', '(partly)'].flatMap((verdict) => rest.filter(({ brief }) => brief.endsWith(verdict)))
+  return [...first, ...worst.slice(0, 1)]
 }
 
 export function numberColumn(name: string, values: Float32Array): NumberColumn {
+  return { type: 'number', name, values, ...rangeOf(values) }
+}
+
+/** The lowest and the highest of the numbers that are known, NaN where none is. */
+function rangeOf(values: Float32Array): { low: number; high: number } {
   let low = Infinity
   let high = -Infinity
   for (const value of values) {
@@ -274,7 +310,7 @@ export function numberColumn(name: string, values: Float32Array): NumberColumn {
     if (value < low) low = value
     if (value > high) high = value
   }
-  return low > high ? { type: 'number', name, values, low: NaN, high: NaN } : { type: 'number', name, values, low, high }
+  return low > high ? { low: NaN, high: NaN } : { low, high }
 }
 
 function settingText(value: unknown): string {

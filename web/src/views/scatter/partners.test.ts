@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
 import { readScatter } from './model'
-import { arcs, farText, leftOff, partnersOf, readingOrder, strandsOf } from './partners'
+import { arcs, farText, leftOff, partnersOf, possibleStrands, readingOrder, strandKey, strandsOf } from './partners'
 import type { Fate } from './truth'
 
 /** Four tokens on a line, one of them far off; the first asks the last. */
@@ -90,4 +90,22 @@ it('arcs of both ways between one pair are bent apart, the strongest widest', ()
 it('tokens are read in the order of their positions; other items have none', () => {
   expect([...readingOrder(scatter)!]).toEqual([1, 2, 0, 3])
   expect(readingOrder({ ...scatter, columns: [] })).toBeNull()
+})
+
+it('the key names the kinds of lines that are drawn, and no others', () => {
+  expect(strandKey([{ fate: 'missing' }, { fate: 'false' }], true).map(({ look, words }) => [look, words])).toEqual([
+    ['missing', 'strong in the weights, far here'],
+    ['false', 'near here, not strong in the weights'],
+  ])
+  expect(strandKey([{ fate: 'kept', way: 'asks' }], true).map(({ look }) => look)).toEqual(['asks'])
+  expect(strandKey([], false)).toEqual([])
+})
+
+it('room is kept for every kind of line that a click may draw', () => {
+  const looks = (one: Parameters<typeof possibleStrands>[0]) => strandKey(possibleStrands(one), true).map(({ look }) => look)
+  const truth = {} as NonNullable<typeof scatter.truth>
+  expect(looks({ partners: null, truth: null })).toEqual([])
+  expect(looks(scatter)).toEqual(['asks', 'asked', 'missing'])
+  expect(looks({ partners: null, truth })).toEqual(['kept', 'missing', 'false'])
+  expect(looks({ partners: scatter.partners, truth })).toEqual(['asks', 'asked', 'kept', 'missing', 'false'])
 })

@@ -34,6 +34,36 @@ export function strandLook({ fate, way }: Pick<Strand, 'fate' | 'way'>): { dashe
   return { dashed: fate === 'missing', leads: way ? way === 'asks' : fate === 'kept', crossed: fate === 'false' }
 }
 
+/** What the lines from a chosen point mean: only the kinds that are drawn, each with how it looks. */
+export function strandKey(
+  strands: readonly Pick<Strand, 'fate' | 'way'>[],
+  byWeight: boolean,
+): { look: Way | Fate; words: string; drawn: Pick<Strand, 'fate' | 'way'> }[] {
+  const kinds: [Way | Fate, string, Pick<Strand, 'fate' | 'way'>, boolean][] = [
+    ['asks', 'attends to', { fate: 'kept', way: 'asks' }, strands.some(({ way }) => way === 'asks')],
+    ['asked', 'is attended to by', { fate: 'kept', way: 'asked' }, strands.some(({ way }) => way === 'asked')],
+    [
+      'kept',
+      byWeight ? 'strong in the weights, near here' : 'near in the data and here',
+      { fate: 'kept' },
+      strands.some(({ fate, way }) => fate === 'kept' && !way),
+    ],
+    [
+      'missing',
+      byWeight ? 'strong in the weights, far here' : 'near in the data, far here',
+      { fate: 'missing' },
+      strands.some(({ fate }) => fate === 'missing'),
+    ],
+    [
+      'false',
+      byWeight ? 'near here, not strong in the weights' : 'near here, not in the data',
+      { fate: 'false' },
+      strands.some(({ fate }) => fate === 'false'),
+    ],
+  ]
+  return kinds.flatMap(([look, words, drawn, is]) => (is ? [{ look, words, drawn }] : []))
+}
+
 /** The lines of what is in focus: to every true neighbour, each way that it is a partner, and to false ones. Where
  * the map does not carry true neighbours, to its partners. */
 export function strandsOf(fates: Record<Fate, Neighbour[]> | null, partners: Record<Way, Partner[]> | null): Strand[] | undefined {
@@ -51,6 +81,13 @@ export function strandsOf(fates: Record<Fate, Neighbour[]> | null, partners: Rec
   return partners
     ? ways.flatMap((way) => partners[way].map(({ row, weight, near }): Strand => ({ row, weight, fate: near ? 'kept' : 'missing', way })))
     : undefined
+}
+
+/** One line of every kind that may lead from a row of a map. */
+export function possibleStrands({ partners, truth }: Pick<Scatter, 'partners' | 'truth'>): Pick<Strand, 'fate' | 'way'>[] {
+  const ways = (['asks', 'asked'] as const).map((way) => ({ fate: 'kept' as const, way }))
+  const fates: Fate[] = truth ? ['kept', 'missing', 'false'] : ['missing']
+  return [...(partners ? ways : []), ...(truth || partners ? fates.map((fate) => ({ fate })) : [])]
 }
 
 /** The two strokes that cross a line out, at two thirds of it. */

@@ -19,7 +19,7 @@ import {
   type Paper,
 } from './painters'
 import { NOTED, type Outlines } from './outlines'
-import { crossOf, strandLook } from './partners'
+import { crossOf, strandKey, strandLook, type Strand } from './partners'
 import type { Stage } from './stage'
 import { isQuiet, rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
@@ -52,7 +52,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
   const head = headLines(caption, width)
   const under = MARGIN + 10 + 22 * (title.length - 1)
   const top = under + 12 + head.length * 16 + 8
-  const legend = legendLines(caption, width, stage.moves().length > 0)
+  const legend = legendLines(caption, width, stage.moves().length > 0, stage.arcs())
   const full = top + height + legend.height + MARGIN
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${full}" viewBox="0 0 ${width} ${full}" font-family="${escape(FONT)}">`,
@@ -255,13 +255,23 @@ function wrap(text: string, most: number): string[] {
     if (last >= 0 && lines[last].length + word.length < most) lines[last] += ` ${word}`
     else lines.push(word)
   }
-  return lines
+  // what parts two scores parts nothing where a line ends or begins
+  return lines.map((line) => line.replace(/^· | ·$/g, ''))
+}
+
+/** A line of the key, as long as other marks are wide. */
+function strandMark(x: number, y: number, strand: Pick<Strand, 'fate' | 'way'>, paper: Paper): string {
+  const { dashed, leads, crossed } = strandLook(strand)
+  const stroke = `fill="none" stroke="${leads ? paper.accent : paper.ink}" stroke-width="1.5"`
+  const line = `<path class="key" d="M${x - 4} ${y}h16" ${stroke}${crossed ? ' stroke-opacity=".5"' : ''}${dashed ? ` stroke-dasharray="${DASH.join(' ')}"` : ''}/>`
+  return crossed ? `${line}<path class="key" d="M${x} ${y - 4}l8 8m0 -8l-8 8" ${stroke}/>` : line
 }
 
 function legendLines(
   { scatter, column, entries, theme, paper, areas = [] }: Caption,
   width: number,
   isMoving: boolean,
+  strands: readonly Pick<Strand, 'fate' | 'way'>[],
 ): { parts: string[]; height: number } {
   const parts: string[] = []
   let x = MARGIN
@@ -301,6 +311,8 @@ function legendLines(
       draw: () =>
         `<path d="M${x} ${y}h7" stroke="${paper.ink}"/><circle cx="${x + 10}" cy="${y}" r="3" fill="none" stroke="${paper.ink}"/>`,
     })
+  for (const { words, drawn } of strandKey(strands, Boolean(scatter.partners || scatter.truth?.byWeight)))
+    marks.push({ label: words, draw: () => strandMark(x, y, drawn, paper) })
   for (const { label, draw } of marks) {
     const wide = 30 + label.length * 6.6
     if (x > MARGIN && x + wide > width - MARGIN) {

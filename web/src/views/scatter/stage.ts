@@ -40,6 +40,8 @@ import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
 import type { Style } from './style'
 
+/** Up to this many points there is room to write what tells those of one label apart. */
+const NAMED = 100
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
 /** Lines to another map that are drawn at once, those of what moved most: all of them would be a tangle. */
@@ -561,7 +563,8 @@ export class Stage {
   #labels(): PlacedLabel[] {
     const { focus, hovered, neighbours, selected, matches } = this.#marks
     const { labelOrder, rings } = this.#scatter
-    const labels = this.#joinedLabels ?? this.#scatter.labels
+    const { labels: plain, names, count } = this.#scatter
+    const labels = this.#joinedLabels ?? (count <= NAMED ? names : plain)
     const first = [hovered, focus].filter((row) => row !== null)
     const seen = new Set<number>()
     const isVisible = (row: number) => this.#isVisible(row)

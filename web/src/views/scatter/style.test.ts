@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { CATEGORIES, DISTINCT, NEUTRAL, RAMP } from '../../lib/colour'
 import type { View } from '../../lib/view'
-import { cellText, readScatter, type Scatter } from './model'
+import { cellText, columnOf, headline, readScatter, type Scatter } from './model'
 import { patternOf, Search } from './search'
 import { legend, NO_VALUE, OTHERS, rampEnds, rowColour, style, type Wish } from './style'
 
@@ -127,6 +127,18 @@ describe('the legend', () => {
     expect(styled.order.length).toBe(DISTINCT)
   })
 
+  it('tells of the rows that are drawn alone: an end of the scale is the value of one of them', () => {
+    const [group, count] = readScatter(view()).columns
+    const absent = Uint8Array.of(0, 1, 1, 0)
+    expect(rampEnds(columnOf(count, absent))).toEqual(['10', '15'])
+    expect(legend(columnOf(count, absent), 'light', absent)).toEqual([])
+    expect(legend(columnOf(group, absent), 'light', absent).map(({ label, count }) => [label, count])).toEqual([
+      ['drinks', 1],
+      ['capitals', 0],
+      ['(none)', 1],
+    ])
+  })
+
   it('of numbers shows both ends', () => {
     expect(rampEnds(readScatter(view()).columns[1])).toEqual(['10', '20'])
     expect(rampEnds(readScatter(view()).columns[0])).toBeNull()
@@ -170,5 +182,17 @@ describe('search', () => {
     expect(search.find('   ')).toEqual([])
     expect(search.find('.*')).toEqual([])
     expect(search.find('<img')).toEqual([4])
+  })
+})
+
+describe('the scores above a map', () => {
+  const figure = (name: string, brief: string) => ({ name, brief, label: name, shown: brief, meaning: '' })
+  const first = [figure('kl', '0.8'), figure('area', '0.6 (good)'), figure('item', '70 % (good)')]
+
+  it('are the first three, and the one that says least for it', () => {
+    const rest = [figure('local', '33 % (partly)'), figure('global', '0.1 (not to be read)'), figure('nDCG', '0.9 (good)')]
+    expect(headline([...first, ...rest]).map(({ name }) => name)).toEqual(['kl', 'area', 'item', 'global'])
+    expect(headline([...first, figure('nDCG', '0.9 (good)')])).toEqual(first)
+    expect(headline([...first, figure('moved', '1.1 (not to be read)')])).toEqual(first)
   })
 })

@@ -106,11 +106,11 @@ function depthOf(near: Float32Array | null, row: number): number {
   return near ? 0.45 + 0.55 * near[row] : 1
 }
 
-/** What the legend of a column says; empty for a column of numbers, whose ramp speaks for itself. */
-export function legend(column: Column | null, theme: Theme): LegendEntry[] {
+/** What the legend of a column says of the rows that are drawn; empty for a column of numbers, whose ramp speaks for itself. */
+export function legend(column: Column | null, theme: Theme, absent: Uint8Array | null = null): LegendEntry[] {
   if (!column) return []
   if (column.type === 'number') {
-    const missing = column.values.reduce((sum, value) => sum + (Number.isFinite(value) ? 0 : 1), 0)
+    const missing = column.values.reduce((sum, value, row) => sum + (Number.isFinite(value) || absent?.[row] ? 0 : 1), 0)
     return missing ? [{ code: NO_VALUE, label: NO_VALUE_TEXT, count: missing, colour: NEUTRAL[theme], shape: 0 }] : []
   }
   const entries = column.categories.slice(0, DISTINCT).map((label, code) => {
@@ -121,7 +121,7 @@ export function legend(column: Column | null, theme: Theme): LegendEntry[] {
     const count = column.counts.slice(DISTINCT).reduce((sum, n) => sum + n, 0)
     entries.push({ code: OTHERS, label: `${rest} others`, count, ...categoryMark(DISTINCT, theme) })
   }
-  const missing = column.codes.length - column.counts.reduce((sum, n) => sum + n, 0)
+  const missing = column.codes.reduce((sum, code, row) => sum + (code >= 0 || absent?.[row] ? 0 : 1), 0)
   if (missing) entries.push({ code: NO_VALUE, label: NO_VALUE_TEXT, count: missing, ...categoryMark(-1, theme) })
   return entries
 }
