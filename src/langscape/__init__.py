@@ -1,4 +1,4 @@
-"""langscape: pictures of what a language model holds, each with a figure that says how far to trust it.
+"""langscape: pictures of what a language model holds, each with a score that says how far to trust it.
 
 Names are loaded when first used, so that `import langscape` costs next to nothing.
 """

@@ -369,5 +369,5 @@ def test_what_a_room_turns_to_is_asked_of_the_head_on_screen(open_studio, studio
     page.wait_for_selector(".query-key")
     for turned in ("Six values of c", "Beside attention"):
         page.get_by_role("button", name=turned, exact=True).click()
-        expect(page.locator("main h1")).to_contain_text("1.3")
-        expect(page).to_have_url(re.compile("head=3&layer=1"))
+        expect(page.locator("main h1").last).to_contain_text("ayer 1, head 3")
+        expect(page).to_have_url(re.compile("head=3&.*layer=1"))

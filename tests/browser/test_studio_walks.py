@@ -211,6 +211,7 @@ def test_a_short_text_of_ones_own_shows_every_occurrence_and_says_what_is_not_kn
 
 
 OWN = "The bank raised its rates. She sat on the bank of the river. The river bank was muddy."
+LONGER = f"{OWN} The manager of the bank wrote a letter to all. They read it twice, and they did not like it."
 
 
 def test_queries_and_keys_of_a_text_without_a_chosen_head_are_those_of_a_first_head(
@@ -258,8 +259,6 @@ def test_the_constant_c_is_explained_where_it_is_used(open_studio, studio, tmp_p
     text = given_text(studio, tmp_path, OWN)
     page = open_studio(f"queries?analysis={analysis}&model=default&text={text}").page
     expect(page.get_by_text(re.compile("constant c and .*keys"))).to_be_visible()
-    if analysis == "query_key.scale":  # what takes seconds is computed unasked
-        page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
     expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
     expect(page.get_by_text("What is c?")).to_be_visible()
 
@@ -300,7 +299,6 @@ def test_the_figure_of_every_heads_queries_and_keys_holds_all_heads_and_no_field
 ):
     text = given_text(studio, tmp_path, OWN)
     page = open_studio(f"queries?analysis=query_key.grid&model=default&text={text}", height=600).page
-    page.locator(".offer").get_by_role("button", name=re.compile("^Compute")).click()
     page.wait_for_selector("[data-head='5.11'] canvas", timeout=120_000)
     label = page.locator(".frame[aria-busy=false]").first.get_attribute("data-label")
     drawing = drawn(page, label)
@@ -309,6 +307,20 @@ def test_the_figure_of_every_heads_queries_and_keys_holds_all_heads_and_no_field
     assert float(texts["5.11"].get("y")) < float(drawing.get("height"))
     assert "query" in texts
     assert not {"query or key", "layer and head", "Sort", "both"} & texts.keys()
+
+
+def test_every_head_of_a_small_model_is_searched_and_measured_on_entering(open_studio, studio, tmp_path):
+    text = given_text(studio, tmp_path, LONGER)
+    page = open_studio(f"queries?layer=2&head=1&model=default&text={text}").page
+    page.wait_for_selector(".query-key")
+    for turned, said in (("Find a pattern", "previous word"), ("Best c per head", "ratio of norms")):
+        page.get_by_role("button", name=turned, exact=True).click()
+        table = page.locator("figure", has_text=said)
+        expect(table.locator("tbody td")).to_have_count(72, timeout=120_000)
+        expect(page.locator("main h1").last).to_contain_text("MiniLM-L6")
+    # heads are of one kind, and so are their decimals
+    found = page.locator("figure", has_text="(a) weighted correlation").locator("tbody td").all_inner_texts()
+    assert len({len(value.strip()) for value in found if value.strip() != "–"}) <= 1
 
 
 def test_a_click_on_the_query_that_is_shown_at_first_follows_it(open_studio, studio):

@@ -65,8 +65,9 @@ if TYPE_CHECKING:
     from langscape.affinity import Scales, StrongestKeys
 
 CANNOT_TELL = (
-    "this text cannot tell which c is best for this head, so no map is framed: no constant is clearly worse "
-    "than another; a text of more sentences can, read one by one"
+    "no map is framed: by the metric that chooses c, a correlation of distance and dot product compared over "
+    "sentences, no constant is clearly worse than another in this text; more sentences, read one by one, can "
+    "tell. The numbers under the maps compare these six pictures themselves"
 )
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")

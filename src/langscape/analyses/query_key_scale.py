@@ -82,7 +82,8 @@ class QueryKeyScales(Shown):
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    return f"The constants of {model_title(settings['model'])} over {names.get('text', 'sample texts')}"
+    over = names.get("text", "sample texts")
+    return f"The best c of every head of {model_title(settings['model'])}, over {over}"
 
 
 ScaleTab = Annotated[
@@ -97,7 +98,7 @@ FineSearch = Annotated[
 @picture("matrices", name="scales")
 def heat_maps(found: QueryKeyScales, context: Any, *, fine: FineSearch = False) -> View:
     """The best c of every head by each metric."""
-    return found.view(fine=fine)
+    return found.view(title=context.title, fine=fine)
 
 
 @picture("matrices", name="classes")

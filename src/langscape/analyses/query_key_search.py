@@ -97,7 +97,7 @@ class QueryKeySearch(Shown):
             many = int(found.sure[row].sum())
             told = f"; {many} of {len(found.heads)} heads beyond chance"
             if best:
-                told += f", most weight by {_head(found, row, best[0])}"
+                told += f"; most weight by head {_head(found, row, best[0])}"
             tables.append(
                 Matrix(
                     found.patterns[row], [str(one) for one in layers], [str(one) for one in heads], lift,
@@ -127,7 +127,7 @@ class QueryKeySearch(Shown):
 def _head(found: HeadSearch, row: int, head: int) -> str:
     layer, number = found.heads[head]
     low, high = found.low[row, head], found.high[row, head]
-    return f"{layer}.{number} {found.weight[row, head]:.2f} ({low:.2f}–{high:.2f})"
+    return f"{layer}.{number}: {found.weight[row, head]:.2f} ({low:.2f}–{high:.2f})"
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:

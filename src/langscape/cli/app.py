@@ -23,7 +23,7 @@ from langscape.cli.commands import CommandTree
 
 app = typer.Typer(
     cls=CommandTree,
-    help="Pictures of what a language model holds, each with a figure that says how far to trust it.",
+    help="Pictures of what a language model holds, each with a score that says how far to trust it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -114,7 +114,6 @@ def _table(
         spine.set_visible(False)
     pitch = place[2] / len(table["columns"])
     size = float(np.clip(pitch * 72 * 0.3, 3.5, 8))
-    digits = [_decimals(values[:, column], table["digits"]) for column in range(values.shape[1])]
     for row, column in np.ndindex(*values.shape):
         value = values[row, column]
         shade = (
@@ -123,7 +122,7 @@ def _table(
             else float(span(value))
         )
         ink = "white" if np.isfinite(value) and shade > 0.62 else INK
-        text = _text(float(value), digits[column])
+        text = _text(float(value), table["decimals"][column])
         weight = "bold" if table["marked"] and table["marked"][row][column] else "normal"
         axes.text(column, row, text, size=size, color=ink, ha="center", va="center", weight=weight, **PLAIN)
     properties = view.properties
@@ -131,12 +130,6 @@ def _table(
     names = {"size": 8, "color": SOFT, **PLAIN}
     axes.set_xlabel("\n".join(_below(properties, table, letters)), loc="left", **names)
     axes.set_ylabel(properties["row_name"], **names)
-
-
-def _decimals(column: np.ndarray, digits: int) -> int:
-    """The decimals of a column's values: none where all are whole."""
-    known = column[np.isfinite(column)]
-    return 0 if (known == np.round(known)).all() else digits
 
 
 def _text(value: float, digits: int) -> str:

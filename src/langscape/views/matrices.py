@@ -83,7 +83,8 @@ def matrices(
             {
                 "title": one.title, "rows": [str(name) for name in one.rows],
                 "columns": [str(name) for name in one.columns], "array": f"values{at}", "scale": one.scale,
-                "centre": one.centre, "digits": one.digits, "note": one.note,
+                "centre": one.centre, "decimals": _decimals(values, one.digits, row_name, column_name),
+                "note": one.note,
                 "second": None if one.second is None else f"second{at}", "second_name": one.second_name,
                 "row_actions": None if one.row_actions is None else list(one.row_actions),
                 "cell_notes": None if one.cell_notes is None else [list(row) for row in one.cell_notes],
@@ -102,6 +103,18 @@ def matrices(
         "notes": list(notes),
     }
     return View("matrices", properties, arrays)
+
+
+def _decimals(values: np.ndarray, digits: int, row_name: str, column_name: str) -> list[int]:
+    """The decimals of every column: none where all its values are whole, or all of a table of heads are.
+
+    >>> _decimals(np.array([[1, 0.5], [2, 0.25]]), 2, "part", ""), _decimals(np.eye(2) / 2, 2, "layer", "head")
+    ([0, 2], [2, 2])
+    """
+    whole = ((values == np.round(values)) | ~np.isfinite(values)).all(axis=0)
+    if (row_name, column_name) == ("layer", "head"):
+        whole[:] = whole.all()
+    return np.where(whole, 0, digits).tolist()
 
 
 def span_of(tables: Sequence[Matrix], scale: str) -> tuple[float, float]:

@@ -233,6 +233,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Map every head',
         gives: 'queries and keys of every head',
+        quick: 'small',
         main: ['model', 'read', 'by', 'c', 'tokens'],
       },
       {
@@ -246,6 +247,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Search all heads',
         gives: 'what every head does',
+        quick: 'small',
         main: ['model', 'find', 'tagger', 'tokens'],
       },
       {
@@ -259,6 +261,7 @@ export const ROOMS: RoomName[] = [
         change: 'Your text',
         verb: 'Measure every head',
         gives: 'the best constant of every head',
+        quick: 'small',
         main: ['model', 'read', 'percentile', 'least_keys', 'tokens'],
       },
     ],

@@ -47,3 +47,10 @@ it('dots grow with a map that is not small', () => {
   expect(filled(dressed)).toEqual(['square 3 blue', 'square 3 orange'])
   expect(filled(dressed, 260)).toEqual(['square 6 blue', 'square 6 orange'])
 })
+
+it('a large map of two sides tells them by shape too', () => {
+  const dressed = { shown: Int32Array.of(0, 1), colours: ['blue', 'orange'], quiet: 'grey', accent: 'ink', lit: null }
+  const isDiamond = (row: number) => row > 0
+  expect(filled({ ...dressed, isDiamond }, 260)).toEqual(['circle blue', 'line line line orange'])
+  expect(filled({ ...dressed, isDiamond }, 100)).toEqual(['square 3 blue', 'square 3 orange'])
+})

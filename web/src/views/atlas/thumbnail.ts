@@ -26,7 +26,7 @@ export function dress(style: Style, shown: Int32Array, lit: ReadonlySet<number> 
   }
 }
 
-/** Pixels of a small map beyond which its dots grow with it. */
+/** Pixels of a small map beyond which its dots grow with it and have shapes. */
 const USUAL = 130
 
 /** Pixels from the middle of a lit mark with a rim to its edge. */
@@ -48,19 +48,24 @@ export function thumbnail(canvas: HTMLCanvasElement, places: Float32Array, size:
   const x = (row: number) => size / 2 + (places[2 * row] - box.x) * scale
   const y = (row: number) => size / 2 - (places[2 * row + 1] - box.y) * scale
   const dot = Math.max(1.4, Math.min(3, 22 / Math.sqrt(shown.length))) * Math.max(1, size / USUAL)
+  const { isDiamond } = dressed
+  /** The mark of one side is round, that of the other a diamond, where a mark is large enough to show it. */
+  const mark = (row: number, reach: number) => {
+    context.beginPath()
+    if (isDiamond?.(row)) diamond(context, x(row), y(row), reach + 1.5)
+    else context.arc(x(row), y(row), reach, 0, 2 * Math.PI)
+    context.fill()
+  }
   for (const row of shown) {
     context.fillStyle = dressed.lit ? dressed.quiet : dressed.colours[row]
-    context.fillRect(x(row) - dot / 2, y(row) - dot / 2, dot, dot)
+    if (isDiamond && size >= USUAL) mark(row, 0.6 * dot)
+    else context.fillRect(x(row) - dot / 2, y(row) - dot / 2, dot, dot)
   }
   if (!dressed.lit) return
-  const { isDiamond } = dressed
   for (const row of shown) {
     if (!dressed.lit.has(row)) continue
-    context.beginPath()
-    if (isDiamond?.(row)) diamond(context, x(row), y(row), LIT + 1.5)
-    else context.arc(x(row), y(row), isDiamond ? LIT : 3, 0, 2 * Math.PI)
     context.fillStyle = isDiamond ? dressed.colours[row] : dressed.accent
-    context.fill()
+    mark(row, isDiamond ? LIT : 3)
     if (!isDiamond) continue
     context.strokeStyle = dressed.accent
     context.stroke()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { cellColour, decimals, shares, valueText, type Table } from './model'
+import { cellColour, shares, valueText, type Table } from './model'
 
 const table = (values: number[], scale: Table['scale']): Table => ({
   title: '',
@@ -9,7 +9,7 @@ const table = (values: number[], scale: Table['scale']): Table => ({
   values: Float32Array.from(values),
   scale,
   centre: 1,
-  digits: 2,
+  decimals: [2, 2],
   note: '',
   second: null,
   secondName: '',
@@ -47,9 +47,4 @@ it('values are written without needless zeros', () => {
   expect([0.001, -0.001, 0].map((value) => valueText(value, 2))).toEqual(['0', '0', '0'])
   expect(valueText(-0.25, 2)).toBe('−0.25')
   expect(valueText(NaN, 2)).toBe('–')
-})
-
-it('gives the values of a column the same decimals, and whole ones none', () => {
-  const values = Float32Array.from([3, 0.5, 4, 0.25, 5, NaN])
-  expect(decimals({ values, columns: ['count', 'share'], digits: 3 })).toEqual([0, 3])
 })

@@ -10,7 +10,8 @@ export interface Table {
   values: Float32Array
   scale: 'plain' | 'ratio' | 'signed'
   centre: number
-  digits: number
+  /** Of each column. */
+  decimals: number[]
   note: string
   second: Float32Array | null
   secondName: string
@@ -101,12 +102,4 @@ export function cellColour(share: number | null, theme: Theme, ground: string): 
 export function valueText(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '–'
   return Math.abs(value) < 0.5 * 10 ** -digits ? '0' : value.toFixed(digits).replace('-', '−')
-}
-
-/** The decimals of every column: those of the table, or none where all its values are whole. */
-export function decimals({ values, columns, digits }: Pick<Table, 'values' | 'columns' | 'digits'>): number[] {
-  return columns.map((_, column) => {
-    const inside = values.filter((value, at) => at % columns.length === column && Number.isFinite(value))
-    return inside.every((value) => Number.isInteger(value)) ? 0 : digits
-  })
 }
