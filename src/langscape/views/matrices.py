@@ -108,7 +108,8 @@ def matrices(
 def _decimals(values: np.ndarray, digits: int, row_name: str, column_name: str) -> list[int]:
     """The decimals of every column: none where all its values are whole, or all of a table of heads are.
 
-    >>> _decimals(np.array([[1, 0.5], [2, 0.25]]), 2, "part", ""), _decimals(np.eye(2) / 2, 2, "layer", "head")
+    >>> values = np.array([[1, 0.5], [2, 0.25]])
+    >>> _decimals(values, 2, "part", ""), _decimals(values, 2, "layer", "head")
     ([0, 2], [2, 2])
     """
     whole = ((values == np.round(values)) | ~np.isfinite(values)).all(axis=0)
