@@ -639,8 +639,7 @@ _head_score(
 _head_score(
     "interest",
     "Focused attention",
-    "Weight that is neither on sinks nor spread evenly: 1 looks at one token, 0 at all alike. A head with "
-    "more than a third on sinks counts a tenth.",
+    "Weight that is neither on sinks nor spread evenly: 1 looks at one token, 0 at all alike.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
 )
