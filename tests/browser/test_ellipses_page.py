@@ -1,5 +1,7 @@
 """The exported ellipse page: toggled, clicked and read."""
 
+from xml.etree import ElementTree as ET
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -43,6 +45,27 @@ def place(opened, view, x, y):
     )
     dx, dy = (np.array([x, y]) - (low + high) / 2) * scale
     return {"x": box["width"] / 2 + dx, "y": box["height"] / 2 - dy}
+
+
+def test_ellipses_on_top_of_each_other_are_all_named(open_page):
+    labels = ["clock", "clocks", "far"]
+    at = np.array([[0.0, 0.0], [0.02, 0.0], [12.0, 6.0]])
+    shapes = np.array([[[4.0, 0.0], [0.0, 4.0]], [[4.0, 0.0], [0.0, 3.9]], [[4.0, 0.0], [0.0, 4.0]]])
+    given = Gaussians(np.zeros((3, 4)), np.ones((3, 4)), Items(labels), [2, 2, 2])
+    map = Map(at, Items(labels), shapes=shapes, kl=0.5, settings={"shape": "contexts", "kappa2": 0.25})
+    opened = open_page(ellipses(map, given, title="Two clocks"))
+    with opened.page.expect_download() as saved:
+        opened.page.get_by_role("button", name="Save as SVG").click()
+    drawn = ET.fromstring(saved.value.path().read_bytes())
+    lines = {
+        one.text: float(one.get("y")) for one in drawn.iter("{http://www.w3.org/2000/svg}text") if one.text
+    }
+    assert {"clock", "clocks", "far"} <= set(lines)
+    assert abs(lines["clock"] - lines["clocks"]) >= 12
+    # and who points at one is told of the other
+    box = opened.stage.bounding_box()
+    opened.page.mouse.move(box["x"] + 80, box["y"] + box["height"] - 120)
+    expect(opened.page.get_by_role("status").filter(has_text="same place")).to_contain_text("clock")
 
 
 def test_a_click_inside_an_ellipse_shows_its_contexts_with_the_word_marked(open_page, view):

@@ -150,7 +150,9 @@ def test_a_table_tells_the_cell_pointed_at(open_page, capture):
     cell = page.locator("tbody tr").first.locator("td").first
     cell.hover()
     table = tables[0, 3]
-    expect(page.get_by_role("status")).to_contain_text(f"query {table.counted_rows[0]} → key {table.columns[0]}")
+    expect(page.get_by_role("status")).to_contain_text(
+        f"query {table.counted_rows[0]} → key {table.columns[0]}"
+    )
     expect(page.get_by_role("status")).to_contain_text("share of the query’s weight")
 
 

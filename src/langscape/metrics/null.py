@@ -54,7 +54,7 @@ class Null:
 
     @classmethod
     def placed(cls, k: int, count: int) -> Null:
-        """The share of its k nearest that a place drawn at random has among its k neighbours on a map of so many.
+        """The share of its k nearest that lie near a place drawn at random, on a map of so many.
 
         >>> null = Null.placed(10, 631)
         >>> round(null.mean, 3), null.high

@@ -223,7 +223,12 @@ def _legend_width(properties: Any) -> float:
     if column is None and not properties.get("ring_meaning") and not fates:
         return 0.0
     names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
-    names = [*names, properties.get("ring_meaning", ""), properties.get("loose_meaning", ""), *map(str, fates)]
+    names = [
+        *names,
+        properties.get("ring_meaning", ""),
+        properties.get("loose_meaning", ""),
+        *map(str, fates),
+    ]
     longest = max((len(short(name, 24)) for name in names), default=0)
     return float(np.clip(0.5 + 0.085 * longest, 1.1, 2.4))
 

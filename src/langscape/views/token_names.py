@@ -29,8 +29,8 @@ def item_names(items: Items) -> list[str]:
 def numbered(names: Sequence[str]) -> list[str]:
     """Tokens of a text in its order; those that stand there several times bear their number, raised.
 
-    Case and the space before are not counted as differences. Signs, pieces that go on with a word and function
-    words, of which a text is full, stay as they are.
+    Case and the space before are not counted as differences. Signs, pieces that go on with a word and
+    function words, of which a text is full, stay as they are.
 
     >>> numbered(["The", "bank", "of", "the", "Bank", ",", ","])
     ['The', 'bank¹', 'of', 'the', 'Bank²', ',', ',']
@@ -47,7 +47,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 def numbered_items(items: Items, tokens: Tokens | None = None) -> list[str] | None:
     """Names of a map's tokens with their numbers; None where items are no tokens, or all differ.
 
-    tokens are those of the whole text, where the map leaves some out: a token then has one number on all maps.
+    tokens are those of the whole text, where the map leaves some out: a token has one number on all maps.
     """
     shown, columns = item_names(items), items.columns
     if not {"position", "special", "text"} <= set(columns):
