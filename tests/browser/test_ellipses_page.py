@@ -32,13 +32,13 @@ def view():
     return ellipses(made, given, title="Three words")
 
 
-def place(opened, view, x, y):
+def place(opened, view, x, y, places=XY):
     """Where a point of the map lies in the stage before anything moved: all ellipses inside its margin."""
     box = opened.stage.bounding_box()
     long, short, angle = axes_of(view.arrays["outlines"])
     cos, sin = np.cos(angle), np.sin(angle)
     reach = np.column_stack([np.hypot(long * cos, short * sin), np.hypot(long * sin, short * cos)])
-    low, high = (XY - reach).min(0), (XY + reach).max(0)
+    low, high = (places - reach).min(0), (places + reach).max(0)
     margin = min(44, box["width"] / 12)
     scale = min(
         (box["width"] - 2 * margin) / (high[0] - low[0]), (box["height"] - 2 * margin) / (high[1] - low[1])
@@ -53,7 +53,8 @@ def test_ellipses_on_top_of_each_other_are_all_named(open_page):
     shapes = np.array([[[4.0, 0.0], [0.0, 4.0]], [[4.0, 0.0], [0.0, 3.9]], [[4.0, 0.0], [0.0, 4.0]]])
     given = Gaussians(np.zeros((3, 4)), np.ones((3, 4)), Items(labels), [2, 2, 2])
     map = Map(at, Items(labels), shapes=shapes, kl=0.5, settings={"shape": "contexts", "kappa2": 0.25})
-    opened = open_page(ellipses(map, given, title="Two clocks"))
+    view = ellipses(map, given, title="Two clocks")
+    opened = open_page(view)
     with opened.page.expect_download() as saved:
         opened.page.get_by_role("button", name="Save as SVG").click()
     drawn = ET.fromstring(saved.value.path().read_bytes())
@@ -63,8 +64,7 @@ def test_ellipses_on_top_of_each_other_are_all_named(open_page):
     assert {"clock", "clocks", "far"} <= set(lines)
     assert abs(lines["clock"] - lines["clocks"]) >= 12
     # and who points at one is told of the other
-    box = opened.stage.bounding_box()
-    opened.page.mouse.move(box["x"] + 80, box["y"] + box["height"] - 120)
+    opened.stage.hover(position=place(opened, view, 0.0, 0.0, at))
     expect(opened.page.get_by_role("status").filter(has_text="same place")).to_contain_text("clock")
 
 

@@ -13,6 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from langscape.data import View
@@ -265,7 +266,7 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
             handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=INK))
         if len(loose):
             # a marker's edge cannot be dashed, but the circle of dashes among the letters is one
-            handles.append(_handle(view.properties["loose_meaning"], "$\u25cc$", SOFT, edge=SOFT))
+            handles.append(_handle(view.properties["loose_meaning"], "$\u25cc$", SOFT))
     handles += neighbour_handles(view.properties.get("fates", NO_LINES))
     if handles:
         legend = figure.legend(
@@ -429,7 +430,7 @@ def place_labels(
         **around,
     )
     for row, text in zip(rows, texts, strict=True):
-        if text is not None and row in soft:
+        if isinstance(text, Text) and row in soft:
             text.set_color(SOFT)
     return {row for row, text in zip(rows, texts, strict=True) if text is not None}
 
