@@ -1,5 +1,7 @@
 """The exported ellipse page: toggled, clicked and read."""
 
+from xml.etree import ElementTree as ET
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -30,19 +32,40 @@ def view():
     return ellipses(made, given, title="Three words")
 
 
-def place(opened, view, x, y):
+def place(opened, view, x, y, places=XY):
     """Where a point of the map lies in the stage before anything moved: all ellipses inside its margin."""
     box = opened.stage.bounding_box()
     long, short, angle = axes_of(view.arrays["outlines"])
     cos, sin = np.cos(angle), np.sin(angle)
     reach = np.column_stack([np.hypot(long * cos, short * sin), np.hypot(long * sin, short * cos)])
-    low, high = (XY - reach).min(0), (XY + reach).max(0)
+    low, high = (places - reach).min(0), (places + reach).max(0)
     margin = min(44, box["width"] / 12)
     scale = min(
         (box["width"] - 2 * margin) / (high[0] - low[0]), (box["height"] - 2 * margin) / (high[1] - low[1])
     )
     dx, dy = (np.array([x, y]) - (low + high) / 2) * scale
     return {"x": box["width"] / 2 + dx, "y": box["height"] / 2 - dy}
+
+
+def test_ellipses_on_top_of_each_other_are_all_named(open_page):
+    labels = ["clock", "clocks", "far"]
+    at = np.array([[0.0, 0.0], [0.02, 0.0], [12.0, 6.0]])
+    shapes = np.array([[[4.0, 0.0], [0.0, 4.0]], [[4.0, 0.0], [0.0, 3.9]], [[4.0, 0.0], [0.0, 4.0]]])
+    given = Gaussians(np.zeros((3, 4)), np.ones((3, 4)), Items(labels), [2, 2, 2])
+    map = Map(at, Items(labels), shapes=shapes, kl=0.5, settings={"shape": "contexts", "kappa2": 0.25})
+    view = ellipses(map, given, title="Two clocks")
+    opened = open_page(view)
+    with opened.page.expect_download() as saved:
+        opened.page.get_by_role("button", name="Save as SVG").click()
+    drawn = ET.fromstring(saved.value.path().read_bytes())
+    lines = {
+        one.text: float(one.get("y")) for one in drawn.iter("{http://www.w3.org/2000/svg}text") if one.text
+    }
+    assert {"clock", "clocks", "far"} <= set(lines)
+    assert abs(lines["clock"] - lines["clocks"]) >= 12
+    # and who points at one is told of the other
+    opened.stage.hover(position=place(opened, view, 0.0, 0.0, at))
+    expect(opened.page.get_by_role("status").filter(has_text="same place")).to_contain_text("clock")
 
 
 def test_a_click_inside_an_ellipse_shows_its_contexts_with_the_word_marked(open_page, view):

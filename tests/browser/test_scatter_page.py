@@ -132,6 +132,40 @@ def test_saved_pictures_hold_title_figures_labels_and_legend(open_page, nine):
     assert rgb(CATEGORIES[1]) in colours
 
 
+def test_equal_tokens_are_told_apart_on_the_map_in_files_and_in_lists(open_page):
+    texts = ["bank", "the", "bank", "river", "the", "Bank"]
+    at = np.array([[0, 0], [4, 1], [9, 0], [0, 8], [5, 5], [9, 8]], float)
+    tokens = Items(texts, {"position": np.arange(6), "special": [False] * 6, "text": texts})
+    opened = open_page(scatter(Map(at, tokens, kl=0.5), title="Banks"))
+    _, content = downloaded(opened.page, "Save as SVG")
+    shown = [text.text for text in ET.fromstring(content).iter(f"{SVG}text")]
+    assert {"bank¹", "bank²", "Bank³", "river", "the"} <= set(shown)
+    assert "bank" not in shown
+    # what is searched are tokens, and all of them are found
+    search_box(opened.page).fill("bank")
+    expect(opened.page.get_by_text("3 matches")).to_be_visible()
+
+
+def test_a_placed_word_that_keeps_nothing_has_a_dashed_ring_and_a_paler_label(open_page):
+    labels = [f"w{i}" for i in range(40)] + ["kept", "lost"]
+    at = np.array([[i % 7, i // 7] for i in range(42)], float)
+    map = Map(
+        at, Items(labels, {"inserted": np.arange(42) >= 40}), kl=0.5,
+        per_point={"local": np.r_[np.full(40, np.nan), 0.6, 0.0]}, quality={"k": 10},
+    )  # fmt: skip
+    opened = open_page(scatter(map, title="Placed"))
+    expect(opened.page.get_by_text("inserted, not to be read: no more of its nearest")).to_be_visible()
+    _, content = downloaded(opened.page, "Save as SVG")
+    root = ET.fromstring(content)
+    rings = [one for one in root.iter(f"{SVG}circle") if one.get("fill") == "none"]
+    # one on the map and one in the key of either kind
+    assert [bool(one.get("stroke-dasharray")) for one in rings].count(True) == 2
+    assert len(rings) == 4
+    strength = {one.text: one.get("fill-opacity") for one in root.iter(f"{SVG}text")}
+    assert strength["kept"] is None
+    assert strength["lost"] == "0.65"
+
+
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
     "</script><script>alert(2)</script>",

@@ -70,3 +70,7 @@ def test_what_cannot_be_asked_is_said(pairs):
     object.__setattr__(few, "key_text", [str(i) for i in range(len(pairs.text))])
     with pytest.raises(DataError, match="'same word' has 0 queries in 0 sentences"):
         search_heads(few, weights, [(0, 0)], ["same word"])
+    found = search_heads(few, weights, [(0, 0)])
+    assert "same word" not in found.patterns
+    assert found.left_out == ("same word (0 queries in 0 sentences)",)
+    assert search_heads(pairs, weights, [(0, 0)]).left_out == ()

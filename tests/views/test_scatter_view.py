@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from langscape.data import Items, Map
+from langscape.data import Items, Map, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.views import scatter
 from langscape.views.colours import DISTINCT
@@ -87,6 +87,36 @@ def test_inserted_items_wear_rings_unless_others_are_named():
     assert scatter(inserted, rings=["tea", "oslo"]).arrays["rings"].tolist() == [1, 1, 0]
     assert scatter(small(), rings=np.array([True, False, True])).arrays["rings"].tolist() == [1, 0, 1]
     assert "rings" not in scatter(small()).arrays
+
+
+def test_an_inserted_item_near_none_of_its_nearest_has_a_dashed_ring():
+    labels = [f"w{i}" for i in range(60)] + ["kept", "lost"]
+    inserted = np.arange(62) >= 60
+    local = np.r_[np.full(60, np.nan), 0.6, 0.0]
+    map = Map(
+        np.arange(124).reshape(62, 2), Items(labels, {"inserted": inserted}),
+        per_point={"local": local}, quality={"k": 10},
+    )  # fmt: skip
+    view = scatter(map)
+    assert view.arrays["rings"][60:].tolist() == [1, 2]
+    assert view.arrays["rings"][:60].max() == 0
+    assert view.properties["loose_meaning"] == "inserted, not to be read"
+    both = scatter(map.but(per_point={"local": np.r_[np.full(60, np.nan), 0.6, 0.6]}))
+    assert both.arrays["rings"][60:].tolist() == [1, 1]
+    assert "loose_meaning" not in both.properties
+
+
+def test_tokens_that_stand_several_times_bear_their_number_and_keep_their_labels():
+    texts = ["The", "bank", "of", "the", "Bank", ",", "bank", ","]
+    tokens = Items(texts, {"position": np.arange(8), "special": [False] * 8, "text": texts})
+    view = scatter(Map(np.arange(16).reshape(8, 2), tokens))
+    assert view.properties["names"] == ["The", "bank¹", "of", "the", "Bank²", ",", "bank³", ","]
+    assert view.properties["labels"] == texts
+    # a map that leaves the first one out counts it still
+    left = Map(np.arange(14).reshape(7, 2), tokens.take([0, 2, 3, 4, 5, 6, 7]))
+    told = scatter(left, tokens=Tokens(texts, texts)).properties["names"]
+    assert told == ["The", "of", "the", "Bank²", ",", "bank³", ","]
+    assert "names" not in scatter(small()).properties
 
 
 def test_rings_and_labels_that_are_not_on_the_map_are_named():

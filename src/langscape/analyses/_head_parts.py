@@ -124,7 +124,7 @@ def head_texts(
     return Writes("file", write)  # type: ignore[return-value]
 
 
-@analysis(version=2, name="heads.part", hidden=True)
+@analysis(version=3, name="heads.part", hidden=True)
 def head_part(
     model: Model = "default",
     texts: Texts = None,
@@ -159,7 +159,7 @@ def head_part(
     return HeadPart(heads, tally, passages, short, cut)
 
 
-@analysis(version=1, name="heads.probe", hidden=True)
+@analysis(version=2, name="heads.probe", hidden=True)
 def head_probe(
     model: Model = "default", *, layers: Layers = None, seed: Seed = 0, progress: Progress | None = None
 ) -> Probe:

@@ -117,7 +117,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, np.maximum(mean - half, 0), mean + half
 
 
-@analysis(version=4, name="effects.text", hidden=True)
+@analysis(version=5, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,

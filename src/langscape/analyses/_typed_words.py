@@ -166,17 +166,11 @@ def kept_in_words(local: float, k: float | None, count: int) -> str:
     ('6 of its 10 nearest lie near it here, far better than chance',
      '1 of its 10 nearest lie near it here, no better than chance')
     """
-    from scipy.stats import hypergeom
-
-    from langscape.metrics.null import ERROR, Null
-    from langscape.metrics.scores import SCORES
+    from langscape.metrics.scores import SCORES, Null
 
     if not k or not np.isfinite(local) or count <= k:
         return ""
-    # the k nearest places are held by any k of the others
-    drawn = hypergeom(count, int(k), int(k))
-    null = Null(float(k) / count, float(drawn.ppf(ERROR)) / k, float(drawn.ppf(1 - ERROR)) / k)
-    words = SCORES["local"].in_words(float(local), null)
+    words = SCORES["local"].in_words(float(local), Null.placed(int(k), count))
     return f"{round(local * k)} of its {int(k)} nearest lie near it here" + (f", {words}" if words else "")
 
 

@@ -263,7 +263,7 @@ def _number(value: float, digits: int) -> str:
 
 
 @analysis(
-    version=3,
+    version=4,
     title="What parts do",
     room="test",
     pictures=(effects_picture, scatter_picture),

@@ -311,7 +311,7 @@ def _percent(share: float) -> str:
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Heads over a corpus",
     room="atlas",
     pictures=(survey_picture,),

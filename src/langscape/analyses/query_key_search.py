@@ -33,6 +33,9 @@ FORMATS = (".html", ".png", ".svg", ".pdf", ".csv", ".parquet")
 MOST = 12
 """Patterns that a picture shows where none were named: those that some head follows furthest."""
 
+NAMED = 5
+"""Patterns that a note names of those that are not shown."""
+
 Find = Annotated[
     list[str] | None,
     Setting(
@@ -63,6 +66,24 @@ class QueryKeySearch(Shown):
         gain = np.where(found.sure, found.weight - found.popularity, 0).max(axis=1)
         order = np.argsort(-gain, kind="stable")
         return [int(at) for at in order if gain[at] > 0][:MOST] or [int(order[0])]
+
+    @property
+    def not_shown(self) -> tuple[str, ...]:
+        """Which patterns have no table, and why."""
+        from langscape.metrics.head_search import LEAST_QUERIES, LEAST_SENTENCES
+
+        left_out, shown = self.found.left_out, self.shown
+        others = [name for at, name in enumerate(self.found.patterns) if at not in shown]
+        told = []
+        if left_out:
+            least = f"fewer than {LEAST_QUERIES} queries, or in fewer than {LEAST_SENTENCES} sentences"
+            told.append(f"not searched, since the text has too few occasions ({least}): {_listed(left_out)}")
+        if others:
+            told.append(
+                "searched and not shown, since no head goes along it beyond chance, or along others further: "
+                f"{_listed(others)}"
+            )
+        return tuple(told)
 
     def columns(self) -> dict[str, np.ndarray]:
         """A row for every pattern and head."""
@@ -109,8 +130,8 @@ class QueryKeySearch(Shown):
             tables,
             title=title or "Which head does what", row_name="layer", column_name="head",
             subtitle="weight on the keys of the pattern ÷ what other queries give to the same keys; bold: "
-            "beyond chance, all heads taken together",
-            notes=self.notes,
+            "beyond chance, all heads taken together; each sentence is read alone",
+            notes=(*self.not_shown, *self.notes),
         )  # fmt: skip
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
@@ -122,6 +143,12 @@ class QueryKeySearch(Shown):
         if path.suffix.lower() in (".csv", ".parquet"):
             return write_columns(self.columns(), path, title or "Which head does what")
         return views.write(self.view(title=title), path)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few of these, and how many more there are."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _head(found: HeadSearch, row: int, head: int) -> str:
@@ -163,7 +190,7 @@ def save(result: QueryKeySearch, path: Path, *, title: str | None = None) -> Pat
 
 
 @analysis(
-    version=1,
+    version=2,
     name="query_key.search",
     title="Which head does what",
     room="query_key",

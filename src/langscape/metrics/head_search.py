@@ -33,6 +33,7 @@ class HeadSearch:
     popularity  (patterns, heads) what other queries of the sentence give to the same keys
     sure        (patterns, heads) whether weight is above popularity beyond chance, all heads taken together
     queries, sentences  (patterns,) how many have an occasion
+    left_out    patterns with too few occasions, the most frequent first: "same word (8 queries in 4 …)"
     """
 
     patterns: tuple[str, ...]
@@ -44,6 +45,7 @@ class HeadSearch:
     sure: np.ndarray
     queries: np.ndarray
     sentences: np.ndarray
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("heads", "weight", "low", "high", "popularity", "sure", "queries", "sentences"):
@@ -101,7 +103,7 @@ def search_heads(
     members = [_members(pairs, one) for one in columns]
     asked = np.asarray(pairs.kind, object)
     occasion = [np.bincount(pairs.query[rows], minlength=n) > 0 for rows in members]
-    chosen, most = {}, (-1, "", 0)
+    chosen, most, rare = {}, (-1, "", 0), []
     for name, (source, target) in patterns.items():
         rows = occasion[columns.index(target)] & (np.ones(n, bool) if source is None else asked == source)
         many, sentences = int(rows.sum()), len(np.unique(pairs.sentence[rows]))
@@ -113,6 +115,8 @@ def search_heads(
                 f"{name!r} has {many} queries in {sentences} sentences here; {LEAST_QUERIES} in "
                 f"{LEAST_SENTENCES} are needed, give more text"
             )
+        else:
+            rare.append((source is None, many, f"{name} ({many} queries in {sentences} sentences)"))
     if not chosen:
         there = len(np.unique(pairs.sentence))
         raise DataError(
@@ -136,7 +140,10 @@ def search_heads(
     queries = np.array([len(rows) for rows, _, _ in chosen.values()])
     sentences = np.array([many for _, _, many in chosen.values()])
     listed = np.array(heads, np.int64)
-    return HeadSearch(tuple(chosen), listed, weight, low, high, popularity, sure, queries, sentences)
+    left_out = tuple(told for _, _, told in sorted(rare, key=lambda one: one[:2], reverse=True))
+    return HeadSearch(
+        tuple(chosen), listed, weight, low, high, popularity, sure, queries, sentences, left_out
+    )
 
 
 def _patterns(find: Sequence[str] | None, kinds: list[str]) -> dict[str, tuple[str | None, str]]:

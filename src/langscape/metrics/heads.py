@@ -74,8 +74,7 @@ def head_scores(
                     whichever is more frequent: 1 reads the text in order
     parked          weight on the head's own sinks and on special tokens
     evenness        entropy of what is left, over the logarithm of the number of keys left in sight: 1 is even
-    interest        (1 − parked)(1 − evenness): weight that is neither parked nor spread evenly; a tenth
-                    of it for heads that park more than a third, so that they come last
+    interest        (1 − parked)(1 − evenness): weight that is neither parked nor spread evenly
 
     >>> A = np.eye(5, k=-1); A[0, 0] = 1
     >>> scores = head_scores(A[None, None])
@@ -102,8 +101,7 @@ def head_scores(
     }
     off = np.broadcast_to(~text, (*A.shape[:2], n)) | (False if sinks is None else np.asarray(sinks, bool))
     scores |= _left(A, asked, visible, off)
-    counts = np.where(scores["parked"] > 1 / 3, 0.1, 1.0)
-    scores["interest"] = counts * (1 - scores["parked"]).clip(0, 1) * (1 - scores["evenness"]).clip(0, 1)
+    scores["interest"] = (1 - scores["parked"]).clip(0, 1) * (1 - scores["evenness"]).clip(0, 1)
     return scores
 
 

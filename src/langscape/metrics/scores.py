@@ -255,8 +255,8 @@ register(
         "specific_order",
         "Query-specific order",
         "Rank correlation of a key’s nearness on the map with what the query gives it beyond what that key "
-        "gets on average (q·k less the key’s mean), over the keys of a query’s sentence: 1 puts first what "
-        "this query asks for more than others do.",
+        "gets on average (q·k less the key’s mean), over the keys that a query sees, of its sentence or of a "
+        "text read as a whole: 1 puts first what this query asks for more than others do.",
         {"query-key map": _specific_order},
         symbol="ρ",
         low=-1.0,
@@ -272,10 +272,10 @@ register(
         "specific_hits",
         "Query-specific hits",
         "Of the {k} keys that a query asks for most beyond what they get on average, the share among its {k} "
-        "nearest keys of its sentence on the map.",
+        "nearest on the map, of the keys that it sees.",
         {"query-key map": _specific_hits},
         k=5,
-        chance="k / keys of the sentence",
+        chance="k / keys in sight",
         null=_BLIND,
         nothing="key popularity alone",
         format="percent",
@@ -286,8 +286,8 @@ register(
     Score(
         "order",
         "Attention order",
-        "Rank correlation of a key’s nearness on the map with q·k, over the keys of a query’s sentence: 1 "
-        "puts the strongest nearest.",
+        "Rank correlation of a key’s nearness on the map with q·k, over the keys that a query sees: 1 puts "
+        "the strongest nearest.",
         {"query-key map": _query_key_order},
         symbol="ρ",
         low=-1.0,
@@ -639,8 +639,7 @@ _head_score(
 _head_score(
     "interest",
     "Focused attention",
-    "Weight that is neither on sinks nor spread evenly: 1 looks at one token, 0 at all alike. A head with "
-    "more than a third on sinks counts a tenth.",
+    "Weight that is neither on sinks nor spread evenly: 1 looks at one token, 0 at all alike.",
     better="higher",
     unjudged="it ranks heads and judges no picture",
 )

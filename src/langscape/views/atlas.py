@@ -13,7 +13,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.metrics.scores import described
 from langscape.views.columns import columns_of, packed
 from langscape.views.heads import head_map_arrays, head_map_properties, heads_of, model_of
-from langscape.views.token_names import cut_words, raw_names
+from langscape.views.token_names import cut_words, numbered, raw_names
 from langscape.views.trust import too_few
 
 TAGS = ("tags", "tag", "names", "name", "pattern")
@@ -78,6 +78,7 @@ def atlas(
         "title": title or "Atlas of heads",
         "subtitle": model_of(capture),
         "tokens": list(heads.keys.readable),
+        "names": numbered(heads.keys.readable),
         "raw_tokens": raw_names(heads.keys.readable, heads.keys),
         "words": cut_words(heads.keys),
         "heads": [list(key) for key in order],

@@ -65,7 +65,7 @@ def _one(view: View) -> Figure:
     if focus is not None:
         draw_neighbours(axes, plane, focus, fates)
     first = [] if focus is None else line_ends(focus, fates)
-    labels = {row: short(properties["labels"][row], 24) for row in _wanted(plane, first, 60 if two else 110)}
+    labels = {row: short(properties["names"][row], 24) for row in _wanted(plane, first, 60 if two else 110)}
     crowd = plane if n <= 5000 else plane[list(labels)]
     placed = place_labels(axes, plane, labels, set(first[:1]), x_scatter=crowd[:, 0], y_scatter=crowd[:, 1])
     drawn = len(placed | place_over_points(axes, plane, labels, set(first) - placed, set(first[:1])))
@@ -82,7 +82,7 @@ def _one(view: View) -> Figure:
     if focus is not None:
         is_query = focus < properties["queries"]
         who = "the query {}: its strongest keys" if is_query else "the key {}: who gives it most"
-        label = f"“{properties['labels'][focus]}”"
+        label = f"“{properties['names'][focus]}”"
         said.append(f"lines: of {who.format(label)}; {counts_text(fates)}")
     caption.write(figure, *said)
     return figure
@@ -99,7 +99,7 @@ def _other(axes: Axes, view: View, colours: np.ndarray, size: float, focus: int 
     for row in chosen:
         axes.scatter(*plane[row], s=size * 3, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
     wanted = dict.fromkeys([*chosen, *spread(plane, 60)])
-    labels = {row: short(view.properties["labels"][rows[row]], 24) for row in wanted}
+    labels = {row: short(view.properties["names"][rows[row]], 24) for row in wanted}
     place_labels(axes, plane, labels, x_scatter=plane[:, 0], y_scatter=plane[:, 1])
 
 

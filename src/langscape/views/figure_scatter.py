@@ -13,6 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from langscape.data import View
@@ -36,8 +37,8 @@ _TICKS = 0.3
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^"}
 # Beyond this many points a vector file is slow to open; the points are then an image inside it.
 _RASTER = 20_000
-# Up to this many points there is room to write what tells those of one label apart.
-_NAMED = 100
+# Up to this many points there is room for long names, and anywhere for the number of a token.
+_NAMED, _SHORT = 100, 3
 # Up to this many points, labels keep clear of all of them; beyond, of the labelled ones.
 _CROWD = 5000
 # Up to this many ringed points have their labels in bold; where most are ringed, none stands out.
@@ -101,7 +102,7 @@ def _sentences(view: View, drawn: int) -> str:
             f"axes at equal quantiles, k = {view.properties['quantiles']}: distances are not preserved"
         )
     if "fates" in view.properties:
-        label = view.properties["labels"][view.properties["focus"]]
+        label = view.properties.get("names", view.properties["labels"])[view.properties["focus"]]
         carrying = view.properties.get("fates_among", 0)
         among = f" (among the {carrying:,} that carry the map)" if carrying else ""
         parts.append(f"neighbours of “{label}”: {counts_text(view.properties['fates'])}{among}")
@@ -223,7 +224,12 @@ def _legend_width(properties: Any) -> float:
     if column is None and not properties.get("ring_meaning") and not fates:
         return 0.0
     names = [] if column is None else [column["name"], *column.get("categories", ())[:DISTINCT]]
-    names = [*names, properties.get("ring_meaning", ""), *map(str, fates)]
+    names = [
+        *names,
+        properties.get("ring_meaning", ""),
+        properties.get("loose_meaning", ""),
+        *map(str, fates),
+    ]
     longest = max((len(short(name, 24)) for name in names), default=0)
     return float(np.clip(0.5 + 0.085 * longest, 1.1, 2.4))
 
@@ -252,10 +258,15 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
             axes, plane, view.arrays[column["array"]], column["categories"], look, rings
         )
     if rings is not None:
-        ringed = plane[rings.astype(bool)]
-        wide = {"s": look["s"] * 2.6 + 12, "linewidths": 0.9, "zorder": 3}
-        axes.scatter(ringed[:, 0], ringed[:, 1], facecolors="none", edgecolors=INK, **wide)
-        handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=INK))
+        wide = {"s": look["s"] * 2.6 + 12, "linewidths": 0.9, "zorder": 3, "facecolors": "none"}
+        firm, loose = (plane[rings == kind] for kind in (1, 2))
+        axes.scatter(firm[:, 0], firm[:, 1], edgecolors=INK, **wide)
+        axes.scatter(loose[:, 0], loose[:, 1], edgecolors=SOFT, linestyles=[(0, (2, 1.6))], **wide)
+        if len(firm) or not len(loose):
+            handles.append(_handle(view.properties["ring_meaning"], "o", "none", edge=INK))
+        if len(loose):
+            # a marker's edge cannot be dashed, but the circle of dashes among the letters is one
+            handles.append(_handle(view.properties["loose_meaning"], "$\u25cc$", SOFT))
     handles += neighbour_handles(view.properties.get("fates", NO_LINES))
     if handles:
         legend = figure.legend(
@@ -348,27 +359,35 @@ def _handle(label: str, marker: str, fill: str, edge: str = "none") -> Line2D:
 
 def _draw_labels(axes: Axes, view: View, plane: np.ndarray) -> int:
     """Writes the labels for which there is room, the most wanted first, and says how many."""
-    names = view.properties["labels"]
-    if len(names) <= _NAMED:
-        names = view.properties.get("names", names)
+    plain = view.properties["labels"]
+    names = view.properties.get("names", plain)
+    if len(plain) > _NAMED:
+        pairs = zip(names, plain, strict=True)
+        names = [name if len(name) <= len(label) + _SHORT else label for name, label in pairs]
     labels = {row: short(names[row], 32) for row in _wanted(view, plane)}
     labels = {row: text for row, text in labels.items() if text}
     points = plane if len(plane) <= _CROWD else plane[list(labels)]
     rings = view.arrays.get("rings")
     ringed = {row for row in labels if rings is not None and rings[row]}
-    bold = ringed if len(ringed) <= _STAND_OUT else set()
+    loose = {row for row in ringed if rings is not None and rings[row] == 2}
+    bold = ringed - loose if len(ringed) <= _STAND_OUT else set()
     if "fates" in view.properties:
         bold, ringed = (
             {view.properties["focus"]},
             ringed | set(line_ends(view.properties["focus"], view.properties["fates"])),
         )
     around = {"x_scatter": points[:, 0], "y_scatter": points[:, 1], "max_distance": 0.05}
-    placed = place_labels(axes, plane, labels, bold, **around)
-    return len(placed | place_over_points(axes, plane, labels, ringed - placed, bold))
+    placed = place_labels(axes, plane, labels, bold, loose, **around)
+    return len(placed | place_over_points(axes, plane, labels, ringed - placed, bold, loose))
 
 
 def place_over_points(
-    axes: Axes, plane: np.ndarray, labels: dict[int, str], wanted: set[int], bold: Collection[int] = ()
+    axes: Axes,
+    plane: np.ndarray,
+    labels: dict[int, str],
+    wanted: set[int],
+    bold: Collection[int] = (),
+    soft: Collection[int] = (),
 ) -> set[int]:
     """Writes labels of what the picture is about: they may cover points, but no other label."""
     missed = {row: labels[row] for row in labels if row in wanted}
@@ -376,13 +395,18 @@ def place_over_points(
         return set()
     x_lines, y_lines = _outlines(axes)
     around = {"x_lines": x_lines, "y_lines": y_lines, "max_distance": 0.15}
-    return place_labels(axes, plane, missed, bold, **around)
+    return place_labels(axes, plane, missed, bold, soft, **around)
 
 
 def place_labels(
-    axes: Axes, plane: np.ndarray, labels: dict[int, str], bold: Collection[int] = (), **around: Any
+    axes: Axes,
+    plane: np.ndarray,
+    labels: dict[int, str],
+    bold: Collection[int] = (),
+    soft: Collection[int] = (),
+    **around: Any,
 ) -> set[int]:
-    """Writes those of the labels, by row, that find a place, some in bold; gives the rows of these."""
+    """Writes those of the labels, by row, that find a place, some bold or soft; gives the rows of these."""
     rows = list(labels)
     if not rows:
         return set()
@@ -405,6 +429,9 @@ def place_labels(
         path_effects=[effects.withStroke(linewidth=1.6, foreground="white", alpha=0.85)],
         **around,
     )
+    for row, text in zip(rows, texts, strict=True):
+        if isinstance(text, Text) and row in soft:
+            text.set_color(SOFT)
     return {row for row, text in zip(rows, texts, strict=True) if text is not None}
 
 

@@ -189,23 +189,24 @@ def _chosen_notes(one: Scales) -> list[str]:
     missing = int(np.isnan(one.c).sum())
     if missing:
         notes.append(
-            f"– stands at {missing} of {len(one.c)} heads, where no query has {one.least_keys} keys among "
-            f"the nearest {one.percentile:g} % of pairs; a longer text has more of them"
+            f"In the first table – stands at {missing} of {len(one.c)} heads, where no query has "
+            f"{one.least_keys} keys among the nearest {one.percentile:g} % of pairs; a longer text has more "
+            "of them"
         )
     open_ = int((np.isfinite(one.c) & ~one.told).sum())
     if open_:
         notes.append(
-            f"– stands at {open_} of {len(one.c)} heads too, where no constant is worse than another by "
-            f"{one.clear:g} standard errors: this text cannot tell c, and maps take c = 1; a text of more "
-            "sentences can, read one by one"
+            f"In the first table – stands at {open_} of {len(one.c)} heads{' besides' if missing else ''}, "
+            f"where no constant is worse than another by {one.clear:g} standard errors: this text cannot "
+            "tell c, and maps take c = 1; a text of more sentences can, read one by one"
         )
     seen = np.isfinite(one.held_out).all(axis=1)
     if seen.sum() >= JUDGED:
-        before, after = one.held_out[seen, 0].mean(), one.held_out[seen, 1].mean()
+        before, after = (f"{one.held_out[seen, at].mean():.3f}".replace("-", "−") for at in (0, 1))
         notes.append(
-            f"on sentences that c was not chosen by, the weighted correlation of distance and dot product is "
-            f"{after:.3f} at the chosen c and {before:.3f} at c = 1 (−1 at best): the mean over "
-            f"{int(seen.sum())} heads"
+            f"On sentences that c was not chosen by, the weighted correlation of distance and dot product is "
+            f"{after} at the chosen c and {before} at c = 1 (−1 at best): the mean over the "
+            f"{int(seen.sum())} heads for which both halves of the text have such pairs"
         )
     return notes
 

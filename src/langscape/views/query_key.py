@@ -15,7 +15,7 @@ from langscape.models.display_names import model_title
 from langscape.views.columns import columns_of, said_of
 from langscape.views.plain import plain
 from langscape.views.scatter import pointed, true_groups
-from langscape.views.token_names import item_names, raw_names
+from langscape.views.token_names import item_names, numbered, raw_names
 from langscape.views.trust import notes_of, trust
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def query_key(
         "title": title or _title(panels),
         "subtitle": _subtitle(strongest, first),
         "labels": item_names(items),
+        "names": _names(items),
         "raw_tokens": raw_names(item_names(items), items.labels),
         "queries": n,
         "columns": described,
@@ -112,6 +113,14 @@ def query_key(
     if beside is not None:
         _beside(beside, first, n, properties, arrays)
     return View("query_key", properties, {**arrays, **lines})
+
+
+def _names(items: Items) -> list[str]:
+    """Tokens with their number where one stands several times; a query and its key have the same."""
+    shown, kinds = np.array(item_names(items), object), items.columns["type"]
+    for kind in set(kinds.tolist()):
+        shown[kinds == kind] = numbered(shown[kinds == kind].tolist())
+    return shown.tolist()
 
 
 def _error(map: Map, name: str) -> float | None:

@@ -12,10 +12,11 @@ import numpy as np
 from langscape.data import Context, Map, Tokens, View
 from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.scores import SCORES, Null
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
-from langscape.views.token_names import cut_words_of, item_names, raw_names
+from langscape.views.token_names import cut_words_of, item_names, numbered_items, raw_names
 from langscape.views.trust import notes_of, trust
 from langscape.views.vector_sketch import sketch_of
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
+
+LOOSE = "inserted, not to be read"
+"""What a dashed ring means: no more of the point's nearest lie near it than near a place drawn at random."""
 
 _DRAWN = ("regions", "periods")
 """What a map's settings hold that is drawn instead of listed: names of dense regions, the way of periods."""
@@ -60,7 +64,8 @@ def scatter(
     also label@position): lines lead from it to its true neighbours that the map keeps (solid), to those that
     lie far (dashed), and to those that lie near and are none (crossed out). tokens are those that the model
     read: the page can then join the pieces of a word. passages are the texts that each item stands in, to be
-    read beside the map. names are written instead of labels where several items have one label.
+    read beside the map. names are written instead of labels where several items have one label; without them,
+    tokens that stand several times in their text bear their number (`bank²`).
 
     >>> from langscape.data import Items, Map
     >>> map = Map([[0, 0], [1, 2]], Items(["tea", "oslo"], {"group": ["drinks", "capitals"]}))
@@ -89,6 +94,7 @@ def scatter(
     ringed, ring_meaning = _rings(map, rings)
     if ringed is not None:
         arrays["rings"] = ringed.astype(np.uint8)
+        arrays["rings"][ringed & _loose(map)] = 2
     if labels is not None:
         arrays["label_order"] = _label_order(map, labels)
     if partners is not None:
@@ -100,6 +106,7 @@ def scatter(
     if passages is not None:
         arrays |= passage_arrays(passages)
     shown = item_names(map.items)
+    names = numbered_items(map.items, tokens) if names is None else names
     properties = {
         "title": title if title is not None else str(map.settings.get("title", "Map")),
         "subtitle": _subtitle(map),
@@ -110,6 +117,7 @@ def scatter(
         "color": _color(described, color),
         "labels_first": 0 if labels is None else len(set(labels)),
         "ring_meaning": ring_meaning,
+        **({"loose_meaning": LOOSE} if ringed is not None and (arrays["rings"] == 2).any() else {}),
         "quantiles": quantiles,
         "quality": trust(map, drawn_flat=xy.shape[1] != 3),
         **({"flat_quality": trust(map, drawn_flat=True)} if xy.shape[1] == 3 else {}),
@@ -164,6 +172,22 @@ def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndar
         return given, "marked"
     chosen = set(_known(map, "rings", wanted))
     return np.array([label in chosen for label in map.labels], dtype=bool), "marked"
+
+
+def _loose(map: Map) -> np.ndarray:
+    """Inserted items whose place says nothing: none, or hardly any, of their nearest lie near them."""
+    inserted, local = map.items.columns.get(INSERTED), map.per_point.get("local")
+    k, score = int(map.quality.get("k", 0)), SCORES["local"]
+    if inserted is None or inserted.dtype.kind != "b" or local is None or not inserted.any():
+        return np.zeros(len(map), bool)
+    carrying = int((~inserted).sum())
+    if not 0 < k < carrying:
+        return np.zeros(len(map), bool)
+    null = Null.placed(k, carrying)
+    # of few values, each is judged once
+    values, at = np.unique(np.asarray(local, np.float64), return_inverse=True)
+    said = np.array([score.verdict(float(value), null) == "not to be read" for value in values])
+    return inserted & said[at]
 
 
 def pointed(map: Map, point: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import {
   type Trouble,
 } from './api'
 import { carriedBy, contextOf, fits, isWithin, readBy, type Carried, type Context } from './context'
+import { quoted } from './formInput'
 import { Jobs, LIVE } from './jobs.svelte'
 import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
 import { modelName } from './settingsInWords'
@@ -353,7 +354,7 @@ export class AppState {
     const parts = isHead ? ['layer', 'head'].filter((name) => name in settings) : []
     const places = parts.map((name) => `${name} ${settings[name]}`).join(', ') || [settings['edits'] ?? []].flat().join(', ')
     const model = settings['model'] !== undefined && this.about ? modelName(this.about, String(settings['model'])) : ''
-    return [[places, model].filter(Boolean).join(' of '), `over “${this.textName(text)}”`].filter(Boolean).join(' ')
+    return [[places, model].filter(Boolean).join(' of '), `over ${quoted(this.textName(text))}`].filter(Boolean).join(' ')
   }
 
   /** What a form begins with where nothing was asked yet. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { About } from './api'
-import { atlasSeconds, beginningOf, choicesOf, nameOf, soonRestarts, textNotes } from './formInput'
+import { atlasSeconds, beginningOf, choicesOf, nameOf, quoted, soonRestarts, textNotes } from './formInput'
 
 const ABOUT = {
   texts: [{ id: 'sample-a', name: 'a', text: 'A' }],
@@ -21,11 +21,13 @@ it('samples come before what was uploaded, and only of the kind that is wanted',
 })
 
 it('a typed text is called by its first words', () => {
-  expect(nameOf('  The cat sat on the mat. ')).toBe('The cat sat on …')
-  expect(nameOf('The cat sat on')).toBe('The cat sat on')
-  expect(nameOf('Donaudampfschifffahrtsgesellschaft')).toHaveLength(28)
+  expect(nameOf('  The cat sat on the mat. ')).toBe('“The cat sat on …”')
+  expect(nameOf('The cat sat on')).toBe('“The cat sat on”')
+  expect(nameOf('Donaudampfschifffahrtsgesellschaft')).toHaveLength(30)
+  expect(nameOf('and/or')).toBe('“and⁄or”')
   expect(nameOf(' ')).toBe('text')
-  expect(nameOf('The capital of the country of Italy is', 60)).toBe('The capital of the country of Italy is')
+  expect(['harbour', nameOf('The cat sat')].map(quoted)).toEqual(['“harbour”', '“The cat sat”'])
+  expect(nameOf('The capital of the country of Italy is', 60)).toBe('“The capital of the country of Italy is”')
 })
 
 it('long texts and large models begin with fewer restarts', () => {

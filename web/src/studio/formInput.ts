@@ -61,13 +61,20 @@ export function textNotes({ tokens, most, unknown, unknown_tokens, split, split_
   ].filter(Boolean)
 }
 
-/** A short name for a typed text: its first words, or all of one with no more letters than `whole`. */
+/** A short name for a typed text: its first words in quotation marks, or all of one with no more letters than `whole`. */
 export function nameOf(text: string, whole = 0): string {
-  const all = text.trim().split(/\s+/)
-  if (text.trim().length <= whole) return all.join(' ') || 'text'
+  // the server takes what stands before a slash for a folder
+  const all = text.trim().replace(/[/\\]/g, '⁄').split(/\s+/)
+  if (!all[0]) return 'text'
+  if (text.trim().length <= whole) return quoted(all.join(' '))
   const words = all.slice(0, 4).join(' ')
-  if (words.length > 28) return `${words.slice(0, 27)}…`
-  return all.length > 4 ? `${words} …` : words || 'text'
+  if (words.length > 28) return quoted(`${words.slice(0, 27)}…`)
+  return quoted(all.length > 4 ? `${words} …` : words)
+}
+
+/** A name in quotation marks, which that of a typed text has already. */
+export function quoted(name: string): string {
+  return /^“.*”$/.test(name) ? name : `“${name}”`
 }
 
 /** The beginning of a text, cut between words: what a flow of vectors can be followed over. */

@@ -394,6 +394,7 @@ export const ROOMS: RoomName[] = [
         gives: 'whether roles hold',
         about:
           'Heads are named by where they look. Here each name is tested: heads of a role are taken away, alone and together, beside heads without it.',
+        carries: wholeText,
         main: ['model', 'heads', 'others'],
       },
       {

@@ -65,6 +65,8 @@ export interface Atlas {
   title: string
   subtitle: string
   tokens: string[]
+  /** The same as maps and lists write them: those that stand several times bear their number. */
+  names: string[]
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
   /** Words that the tokenizer cut. */
@@ -98,6 +100,7 @@ interface Properties {
   title: string
   subtitle: string
   tokens: string[]
+  names?: string[]
   raw_tokens?: Record<string, string>
   words?: Word[]
   heads: [number, number][]
@@ -139,6 +142,7 @@ export function readAtlas(view: View): Atlas {
     title: properties.title,
     subtitle: properties.subtitle,
     tokens: properties.tokens,
+    names: properties.names ?? properties.tokens,
     raw: properties.raw_tokens ?? {},
     words: properties.words ?? [],
     heads,
@@ -359,6 +363,7 @@ export function asScatter(title: string, at: Float32Array, labels: string[], col
     colour,
     rings: null,
     ringMeaning: '',
+    looseMeaning: '',
     labelOrder: Int32Array.from({ length: labels.length }, (_, i) => i),
     quantiles: null,
     quality: [],

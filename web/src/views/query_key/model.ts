@@ -31,6 +31,8 @@ export interface QueryKeys {
   title: string
   subtitle: string
   labels: string[]
+  /** The same as the map and lists write them: tokens that stand several times bear their number. */
+  names: string[]
   /** The tokenizer's own label of every token that is written otherwise. */
   raw: Record<string, string>
   /** The first so many points are queries, the others keys. */
@@ -69,6 +71,7 @@ interface Properties {
   title: string
   subtitle: string
   labels: string[]
+  names?: string[]
   raw_tokens?: Record<string, string>
   queries: number
   columns: Described[]
@@ -95,6 +98,7 @@ export function readQueryKeys(view: View): QueryKeys {
     title: properties.title,
     subtitle: properties.subtitle,
     labels: properties.labels,
+    names: properties.names ?? properties.labels,
     raw: properties.raw_tokens ?? {},
     queries: properties.queries,
     count,
@@ -280,7 +284,7 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     dims: all.dims,
     at: placesOf(view, all, panel.row),
     labels: all.labels,
-    names: all.labels,
+    names: all.names,
     raw: all.raw,
     words: [],
     partners: null,
@@ -291,6 +295,7 @@ export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Colu
     colour: column.name,
     rings: null,
     ringMeaning: '',
+    looseMeaning: '',
     labelOrder: Int32Array.from({ length: all.count }, (_, i) => i),
     quantiles: null,
     quality: [],

@@ -31,6 +31,17 @@ describe('labels', () => {
     expect(placed.length).toBeLessThan(6)
   })
 
+  it('of points that lie on top of one another are written in lines, and the rest are counted', () => {
+    const labels = ['clock', 'clocks', 'watch', 'bell', 'far']
+    const at = (row: number) => (row === 4 ? [60, 40] : [200 + row, 150]) as [number, number]
+    const plain = placeLabels([0, 1, 2, 3, 4], at, labels, measure, { ...space, air: 8 })
+    expect(plain.map(({ row }) => row)).toEqual([0, 4])
+    const placed = placeLabels([0, 1, 2, 3, 4], at, labels, measure, { ...space, air: 8, stacked: 12 })
+    expect(placed.map(({ text }) => text)).toEqual(['clock', 'clocks', 'watch and 1 more', 'far'])
+    expect(placed.slice(0, 3).map(({ y }) => y)).toEqual([150, 165, 180])
+    expect(new Set(placed.slice(0, 3).map(({ x }) => x)).size).toBe(1)
+  })
+
   it('grow in number when the points move apart', () => {
     const at = (spread: number) => (row: number) => [200 + ((row % 10) - 5) * spread, 150 + (Math.floor(row / 10) - 5) * spread] as const
     const rows = Array.from({ length: 100 }, (_, i) => i)

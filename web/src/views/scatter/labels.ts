@@ -24,6 +24,8 @@ export interface LabelSpace {
   covered?: (box: Rectangle) => number
   /** Rectangles that are taken already. */
   taken?: Rectangle[]
+  /** Points no farther than this from one that has its label lie on top of it: their labels are written in lines below, or above. */
+  stacked?: number
 }
 
 const LONGEST = 32
@@ -39,6 +41,7 @@ export function placeLabels(
   const taken = new Bins(space.width, space.height)
   for (const box of space.taken ?? []) taken.take(box)
   const placed: PlacedLabel[] = []
+  const stacks: Stack[] = []
   let looked = 0
   for (const row of wanted) {
     const [px, py] = screen(row)
@@ -63,11 +66,61 @@ export function placeLabels(
       if (!best || covered < best.covered) best = { label: { row, text, x, y, width }, box, covered }
       if (!covered) break
     }
-    if (!best) continue
-    taken.take(best.box)
-    placed.push(best.label)
+    if (best) {
+      taken.take(best.box)
+      placed.push(best.label)
+      if (space.stacked) stacks.push({ x: px, y: py, lines: [best.label], more: 0 })
+    } else if (space.stacked) {
+      const near = stacks.find((stack) => Math.hypot(stack.x - px, stack.y - py) <= space.stacked!)
+      const line = near && near.lines.length < LINES ? lineOf(near, row, text, width, placed, space) : null
+      if (line) {
+        near!.lines.push(line)
+        placed.push(line)
+        taken.take(boxOf(line, space.lineHeight))
+      } else if (near) near.more++
+    }
+  }
+  for (const { lines, more } of stacks) {
+    if (!more) continue
+    const last = lines.reduce((low, line) => (line.y > low.y ? line : low))
+    last.text = `${last.text} and ${more} more`
+    last.width = measure(last.text)
   }
   return placed
+}
+
+/** Names of points that lie on top of one another, in lines. */
+interface Stack {
+  x: number
+  y: number
+  lines: PlacedLabel[]
+  /** Points there is no line for. */
+  more: number
+}
+
+/** Lines of a stack at most. */
+const LINES = 3
+
+function boxOf({ x, y, width }: PlacedLabel, lineHeight: number): Rectangle {
+  return [x, y - lineHeight / 2, x + width, y + lineHeight / 2]
+}
+
+/** A line for one more name of a stack, below it or else above it, where it touches no other label; null where it would. */
+function lineOf(stack: Stack, row: number, text: string, width: number, placed: PlacedLabel[], space: LabelSpace): PlacedLabel | null {
+  const { lineHeight, taken = [] } = space
+  const own = new Set(stack.lines)
+  const others = [...placed.filter((label) => !own.has(label)).map((label) => boxOf(label, lineHeight)), ...taken]
+  const rows = stack.lines.map(({ y }) => y)
+  const first = stack.lines[0]
+  // names that end at their point do so in every line
+  const x = first.x + first.width <= stack.x ? first.x + first.width - width : first.x
+  for (const y of [Math.max(...rows) + lineHeight, Math.min(...rows) - lineHeight]) {
+    const line = { row, text, x, y, width }
+    const [left, top, right, bottom] = boxOf(line, lineHeight)
+    if (left < 2 || right > space.width - 2 || top < 0 || bottom > space.height) continue
+    if (others.every(([a, b, c, d]) => right <= a || left >= c || bottom <= b || top >= d)) return line
+  }
+  return null
 }
 
 /** A name in the middle of its region: place and half its width and height, in pixels. */

@@ -30,9 +30,10 @@ export interface Scatter {
   columns: Column[]
   /** The column coloured by at first, or null. */
   colour: string | null
-  /** 1 where the point wears a ring, and what a ring means. */
+  /** 1 where the point wears a ring, 2 where a dashed one, its place saying little; and what either means. */
   rings: Uint8Array | null
   ringMeaning: string
+  looseMeaning: string
   /** Rows by how much their label is wanted, the most wanted first. */
   labelOrder: Int32Array
   /** k of rescaled axes at first; null for true distances. */
@@ -123,6 +124,7 @@ interface Properties {
   columns?: DescribedColumn[]
   color?: string | null
   ring_meaning?: string
+  loose_meaning?: string
   quantiles?: number | null
   quality?: Figure[]
   /** How many neighbours the scores count. */
@@ -162,6 +164,7 @@ export function readScatter(view: View): Scatter {
     colour: columns.some((column) => column.name === properties.color) ? properties.color! : null,
     rings: (view.arrays['rings']?.data as Uint8Array | undefined) ?? null,
     ringMeaning: properties.ring_meaning ?? 'marked',
+    looseMeaning: properties.loose_meaning ?? '',
     labelOrder: (view.arrays['label_order']?.data as Int32Array | undefined) ?? Int32Array.from({ length: count }, (_, row) => row),
     quantiles: properties.quantiles ?? null,
     quality: properties.quality ?? [],
@@ -238,6 +241,30 @@ export function calledOf({ name, label }: Pick<Column, 'name' | 'label'>): strin
 /** What a column says of itself where it is a score. */
 export function saidOf({ label, meaning, format, score }: Said): Said {
   return { label, meaning, format, score }
+}
+
+/** A ring of dashes: of a point whose place says little. */
+export const LOOSE = 2
+
+/** The rings that are there, with what each means: those of the legend. */
+export function ringKinds({ rings, ringMeaning, looseMeaning }: Scatter): { label: string; dashed: boolean }[] {
+  if (!rings) return []
+  const dashed = rings.includes(LOOSE)
+  return [
+    ...(rings.includes(1) || !dashed ? [{ label: ringMeaning, dashed: false }] : []),
+    ...(dashed ? [{ label: looseMeaning, dashed: true }] : []),
+  ]
+}
+
+/** Up to this many points there is room for long names. */
+const NAMED = 100
+/** Letters that a name may have beyond its label anywhere: the number of a token. */
+const SHORT = 3
+
+/** What is written beside points: names where there is room for them, elsewhere those that are hardly longer than labels. */
+export function writtenNames({ labels, names, count }: Pick<Scatter, 'labels' | 'names' | 'count'>): string[] {
+  if (count <= NAMED) return names
+  return names.map((name, row) => (name.length <= labels[row].length + SHORT ? name : labels[row]))
 }
 
 /** Where each row stands in a text, if the items are tokens; else null. */

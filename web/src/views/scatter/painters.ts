@@ -13,7 +13,9 @@ export const LABEL_SIZE = 12
 export const DASH = [5, 4]
 export const THREAD = { width: 1, alpha: 0.45 }
 /** How far labels of points that do not stand out are seen. */
-export const QUIET_LABEL = 0.4
+const QUIET_LABEL = 0.4
+/** And those of points whose place says little. */
+const LOOSE_LABEL = 0.65
 /** Beyond so many places of other restarts only those of chosen points are drawn. */
 const GHOSTS = 20_000
 
@@ -59,6 +61,7 @@ export interface Scene {
   outlines: Outlines | null
   screen: (row: number) => [number, number]
   isVisible: (row: number) => boolean
+  isLoose: (row: number) => boolean
 }
 
 /** All ellipses, those drawn later above. */
@@ -280,8 +283,14 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
 /** So many are circled; more stand out by being the only ones in colour. */
 export const CIRCLED = 30
 
+/** How far a label is seen: fainter where others stand out, or where the point's place says little. */
+export function labelStrength(style: Style, row: number, marked: boolean, loose: boolean): number {
+  if (isQuiet(style, row)) return QUIET_LABEL
+  return loose && !marked ? LOOSE_LABEL : 1
+}
+
 /** Labels with a rim of the ground, so that they are read above points. */
-export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style }: Scene, shown: PlacedLabel[]): void {
+export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style, isLoose }: Scene, shown: PlacedLabel[]): void {
   const { ground, ink, accent } = paper
   const { focus, hovered } = marks
   text.font = `${LABEL_SIZE}px ${FONT}`
@@ -292,8 +301,9 @@ export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style
   for (const label of shown) {
     text.globalAlpha = 0.8
     text.strokeText(label.text, label.x, label.y)
-    text.globalAlpha = isQuiet(style, label.row) ? QUIET_LABEL : 1
-    text.fillStyle = label.row === focus || label.row === hovered ? accent : ink
+    const marked = label.row === focus || label.row === hovered
+    text.globalAlpha = labelStrength(style, label.row, marked, isLoose(label.row))
+    text.fillStyle = marked ? accent : ink
     text.fillText(label.text, label.x, label.y)
   }
   text.globalAlpha = 1

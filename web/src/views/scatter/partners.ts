@@ -127,7 +127,7 @@ export function farText(scatter: Scatter, way: Way, partners: Partner[]): string
   const far = partners.filter(({ near, weight }) => !near && weight >= LEAST)
   if (!far.length) return ''
   const positions = positionsOf(scatter)
-  const names = far.map(({ row }) => `“${scatter.labels[row]}”${positions ? ` at ${positions[row]}` : ''}`)
+  const names = far.map(({ row }) => `“${scatter.names[row]}”${positions ? ` at ${positions[row]}` : ''}`)
   const listed = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0]
   return `${way === 'asks' ? 'attends to' : 'is attended to by'} ${listed}, which ${far.length > 1 ? 'lie' : 'lies'} far`
 }

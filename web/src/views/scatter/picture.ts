@@ -1,7 +1,7 @@
 import { rampOf, type Theme } from '../../lib/colour'
 import { escape } from '../../lib/svg'
-import { calledOf, type Column, type Scatter } from './model'
-import { shapePath } from './shapes'
+import { calledOf, LOOSE, ringKinds, type Column, type Scatter } from './model'
+import { DASHED, shapePath } from './shapes'
 import { toScreen } from './camera'
 import {
   CIRCLED,
@@ -13,7 +13,7 @@ import {
   NAME_SIZE,
   NEAR,
   periodEllipse,
-  QUIET_LABEL,
+  labelStrength,
   stepIsSure,
   THREAD,
   type Paper,
@@ -21,7 +21,7 @@ import {
 import { NOTED, type Outlines } from './outlines'
 import { crossOf, strandKey, strandLook, type Strand } from './partners'
 import type { Stage } from './stage'
-import { isQuiet, rampEnds, rowColour, type LegendEntry, type Style } from './style'
+import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
 const MARGIN = 24
 const LINE = 18
@@ -124,10 +124,19 @@ function points(stage: Stage, style: Style, scatter: Scatter, paper: Paper): str
     )
     if (scatter.rings?.[row])
       out.push(
-        `<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${(r + stage.edge + 1.6).toFixed(2)}" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`,
+        `<circle cx="${x.toFixed(2)}" cy="${y.toFixed(2)}" r="${(r + stage.edge + 1.6).toFixed(2)}" fill="none" stroke="${paper.ink}" stroke-width="1.3"${broken(scatter.rings[row] === LOOSE)}/>`,
       )
   }
   return out
+}
+
+/** What makes a circle a ring of dashes. */
+function broken(dashed: boolean): string {
+  return dashed
+    ? Object.entries(DASHED)
+        .map(([name, value]) => ` ${name}="${value}"`)
+        .join('')
+    : ''
 }
 
 function names(stage: Stage, paper: Paper): string[] {
@@ -223,9 +232,13 @@ function rings(stage: Stage, paper: Paper): string[] {
 
 function labels(stage: Stage, style: Style, paper: Paper): string[] {
   const { focus } = stage.marks
+  const opacity = (row: number) => {
+    const strength = labelStrength(style, row, row === focus, stage.isLoose(row))
+    return strength < 1 ? ` fill-opacity="${strength}"` : ''
+  }
   return stage.shown.map(
     ({ row, text, x, y }) =>
-      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${row === focus ? paper.accent : paper.ink}"${isQuiet(style, row) ? ` fill-opacity="${QUIET_LABEL}"` : ''} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
+      `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${row === focus ? paper.accent : paper.ink}"${opacity(row)} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
   )
 }
 
@@ -300,10 +313,10 @@ function legendLines(
     draw: (): string =>
       shape ? `<path d="${shapePath(shape, x + 5, y, 5)}" fill="${colour}"/>` : `<circle cx="${x + 5}" cy="${y}" r="5" fill="${colour}"/>`,
   }))
-  if (scatter.rings)
+  for (const { label, dashed } of ringKinds(scatter))
     marks.push({
-      label: scatter.ringMeaning,
-      draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"/>`,
+      label,
+      draw: () => `<circle cx="${x + 5}" cy="${y}" r="4.5" fill="none" stroke="${paper.ink}" stroke-width="1.3"${broken(dashed)}/>`,
     })
   if (isMoving && scatter.elsewhere)
     marks.push({

@@ -1,6 +1,7 @@
 import { rgb, type Rgb } from '../../lib/colour'
 import type { Frame, PointLayer } from './layer'
-import { REACH, shapeDistance } from './shapes'
+import { LOOSE } from './model'
+import { isGap, REACH, shapeDistance } from './shapes'
 import type { Quiet, Style } from './style'
 
 /** Sub-pixel steps of a stamp's place, so that slow panning does not jump. */
@@ -121,19 +122,19 @@ export class CanvasPoints implements PointLayer {
       if (one) press(image, stamp, left, top, one[0], one[1], one[2], alpha)
       else press(image, stamp, left, top, colours[at], colours[at + 1], colours[at + 2], alpha)
       if (rings?.[row]) {
-        const ring = this.#stamp(0, radius + edge + 1.6 * density, 0.65 * density, step, width)
+        const ring = this.#stamp(0, radius + edge + 1.6 * density, 0.65 * density, step, width, rings[row] === LOOSE)
         press(image, ring, left, top, ink[0], ink[1], ink[2], Math.max(alpha, 90))
       }
     }
   }
 
   /** `line` is half the width of a ring, 0 for a filled shape. */
-  #stamp(shape: number, radius: number, line: number, step: number, width: number): Stamp {
+  #stamp(shape: number, radius: number, line: number, step: number, width: number, dashed = false): Stamp {
     const size = Math.round(radius * 4)
-    const key = ((size * 64 + Math.round(line * 4)) * 4 + shape) * STEPS * STEPS + step
+    const key = (((size * 64 + Math.round(line * 4)) * 4 + shape) * STEPS * STEPS + step) * 2 + Number(dashed)
     let stamp = this.#stamps.get(key)
     if (!stamp) {
-      stamp = cut(shape, size / 4, line, (Math.floor(step / STEPS) + 0.5) / STEPS, ((step % STEPS) + 0.5) / STEPS, width)
+      stamp = cut(shape, size / 4, line, (Math.floor(step / STEPS) + 0.5) / STEPS, ((step % STEPS) + 0.5) / STEPS, width, dashed)
       this.#stamps.set(key, stamp)
     }
     return stamp
@@ -159,14 +160,15 @@ function inView(
   return count
 }
 
-/** The stamp of a shape whose middle lies (x, y) from its pixel's corner, in an image of this width. */
-function cut(shape: number, radius: number, line: number, x: number, y: number, width: number): Stamp {
+/** The stamp of a shape whose middle lies (x, y) from its pixel's corner, in an image of this width; of a ring, perhaps only dashes. */
+function cut(shape: number, radius: number, line: number, x: number, y: number, width: number, dashed: boolean): Stamp {
   const reach = Math.ceil(radius * (shape ? REACH : 1) + line + 1)
   const pixels: [number, number, number][] = []
   for (let dy = -reach; dy <= reach; dy++)
     for (let dx = -reach; dx <= reach; dx++) {
       // The middle of a pixel lies half a pixel right of and below its corner.
       const away = shapeDistance(shape, dx + 0.5 - x, dy + 0.5 - y, radius)
+      if (dashed && isGap(dx + 0.5 - x, dy + 0.5 - y)) continue
       const cover = Math.round(256 * Math.min(Math.max(0.5 - (line ? Math.abs(away) - line : away), 0), 1))
       if (cover) pixels.push([dx, dy, cover])
     }

@@ -1,6 +1,6 @@
 import { rgb } from '../../lib/colour'
 import type { Frame, PointLayer } from './layer'
-import { REACH } from './shapes'
+import { GAP, REACH } from './shapes'
 import type { Style } from './style'
 
 const VERTEX = `#version 300 es
@@ -52,6 +52,8 @@ void main() {
   if (form.y > 0.0) {
     float away = abs(length(p) - form.z - edge - 1.6 * density) - 0.65 * density;
     float ring = clamp(0.5 - away, 0.0, 1.0) * max(fill.a, 0.35);
+    // a ring of dashes
+    if (form.y > 1.5 && ${GAP}) ring = 0.0;
     mixed = vec4(ink, 1.0) * ring + mixed * (1.0 - ring);
   }
   result = mixed;

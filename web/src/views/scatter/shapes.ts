@@ -1,6 +1,18 @@
 /** Factor from a point's radius to the farthest reach of its shape (a triangle's corner). */
 export const REACH = 1.56
 
+/** Dashes of a broken ring, and how much of each step is drawn. */
+const DASHES = 7
+const DASH = 0.6
+/** A circle's attributes for such a ring, whatever its size. */
+export const DASHED = { pathLength: DASHES, 'stroke-dasharray': `${DASH} ${(1 - DASH).toFixed(1)}` }
+/** Whether a broken ring has a gap in this direction, in GLSL of a vec2 `p` and in numbers. */
+export const GAP = `fract(atan(p.y, p.x) * ${(DASHES / (2 * Math.PI)).toFixed(6)}) >= ${DASH.toFixed(1)}`
+export function isGap(x: number, y: number): boolean {
+  const turn = (Math.atan2(y, x) * DASHES) / (2 * Math.PI)
+  return turn - Math.floor(turn) >= DASH
+}
+
 /** Signed distance to a shape's edge, y downward; the areas of all four equal a circle of radius r. */
 export function shapeDistance(shape: number, x: number, y: number, r: number): number {
   if (shape === 3) return Math.max(Math.abs(x), Math.abs(y)) - 0.886 * r

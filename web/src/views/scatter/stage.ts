@@ -6,7 +6,7 @@ import { Grid } from './grid'
 import { placeLabels, placeNames, shorten, type PlacedLabel, type PlacedName, type Rectangle } from './labels'
 import { insideOutline } from './lasso'
 import type { Frame, PointLayer } from './layer'
-import type { Scatter } from './model'
+import { LOOSE, writtenNames, type Scatter } from './model'
 import { containing, reach, type Outlines } from './outlines'
 import {
   drawEllipses,
@@ -40,10 +40,10 @@ import { CanvasPoints } from './points-canvas'
 import { axes, FIRST_TURN, middle, orbit, turned, type Turn } from './projection'
 import type { Style } from './style'
 
-/** Up to this many points there is room to write what tells those of one label apart. */
-const NAMED = 100
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Pixels from one ellipse's middle to another's up to which they lie on top of each other. */
+const STACKED = 12
 /** Lines to another map that are drawn at once, those of what moved most: all of them would be a tangle. */
 const MOVES = 40
 /** Milliseconds from true distances to equal quantiles, and the steps that ticks make there. */
@@ -83,6 +83,7 @@ export class Stage {
   onmove: () => void = () => {}
 
   readonly #scatter: Scatter
+  readonly #writtenNames: string[]
   readonly #host: HTMLElement
   readonly #overlay = document.createElement('canvas')
   readonly #text = this.#overlay.getContext('2d')
@@ -130,6 +131,7 @@ export class Stage {
   constructor(host: HTMLElement, scatter: Scatter) {
     this.#host = host
     this.#scatter = scatter
+    this.#writtenNames = writtenNames(scatter)
     this.#layer = pointLayer(() => this.#withoutWebgl())
     this.#layer.canvas.className = 'points'
     this.#overlay.className = 'labels-layer'
@@ -245,7 +247,7 @@ export class Stage {
     this.#words = words
     this.#joinedLabels = null
     if (words.length) {
-      this.#joinedLabels = this.#scatter.labels.map(plainWord)
+      this.#joinedLabels = this.#scatter.names.map(plainWord)
       for (const { tokens, text } of words) tokens.forEach((row, i) => (this.#joinedLabels![row] = i ? '' : text))
     }
     this.ask(false)
@@ -513,6 +515,7 @@ export class Stage {
       outlines: this.#outlines,
       screen: (row) => this.screen(row),
       isVisible: (row) => this.#isVisible(row),
+      isLoose: (row) => this.isLoose(row),
     }
   }
 
@@ -563,8 +566,7 @@ export class Stage {
   #labels(): PlacedLabel[] {
     const { focus, hovered, neighbours, selected, matches } = this.#marks
     const { labelOrder, rings } = this.#scatter
-    const { labels: plain, names, count } = this.#scatter
-    const labels = this.#joinedLabels ?? (count <= NAMED ? names : plain)
+    const labels = this.#joinedLabels ?? this.#writtenNames
     const first = [hovered, focus].filter((row) => row !== null)
     const seen = new Set<number>()
     const isVisible = (row: number) => this.#isVisible(row)
@@ -596,6 +598,8 @@ export class Stage {
         most: 300,
         budget: 5000,
         taken: [...this.#written, ...this.named.map(({ box }) => box)],
+        // ellipses of one place are one shape on the screen, of which a single name would say too little
+        stacked: this.outlines ? STACKED : undefined,
         covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,
       },
     )
@@ -622,6 +626,22 @@ export class Stage {
       this.#widths.set(text, width)
     }
     return width
+  }
+
+  /** The other rows whose ellipses lie on top of this one's on the screen. */
+  stackedOn(row: number): number[] {
+    if (!this.#outlines) return []
+    const [x, y] = this.screen(row)
+    const isHere = (other: number) => {
+      const [ox, oy] = this.screen(other)
+      return other !== row && this.#isVisible(other) && Math.hypot(ox - x, oy - y) <= STACKED
+    }
+    return Array.from({ length: this.#scatter.count }, (_, other) => other).filter(isHere)
+  }
+
+  /** Whether the place of a point says little. */
+  isLoose(row: number): boolean {
+    return this.#scatter.rings?.[row] === LOOSE
   }
 
   #isVisible(row: number): boolean {
