@@ -109,16 +109,10 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
     if (told.length) lines.push({ part: null, text: `To compare: ${told.join('; ')}.` })
   }
   if (stream.model !== 'encoder' && lensAt(stream, stream.nodes - 1, step)[0]?.word === word) {
-    const since = settledAt(stream, step, lens, 2) / 2 - 1
+    const since = Math.max(settledAt(stream, step, lens, 2) / 2 - 1, 0)
     // A fitted lens need not end with the model's own word.
     if (lensAt(stream, stream.nodes - 1, step, lens)[0]?.word === word)
-      lines.push({
-        part: null,
-        text:
-          since < 0
-            ? `From the embedding on, the ${lensName(lens)} reads “${shownWord(word)}” as the first word.`
-            : `From layer ${since} on, the ${lensName(lens)} reads “${shownWord(word)}” as the first word.`,
-      })
+      lines.push({ part: null, text: `From layer ${since} on, the ${lensName(lens)} reads “${shownWord(word)}” as the first word.` })
   }
   return lines
 
