@@ -248,7 +248,7 @@ def works(through: Through, floor: float) -> str:
     """
     if through.rest < LEAST_REST:
         return ALL
-    if max(through.role, through.other) <= floor:
+    if max(abs(through.role), abs(through.other), through.mixed) <= floor:
         return LITTLE
     return THROUGH if through.role > max(through.other, through.mixed, floor) else ELSEWHERE
 
@@ -265,7 +265,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=6,
+    version=7,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
