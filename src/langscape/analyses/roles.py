@@ -297,7 +297,7 @@ def roles(
     >>> found = roles("default", "The cat sat on the mat, and the dog sat by the cat.", heads=2, others=5)
     >>> set(found.scores.columns["verdict"]) <= {ALONE, TOGETHER, GROUP, NONE}
     True
-    >>> set(found.scores.columns["works"]) <= {THROUGH, ELSEWHERE, LITTLE, NO_EDGES, ""}
+    >>> set(found.scores.columns["works"]) <= {THROUGH, ELSEWHERE, LITTLE, ALL, NO_EDGES, ""}
     True
     """
     from langscape.models.effects import PartName
