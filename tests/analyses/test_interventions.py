@@ -184,3 +184,52 @@ def test_what_cannot_be_is_said_in_one_line(folder: Path) -> None:
         langscape.roles(str(folder), f"{TEXT}. {TEXT}. {TEXT}.")
     with pytest.raises(SettingsError, match="takes three"):
         langscape.chunks(str(folder), "One. Two.", by="sentences")
+
+
+def _moved_head(model: object, carries: np.ndarray, draws: int = 16, seed: int = 0) -> str:
+    """What is said of head 1.1 where only these tokens have a value, and its weights lie on two keys."""
+    from dataclasses import replace
+
+    from langscape.analyses.roles import through_role, works
+
+    test = text_test(model, IDS, 64)  # type: ignore[arg-type]
+    run = test.runs[0]
+    n = run.tokens
+    weights = np.full((n, n), 0.01)
+    weights[np.arange(1, n), np.arange(n - 1)] = 0.4
+    weights[np.arange(2, n), np.arange(n - 2)] = 0.3
+    all_weights, all_values = [one.clone() for one in run.weights], [one.clone() for one in run.values]
+    all_weights[1][0, 1] = torch.tensor(weights)
+    all_values[1][0, 1] *= torch.tensor(carries, dtype=all_values[1].dtype)[:, None]
+    planted = replace(run, weights=tuple(all_weights), values=tuple(all_values))
+    role = np.zeros((n, n), bool)
+    # every second query asks, so that its token before and the one before that are of two kinds
+    asked = np.arange(3, n, 2)
+    role[asked, asked - 1] = True
+    found = through_role(
+        replace(test, runs=(planted,)), PartName("head", 1, 1), [role], draws, np.random.default_rng(seed)
+    )
+    return works(found, test.floor)
+
+
+def test_a_head_works_through_its_role_only_where_the_roles_edges_carry_what_it_does() -> None:
+    model = wrap_model(built(ENCODERS["bert"]), name="bert")
+    even = np.arange(len(IDS)) % 2 == 0
+    assert _moved_head(model, even) == "works through its role"
+    assert _moved_head(model, ~even) == "other edges carry as much"
+
+
+def test_random_roles_hold_no_more_often_than_chance() -> None:
+    from langscape.analyses.roles import THROUGH, through_role, works
+
+    model = wrap_model(built(ENCODERS["bert"]), name="bert")
+    test = text_test(model, IDS, 64)
+    rng = np.random.default_rng(0)
+    n, tried, held = len(IDS), 0, 0
+    for part in parts_of(model) * 8:
+        role = np.zeros((n, n), bool)
+        role[np.arange(1, n), rng.integers(0, n, n - 1)] = True
+        held += works(through_role(test, part, [role], 9, rng), test.floor) == THROUGH
+        tried += 1
+    # one in ten by chance; three standard deviations above
+    assert held <= tried / 10 + 3 * np.sqrt(tried * 0.09)

@@ -416,11 +416,43 @@ def test_every_node_says_its_best_word_and_opens(stream_page):
     decode = held("llama").model.tokenizer.decode
     for node, token in ((0, 1), (3, 4), (6, 10)):
         cell = stream_page.locator(f"[data-node='{node}'][data-token='{token}']")
-        expect(cell).to_have_text(decode([words.ids[node, token, 0]]))
+        expect(cell.locator("b")).to_have_text(decode([words.ids[node, token, 0]]))
     stream_page.locator("[data-node='4'][data-token='4']").click()
     expect(stream_page.get_by_label("Layer 1 at this token")).to_be_visible()
     stream_page.keyboard.press("ArrowUp")
     expect(stream_page.locator("button.chosen[data-token]")).to_have_attribute("data-node", "3")
+
+
+def test_one_column_is_followed_with_its_numbers_and_marked_from_where_it_keeps_its_word(stream_page):
+    by_layers(stream_page)
+    ids = lens(held("llama"), 1).ids[:, :, 0]
+    token = 4
+    stream_page.locator(f"[data-node='6'][data-token='{token}']").click()
+    settled = max((node + 1 for node in range(6) if ids[node, token] != ids[6, token]), default=0)
+    marked = stream_page.locator("td.settled", has=stream_page.locator(f"[data-token='{token}']"))
+    expect(marked).to_have_count(7 - settled)
+    # numbers stand in the followed column alone, which is wider than the others
+    expect(stream_page.locator("td em")).to_have_count(7)
+    wide = [
+        stream_page.locator(f"[data-node='3'][data-token='{one}']").bounding_box()["width"]
+        for one in (token, token + 1)
+    ]
+    assert wide[0] > wide[1]
+    expect(stream_page.locator(".told")).to_contain_text("ends with")
+
+
+def test_every_part_of_the_path_has_a_name_or_is_counted(stream_page):
+    drawn = stream_page.get_by_role("group", name="Path from the prompt to the next word")
+    stream_page.get_by_label("Least importance of a line").fill("0.02")
+    listed = stream_page.locator("details.all")
+    listed.locator("summary").click()
+    rows = listed.locator("tbody tr").count()
+    lines = drawn.locator("[data-edge], [data-mlp], [data-missed]").count()
+    assert rows >= lines > 0  # a line may be of several heads
+    left = sum(int(one.text_content().rpartition("+")[2]) for one in drawn.locator("[data-left]").all())
+    said = listed.locator("summary").inner_text()
+    assert (f"{left} ha" in said) == (left > 0)
+    assert f"All {drawn.locator('[data-name]').count() + left} parts" in said
 
 
 def test_layers_go_down_from_the_first_in_every_picture(stream_page):

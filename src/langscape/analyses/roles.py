@@ -1,11 +1,11 @@
-"""Roles tested: heads that look as a role does, taken away alone and together where the role would matter."""
+"""Roles tested: whether heads that look as a role does matter, and whether by what the role names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,14 @@ from langscape.models.display_names import model_title, title_of
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
 ALONE, TOGETHER, NONE = "matters alone", "redundant alone, matters as a group", "no more than others"
 GROUP = "matters as a group"
+THROUGH, ELSEWHERE, LITTLE = "works through its role", "other edges carry as much", "too little to tell"
+ALL, NO_EDGES = "looks at nothing else", "no edges of its own"
+"""What is said where there is nothing to compare: of a head whose other edges hold next to no weight, and
+of a role that is told by the shape of a row, not by certain keys."""
+
+LEAST_REST = 0.1
+"""Where other edges hold less than this, as a share of the role's weight, the head looks at nothing else."""
+
 NAMES = "name-mover-like"
 """Heads that look from the end of a sentence at the one of two people who was named once."""
 
@@ -30,7 +38,8 @@ Others = Annotated[
     int,
     Setting(
         "Others",
-        "So many heads without the role, and so many groups of them, are taken away to compare with.",
+        "So many heads without the role, so many groups of them, and so many draws of other edges of the "
+        "same head are taken away to compare with.",
         ge=5,
         le=200,
     ),
@@ -44,9 +53,13 @@ class RoleTests(Shown):
 
     scores   a row per role and head, and for each role one more, "together": role, head, layer (-1 together),
              score (how far it looks as the role does), lost, others (the most that changes, either way,
-             without heads, or groups, of the same layers that do not have the role), verdict
+             without heads, or groups, of the same layers that do not have the role), verdict; and of its
+             edges all_edges_cut (lost without all edges of the role), role_edges (lost where at every token
+             weight is taken at an edge of the role), other_edges (where as much is taken at another edge),
+             mixed_edges (the most over draws in which a coin says which), matched (the share of the role's
+             weight that is taken), works
     tests    per role what was tried, and the value before
-    drawn    how many heads, or groups, without a role each head or group stood against
+    drawn    how many heads, groups, or draws of edges each one stood against
     """
 
     model: str
@@ -65,44 +78,63 @@ class RoleTests(Shown):
 
         columns = self.scores.columns
         tables = []
+        shown = {
+            "role_edges": "role’s edges cut", "other_edges": "other edges cut",
+            "lost": "without it", "others": "without others",
+        }  # fmt: skip
         for role, test in self.tests.items():
             rows = [int(at) for at in np.flatnonzero(columns["role"] == role)]
-            names = [f"{columns['head'][at]} · {columns['verdict'][at]}" for at in rows]
-            values = np.stack([columns[name][rows] for name in ("lost", "others")], 1).astype(float)
-            tables.append(
-                Matrix(
-                    role,
-                    names,
-                    ["without it", "without others"],
-                    values,
-                    "plain",
-                    0.0,
-                    3,
-                    test,
-                )
-            )
+            names = [
+                " · ".join(filter(None, (str(columns[name][at]) for name in ("head", "works", "verdict"))))
+                for at in rows
+            ]
+            values = np.stack([columns[name][rows] for name in shown], 1).astype(float)
+            held = f"{self._held(role)}. {test[0].upper()}{test[1:]}"
+            tables.append(Matrix(role, names, list(shown.values()), values, "plain", 0.0, 3, held))
         return matrices(
             tables, title=title or f"Do the roles of heads of {self.model} hold?", row_name="head",
             subtitle=self.sentence, notes=self.notes,
         )  # fmt: skip
 
+    def _works(self, role: str | None = None) -> np.ndarray:
+        """What was found of the edges of every head that could be asked, of one role or all."""
+        columns = self.scores.columns
+        works = columns["works"].astype(str)
+        asked = np.isin(works, (THROUGH, ELSEWHERE, LITTLE))
+        return works[asked if role is None else asked & (columns["role"] == role)]
+
+    def _alone(self, role: str | None = None) -> int:
+        """How many heads look at nothing else than their role says."""
+        columns = self.scores.columns
+        mine = np.ones(len(columns["role"]), bool) if role is None else columns["role"] == role
+        return int((columns["works"][mine] == ALL).sum())
+
+    def _held(self, role: str) -> str:
+        works, alone = self._works(role), self._alone(role)
+        if not len(works) and not alone:
+            return f"It has {NO_EDGES}, so that only what is lost without the head can be asked"
+        said = [f"{(works == THROUGH).sum()} of {len(works)} work through it"] if len(works) else []
+        return " and ".join([*said, *([f"{alone} {_looks(alone)} at nothing else"] if alone else [])])
+
     @property
     def sentence(self) -> str:
-        """Which roles stand out, how many heads do by chance, and how to read the two columns."""
-        columns = self.scores.columns
-        good = {role for role, one in zip(columns["role"], columns["verdict"], strict=True) if one != NONE}
-        held = [role for role in self.tests if role in good]
-        found = (
-            f"{len(held)} of {len(self.tests)} roles stand out: {', '.join(held)}."
-            if held
-            else f"None of {len(self.tests)} roles stands out."
-        )
-        tried = len(columns["verdict"])
+        """How many heads work through their roles, how many would by chance, and how to read the columns."""
+        works, alone = self._works(), self._alone()
+        found = {role: int((self._works(role) == THROUGH).sum()) for role in self.tests}
+        named = ", ".join(f"{role} {count}" for role, count in found.items() if count)
+        tried = len(self.scores.columns["verdict"])
+        chance = f"{len(works) / (self.drawn + 1):.1f}"
+        more = f" {alone} more {_looks(alone)} at nothing else." if alone else ""
         return (
-            f"{found} Of {tried} heads and groups tested {self.beyond} change more than all {self.drawn} "
-            f"others; by chance {tried / (self.drawn + 1):.1f} would. “Without it”: what changes when the "
-            "head is replaced by its mean. “Without others”: the most that changes without heads of the same "
-            "layers that do not have the role. A role stands out where the first is larger."
+            f"{(works == THROUGH).sum()} of {len(works)} heads work through their role"
+            f"{f' ({named})' if named else ''}; by chance {chance} would.{more} “Role’s edges cut”: what "
+            "changes when weight is taken at each token’s heaviest edge of the role. “Other edges cut”: what "
+            "changes when as much is taken at its heaviest edge that is not of the role. A head works "
+            f"through its role where the first is larger than the second and than {self.drawn} mixtures of "
+            f"both. Whether the head matters at all is another question: {self.beyond} of {tried} heads and "
+            f"groups change more than {self.drawn} others (by chance {tried / (self.drawn + 1):.1f}) when "
+            "replaced by their mean (“without it”; “without others”: the most that changes without heads "
+            "that do not have the role)."
         )
 
     @property
@@ -117,6 +149,63 @@ class RoleTests(Shown):
         return write(self.view(title), path, columns=self.scores.columns)
 
 
+class Through(NamedTuple):
+    """What is lost by edges of a head.
+
+    all_cut   without all edges of its role
+    role      where at every token weight is taken at an edge of the role
+    other     where as much is taken at an edge that is not of the role
+    mixed     the most that changes, either way, over draws in which a coin says of every token which of both
+    share     of the role's weight how much is taken
+    rest      weight of other edges ÷ weight of the role
+    """
+
+    all_cut: float
+    role: float
+    other: float
+    mixed: float
+    share: float
+    rest: float
+
+
+def through_role(
+    test: Any, head: Any, edges: Sequence[np.ndarray], draws: int, rng: np.random.Generator
+) -> Through:
+    """What the edges of a role carry, beside as much weight at other edges of the same head.
+
+    test   a `models.role_tests.Test`; edges of every text of it, which make the role, (query, key)
+    """
+    from langscape.metrics import find_sinks
+    from langscape.metrics.matched_edges import matched_edges
+    from langscape.metrics.sinks import separators_of
+    from langscape.models.edge_effects import Cut
+
+    layer, number = head.layer, head.head
+    cuts: list[list[Cut]] = []
+    held = taken = rest = 0.0
+    for run, role in zip(test.runs, edges, strict=True):
+        weights = run.weights[layer][:, number : number + 1].float().cpu().numpy()
+        sinks = find_sinks(weights, separators=separators_of(run.row.source.tokens()))[0, 0]
+        own = weights[0, 0]
+        matched = matched_edges(own, role, sinks=sinks, draws=draws, rng=rng)
+        whole = np.where(role, own, 0.0)
+        held, taken = held + float(whole.sum()), taken + float(matched.role.sum())
+        rest += matched.rest * float(whole.sum())
+        cuts.append([])
+        for amounts in (whole, matched.role, matched.other, *matched.mixed):
+            queries, keys = np.nonzero(amounts)
+            cuts[-1].append(Cut(layer, number, queries, keys, amounts[queries, keys]))
+    lost = test.lost_by_cuts(cuts)
+    return Through(
+        float(lost[0]), float(lost[1]), float(lost[2]), float(np.abs(lost[3:]).max()),
+        taken / held if held else 0.0, rest / held if held else 0.0,
+    )  # fmt: skip
+
+
+def _looks(count: int) -> str:
+    return "looks" if count == 1 else "look"
+
+
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"Do the roles of heads of {model_title(settings['model'])} hold?"
 
@@ -129,20 +218,39 @@ def roles_picture(found: RoleTests, context: Any) -> View:
 
 def lines(found: RoleTests) -> list[str]:
     """Role by role, as lines of text."""
-    columns, out = found.scores.columns, []
+    columns, out = found.scores.columns, [found.sentence]
     for role, test in found.tests.items():
         out.append(f"{role}: {test}")
         for at in np.flatnonzero(columns["role"] == role):
+            row = {name: values[at] for name, values in columns.items()}
+            if not np.isnan(row["matched"]):
+                said = (
+                    f"role’s edges {row['role_edges']:+.4f}, others {row['other_edges']:+.4f}, mixed at most "
+                    f"{row['mixed_edges']:+.4f} ({100 * row['matched']:.0f} % of the role’s weight)  "
+                    f"{row['works']}; "
+                )
+            else:
+                said = f"{row['works']}; " if row["works"] else ""
             out.append(
-                f"  {columns['head'][at]:<10} lost {columns['lost'][at]:+8.3f}, others at most "
-                f"{columns['others'][at]:+8.3f}  {columns['verdict'][at]}"
+                f"  {row['head']:<10} {said}lost {row['lost']:+.3f}, others at most {row['others']:+.3f}  "
+                f"{row['verdict']}"
             )
-    tried = len(columns["verdict"])
-    out.append(
-        f"{found.beyond} of {tried} heads and groups change more than all {found.drawn} others; by chance "
-        f"{tried / (found.drawn + 1):.1f} would"
-    )
     return out
+
+
+def works(through: Through, floor: float) -> str:
+    """What may be said of a head's edges.
+
+    >>> works(Through(0.3, 0.2, 0.1, 0.15, 0.5, 1.0), 1e-4), works(Through(0.3, 0.1, 0.2, 0.1, 0.5, 1), 1e-4)
+    ('works through its role', 'other edges carry as much')
+    >>> works(Through(0.3, 1e-5, 0, 0, 0.5, 1.0), 1e-4), works(Through(0.3, 0.2, 0.1, 0.1, 0.01, 0.02), 1e-4)
+    ('too little to tell', 'looks at nothing else')
+    """
+    if through.rest < LEAST_REST:
+        return ALL
+    if max(abs(through.role), abs(through.other), through.mixed) <= floor:
+        return LITTLE
+    return THROUGH if through.role > max(through.other, through.mixed, floor) else ELSEWHERE
 
 
 def verdict(alone: float, others: float, group: bool, floor: float) -> str:
@@ -157,7 +265,7 @@ def verdict(alone: float, others: float, group: bool, floor: float) -> str:
 
 
 @analysis(
-    version=4,
+    version=7,
     title="Roles tested",
     room="test",
     pictures=(roles_picture,),
@@ -178,15 +286,18 @@ def roles(
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> RoleTests:
-    """Test whether heads do what they look like: each role by its own test, head by head and all together.
+    """Test whether heads do what they look like: whether they matter, and whether by what the role names.
 
     Induction: is the loss of random tokens that come again higher? Previous token: do induction heads lose
     what they look for? Same token and name movers: is the right one of two people still named? All others:
     does anything change on the text? A head matters alone where more is lost than changes, either way,
-    without any of some heads of the same layers that do not have the role.
+    without any of some heads of the same layers that do not have the role. It works through its role where
+    more is lost by weight taken at the role's edges than by as much taken at other edges of the head.
 
     >>> found = roles("default", "The cat sat on the mat, and the dog sat by the cat.", heads=2, others=5)
     >>> set(found.scores.columns["verdict"]) <= {ALONE, TOGETHER, GROUP, NONE}
+    True
+    >>> set(found.scores.columns["works"]) <= {THROUGH, ELSEWHERE, LITTLE, ALL, NO_EDGES, ""}
     True
     """
     from langscape.models.effects import PartName
@@ -209,6 +320,7 @@ def roles(
     plain = text_test(network, text, first_tokens)
     for role, listed in _named(run).items():
         found[role], tests[role] = listed, plain
+    people = None
     long_enough = (network.longest or 10**9) >= 81
     if decoder and long_enough:
         probe = read_unedited(network, repeated_ids(network, seed=seed))
@@ -229,11 +341,13 @@ def roles(
                 for layer, head in np.argwhere(movers)
             ]
             tests[NAMES] = naming
+    edges = {role: _edges_of(role, tests[role], people) for role in found}
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     told = {role: sorted(found[role], key=lambda one: -one[1])[:heads] for role in found if found[role]}
     for done, (role, listed) in enumerate(told.items()):
-        rows += _tested(role, listed, [one for one, _ in found[role]], tests[role], network, others, rng)
+        tested = _tested(role, listed, [one for one, _ in found[role]], tests[role], network, others, rng)
+        rows += _by_edges(tested, tests[role], edges[role], others, rng)
         if progress is not None:
             progress(Step(done + 1, len(told), "roles tested"))
     if not rows:
@@ -252,12 +366,76 @@ def roles(
         f"{heads} strongest are tested. “Others” are {others} heads, or groups, of the same layers that do "
         f"not look as the role does: by chance a head loses more than all of them once in {others + 1}. "
         f"“{NONE}” means that what is lost is not beyond these",
+        "Where weight is taken from edges, a query takes so much less from a key, and the rest of its row is "
+        "not raised. At every token the same weight is taken at one edge of the role and at one other, as "
+        f"much as the lighter of both holds{_said_share(rows)}. In a mixture a coin says of every token "
+        f"which of both: if both carried alike, one head in {others + 1} would change more by its role than "
+        f"by all {others} mixtures. Keys on which the head parks its weight are not among the others. "
+        f"“{ALL}”: other edges hold less than a tenth of the role’s weight, too little to compare with",
     )
     name = title_of(model)
     return RoleTests(name, items, said, others, notes)
 
 
-_TEXT = ("role", "head", "verdict")
+_TEXT = ("role", "head", "verdict", "works")
+
+
+def _said_share(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How much of the roles' weight others can match, over the heads that were asked."""
+    shares = [row["matched"] for row in rows if not np.isnan(row["matched"])]
+    if not shares:
+        return ""
+    return (
+        f" (of the role’s weight {100 * np.median(shares):.0f} % in the median head, "
+        f"{100 * min(shares):.0f} % at least)"
+    )
+
+
+def _edges_of(role: str, test: Any, people: Any) -> list[np.ndarray] | None:
+    """The edges that make a role, (query, key) of every text of its test; None where it has none."""
+    from langscape.metrics.heads import role_edges
+    from langscape.metrics.sinks import separators_of
+
+    found = []
+    for at, run in enumerate(test.runs):
+        if role == NAMES:
+            mask = np.zeros((run.tokens, run.tokens), bool)
+            mask[-1, people.places[at]] = True
+        else:
+            tokens = run.row.source.tokens()
+            weights = np.concatenate([one.float().cpu().numpy() for one in run.weights])
+            known = {"special": tokens.special, "separators": separators_of(tokens)}
+            listed = role_edges(weights, ids=run.ids.tolist(), **known)
+            if role not in listed:
+                return None
+            mask = listed[role]
+        found.append(mask)
+    return found
+
+
+def _by_edges(
+    rows: list[dict[str, Any]],
+    test: Any,
+    edges: list[np.ndarray] | None,
+    draws: int,
+    rng: np.random.Generator,
+) -> list[dict[str, Any]]:
+    """The rows of one role, with what the edges of every head carry; groups are not asked."""
+    from langscape.models.effects import PartName
+
+    for row in rows:
+        through, said = Through(*[float("nan")] * 6), ""
+        if row["layer"] >= 0:
+            said = NO_EDGES
+            if edges is not None:
+                head = PartName("head", row["layer"], row["number"])
+                through = through_role(test, head, edges, draws, rng)
+                said = works(through, test.floor)
+        row |= {
+            "all_edges_cut": through.all_cut, "matched": through.share, "role_edges": through.role,
+            "other_edges": through.other, "mixed_edges": through.mixed, "works": said,
+        }  # fmt: skip
+    return rows
 
 
 def _named(run: Any) -> dict[str, list[tuple[Any, float]]]:

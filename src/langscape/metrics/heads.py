@@ -158,6 +158,26 @@ def shuffled_scores(
     return found
 
 
+def role_edges(
+    attention: Any,
+    *,
+    ids: Sequence[Any] | None = None,
+    special: Sequence[bool] | None = None,
+    separators: Sequence[bool] | None = None,
+    band: int = BAND,
+) -> dict[str, np.ndarray]:
+    """Of every tag the edges whose weight its score counts, (query, key); "diffuse" has none.
+
+    >>> role_edges(np.full((1, 1, 3, 3), 1 / 3))["next-token"].astype(int).tolist()
+    [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    A = checked_weights(attention)
+    visible = visible_keys(A)
+    patterns = _patterns(A, ids, special, separators, band)
+    counted = {tag: patterns[score] for tag, (score, _) in THRESHOLDS.items() if score in patterns}
+    return {tag: mask & visible & rows[:, None] for tag, (mask, rows) in counted.items()}
+
+
 def name_heads(
     scores: Mapping[str, np.ndarray],
     even: Mapping[str, float] | None = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -57,6 +58,51 @@ def estimated_edges(
     return [measure.estimate(total.numpy()) for total in totals]
 
 
+class Cut(NamedTuple):
+    """Edges of one head, and how much of each one's weight is taken away."""
+
+    layer: int
+    head: int
+    queries: Sequence[int] | np.ndarray
+    keys: Sequence[int] | np.ndarray
+    weights: Sequence[float] | np.ndarray
+
+
+def runs_with_cuts(
+    run: Unedited,
+    cuts: Sequence[Cut],
+    logits: bool = False,
+    hear: Callable[[int, torch.Tensor], None] | None = None,
+) -> Iterator[tuple[Sequence[int], torch.Tensor]]:
+    """Some cuts' places in the list, and final states (or logits) of runs with each of them, batch by batch.
+
+    The head's output loses what each query takes from each key, by the weight that is taken away; the rest
+    of the row is not raised.
+    """
+    for layer in sorted({one.layer for one in cuts}):
+        mine = [at for at, one in enumerate(cuts) if one.layer == layer]
+        for some in batches(mine, run.side_by_side):
+            changed = _edges_cut(run, layer, [cuts[at] for at in some])
+            yield some, run.final_states(layer, runs=len(some), heads=changed, hear=hear, logits=logits)
+
+
+def _edges_cut(run: Unedited, layer: int, cuts: Sequence[Cut]) -> Callable[[int, torch.Tensor], torch.Tensor]:
+    values = run.values[layer][0]
+
+    def changed(at: int, output: torch.Tensor) -> torch.Tensor:
+        if at != layer:
+            return output
+        output = output.clone()
+        for row, one in enumerate(cuts):
+            queries, keys = (torch.as_tensor(ends, device=output.device) for ends in (one.queries, one.keys))
+            weights = torch.as_tensor(one.weights, dtype=output.dtype, device=output.device)
+            taken = weights[:, None] * values[one.head, keys]
+            output[row, :, one.head] = output[row, :, one.head].index_add(0, queries, -taken)
+        return output
+
+    return changed
+
+
 def cut_edges(
     run: Unedited,
     layer: int,
@@ -68,19 +114,10 @@ def cut_edges(
 ) -> CutEdges:
     """The effect of cutting each edge (query, key), one at a time, in their order."""
     check_head(run, layer, head)
-    weights, values = run.weights[layer][0, head], run.values[layer][0, head]
+    weights = run.weights[layer][0, head]
+    cuts = [Cut(layer, head, [query], [key], [float(weights[query, key])]) for query, key in edges]
     found: list[tuple[float, ...]] = []
-    for some in batches(edges, run.side_by_side):
-
-        def changed(at: int, output: torch.Tensor, some: Sequence[tuple[int, int]] = some) -> torch.Tensor:
-            if at != layer:
-                return output
-            output = output.clone()
-            for row, (query, key) in enumerate(some):
-                output[row, query, head] -= weights[query, key] * values[key]
-            return output
-
-        outputs = run.final_states(layer, runs=len(some), heads=changed, logits=measure.bent)
+    for _, outputs in runs_with_cuts(run, cuts, measure.bent):
         effects = measure(outputs)
         for row, output in enumerate(outputs):
             found.append((effects.effect[row], effects.loss_change[row], *_moved(measure, output)))

@@ -2,7 +2,9 @@
 
 Every test has its own text: random tokens that repeat (does the model still copy?), sentences about two
 people (does it still name the right one?), or the reader's text (does anything change?). What is lost without
-a head stands against what is lost without heads of the same layers that do not have the role.
+a head stands against what is lost without heads of the same layers that do not have the role: that says
+whether the head matters. Whether it does so by what the role names is asked of its edges: what is lost where
+weight is taken at the edges of the role stands against the same weight taken at other edges of the head.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 import torch
 
 from langscape.errors import LangscapeError
+from langscape.models.edge_effects import Cut, runs_with_cuts
 from langscape.models.effect_measures import Measure
 from langscape.models.effects import PartName, runs_without_groups
 from langscape.models.model import Model
@@ -36,15 +39,36 @@ class Test:
 
     name     what is tried, in words; unit what is counted
     before   the value without an edit
-    lost     groups of heads → what each loses, one value per group
+    runs     the texts; what is lost is the mean over them
+    value    number of the text, outputs of runs of it side by side → what each of them loses
     floor    losses below it are rounding
+    logits   whether outputs are the model's own logits; hear is told weights, as `Unedited.final_states` does
     """
 
     name: str
     unit: str
     before: float
-    lost: Callable[[Sequence[Sequence[PartName]]], np.ndarray]
+    runs: tuple[Unedited, ...]
+    value: Callable[[int, torch.Tensor], np.ndarray]
     floor: float
+    logits: tuple[bool, ...]
+    hear: Callable[[int, torch.Tensor], None] | None = None
+
+    def lost(self, groups: Sequence[Sequence[PartName]]) -> np.ndarray:
+        """What is lost without all heads of each group."""
+        found = np.zeros(len(groups))
+        for at, run in enumerate(self.runs):
+            for some, outputs in runs_without_groups(run, groups, self.logits[at], self.hear):
+                found[list(some)] += self.value(at, outputs) / len(self.runs)
+        return found
+
+    def lost_by_cuts(self, cuts: Sequence[Sequence[Cut]]) -> np.ndarray:
+        """What is lost where edges are cut: of each text a list of cuts, in one order."""
+        found = np.zeros(len(cuts[0]))
+        for at, run in enumerate(self.runs):
+            for some, outputs in runs_with_cuts(run, cuts[at], self.logits[at], self.hear):
+                found[list(some)] += self.value(at, outputs) / len(self.runs)
+        return found
 
 
 def repeated_ids(model: Model, count: int = 40, seed: int = 0) -> list[int]:
@@ -59,15 +83,11 @@ def text_test(model: Model, text: Any, first_tokens: int) -> Test:
     """Does anything change on a text: KL of the next token, or movement of the last states."""
     run = read_unedited(model, text, first_tokens)
     measure = Measure(run)
-
-    def lost(groups: Sequence[Sequence[PartName]]) -> np.ndarray:
-        found = np.empty(len(groups))
-        for some, outputs in runs_without_groups(run, groups, measure.bent):
-            found[list(some)] = measure(outputs).effect
-        return found
-
     unit = "KL of the next token, nats" if measure.decoder else "movement of the last states"
-    return Test("does anything change on the text", unit, 0.0, lost, measure.floor)
+    return Test(
+        "does anything change on the text", unit, 0.0, (run,), lambda at, outputs: measure(outputs).effect,
+        measure.floor, (measure.bent,),
+    )  # fmt: skip
 
 
 def copying_test(model: Model, run: Unedited) -> Test:
@@ -86,13 +106,10 @@ def copying_test(model: Model, run: Unedited) -> Test:
 
     before = float(losses(run.final_states(logits=measure.bent))[0])
 
-    def lost(groups: Sequence[Sequence[PartName]]) -> np.ndarray:
-        found = np.empty(len(groups))
-        for some, outputs in runs_without_groups(run, groups, measure.bent):
-            found[list(some)] = losses(outputs) - before
-        return found
-
-    return Test("random tokens come again: is their loss higher", "loss, nats", before, lost, 1e-4)
+    return Test(
+        "random tokens come again: is their loss higher", "loss, nats", before, (run,),
+        lambda at, outputs: losses(outputs) - before, 1e-4, (measure.bent,),
+    )  # fmt: skip
 
 
 def looking_test(run: Unedited, watched: Sequence[PartName]) -> Test:
@@ -101,48 +118,57 @@ def looking_test(run: Unedited, watched: Sequence[PartName]) -> Test:
     queries = torch.arange(count + 1, run.tokens - 1)
     keys = queries - count + 1
 
-    def weight(layer: int, weights: torch.Tensor, into: np.ndarray) -> None:
+    def weight(layer: int, weights: torch.Tensor) -> np.ndarray:
+        """The share of one layer, of every run side by side."""
+        into = np.zeros(len(weights))
         for one in watched:
             if one.layer == layer:
                 into += weights[:, one.head][:, queries, keys].mean(-1).double().cpu().numpy() / len(watched)
+        return into
 
-    plain = np.zeros(1)
-    for layer, weights in enumerate(run.weights):
-        weight(layer, weights, plain)
-    before = float(plain[0])
+    plain = [weight(layer, weights) for layer, weights in enumerate(run.weights)]
+    before = float(np.sum(plain))
+    heard: dict[int, np.ndarray] = {}
 
-    def lost(groups: Sequence[Sequence[PartName]]) -> np.ndarray:
-        found = np.empty(len(groups))
-        for at, group in enumerate(groups):
-            first = min(one.layer for one in group)
-            into = np.zeros(1)
-            for layer in range(first):
-                weight(layer, run.weights[layer], into)
-            hear = lambda layer, weights, into=into: weight(layer, weights, into)  # noqa: E731
-            for _ in runs_without_groups(run, [group], False, hear=hear):
-                pass
-            found[at] = before - into[0]
-        return found
+    def hear(layer: int, weights: torch.Tensor) -> None:
+        heard[layer] = weight(layer, weights)
 
-    return Test("do induction heads still look at what followed", "weight", before, lost, 1e-4)
+    def value(at: int, outputs: torch.Tensor) -> np.ndarray:
+        # layers before the edited one are not run again, and not heard
+        found = sum((heard.get(layer, own) for layer, own in enumerate(plain)), np.zeros(len(outputs)))
+        heard.clear()
+        return before - found
+
+    return Test(
+        "do induction heads still look at what followed",
+        "weight",
+        before,
+        (run,),
+        value,
+        1e-4,
+        (False,),
+        hear,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class People:
     """Sentences about two people, of which the model should name the one that was named once.
 
-    seen   (layer, head) the weight of the last token on that one, and on the other
+    places       where the one named once stands, per sentence
+    right, wrong (layer, head) the weight of the last token on that one, and on the other
     """
 
     runs: tuple[Unedited, ...]
     words: tuple[tuple[int, int], ...]
+    places: tuple[int, ...]
     right: np.ndarray
     wrong: np.ndarray
 
 
 def read_people(model: Model) -> People | None:
     """The sentences whose names are single tokens of the model; None where there are none."""
-    runs, words, right, wrong = [], [], [], []
+    runs, words, once, right, wrong = [], [], [], [], []
     for template, io, s in PEOPLE:
         for one, other in ((io, s), (s, io)):
             try:
@@ -156,13 +182,14 @@ def read_people(model: Model) -> People | None:
             runs.append(run)
             words.append(ids)
             places = listed.index(ids[0]), [at for at, token in enumerate(listed) if token == ids[1]]
+            once.append(places[0])
             right.append(np.stack([layer[0, :, -1, places[0]].cpu().numpy() for layer in run.weights]))
             wrong.append(
                 np.stack([layer[0, :, -1, places[1]].sum(-1).cpu().numpy() for layer in run.weights])
             )
     if len(runs) < 3:
         return None
-    return People(tuple(runs), tuple(words), np.mean(right, axis=0), np.mean(wrong, axis=0))
+    return People(tuple(runs), tuple(words), tuple(once), np.mean(right, axis=0), np.mean(wrong, axis=0))
 
 
 def naming_test(people: People) -> Test:
@@ -178,18 +205,12 @@ def naming_test(people: People) -> Test:
     plain = [
         difference(at, run.final_states(logits=measures[at].bent))[0] for at, run in enumerate(people.runs)
     ]
-
-    def lost(groups: Sequence[Sequence[PartName]]) -> np.ndarray:
-        found = np.zeros(len(groups))
-        for at, run in enumerate(people.runs):
-            for some, outputs in runs_without_groups(run, groups, measures[at].bent):
-                found[list(some)] += (plain[at] - difference(at, outputs)) / len(people.runs)
-        return found
-
     return Test(
         "two people: is the one named once still preferred",
         "logit difference",
         float(np.mean(plain)),
-        lost,
+        people.runs,
+        lambda at, outputs: plain[at] - difference(at, outputs),
         1e-3,
+        tuple(one.bent for one in measures),
     )

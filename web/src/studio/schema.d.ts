@@ -3750,7 +3750,7 @@ export interface components {
             heads?: number;
             /**
              * Others
-             * @description So many heads without the role, and so many groups of them, are taken away to compare with.
+             * @description So many heads without the role, so many groups of them, and so many draws of other edges of the same head are taken away to compare with.
              * @default 16
              */
             others?: number;

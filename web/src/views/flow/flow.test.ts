@@ -5,7 +5,7 @@ import { agreement, aligned, percent, plain } from './figures'
 import { fromHalves } from './half'
 import { inShort, whyRather } from './inshort'
 import { boundsOf, colourOf, nearest, numberOf, readLstm, shownWord, tokenNamed, topWords, vector } from './model'
-import { pathTo } from './path'
+import { fitting, pathTo } from './path'
 import { blockSum, firstWithout, needed, ranked, readBy, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
@@ -446,5 +446,13 @@ describe('figures', () => {
     ])
     expect([plain(0), plain(3.25e-5), plain(-3.25e-5), plain(0.25)]).toEqual(['0', '< 0.001', '> −0.001', '0.250'])
     expect(aligned(3.4e-5)(3.4e-5)).toBe('0.000034')
+  })
+})
+
+describe('names on the path', () => {
+  it('stand within their room, and leave some for the count of the rest', () => {
+    expect(fitting(['MLP 0', '0.1'], 100)).toBe(2)
+    expect(fitting(['MLP 0', '0.1', '0.2', '0.3'], 60)).toBe(1)
+    expect(fitting(['MLP 10'], 20)).toBe(0)
   })
 })

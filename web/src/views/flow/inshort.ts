@@ -14,6 +14,7 @@ import {
   partName,
   ranked,
   readBy,
+  settledAt,
   type Lens,
   type PartName,
   type Score,
@@ -108,10 +109,9 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
     if (told.length) lines.push({ part: null, text: `To compare: ${told.join('; ')}.` })
   }
   if (stream.model !== 'encoder' && lensAt(stream, stream.nodes - 1, step)[0]?.word === word) {
-    let layer = stream.layers
-    while (layer > 0 && lensAt(stream, 2 * layer, step, lens)[0]?.word === word) layer--
-    const since = layer === stream.layers ? null : layer
-    if (since !== null)
+    const since = Math.max(settledAt(stream, step, lens, 2) / 2 - 1, 0)
+    // A fitted lens need not end with the model's own word.
+    if (lensAt(stream, stream.nodes - 1, step, lens)[0]?.word === word)
       lines.push({ part: null, text: `From layer ${since} on, the ${lensName(lens)} reads “${shownWord(word)}” as the first word.` })
   }
   return lines

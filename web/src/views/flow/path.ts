@@ -58,3 +58,15 @@ export function pathTo(stream: Stream, token: number, threshold: number): Path {
   for (const token of reached) path.spans.set(token, [0, path.spans.get(token)?.[1] ?? 0])
   return path
 }
+
+/** About the width of a letter of a name, and what parts two names, in pixels. */
+const [LETTER, APART] = [6, 5]
+
+/** How many names, in their order, stand within so many pixels; where not all do, a “+2” for the rest has room too. */
+export function fitting(names: string[], room: number): number {
+  const wide = (count: number) => names.slice(0, count).reduce((sum, name) => sum + LETTER * name.length + APART, -APART)
+  if (wide(names.length) <= room) return names.length
+  let count = names.length - 1
+  while (count > 0 && wide(count) + APART + 3 * LETTER > room) count--
+  return count
+}

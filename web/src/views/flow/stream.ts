@@ -94,6 +94,14 @@ export function lensAt(stream: Stream, node: number, token: number, lens: Lens =
   return named(stream, rowOf(stream.arrays[lens], node, at), rowOf(stream.arrays[`${lens}_values`], node, at))
 }
 
+/** The node from which on the first word of a token's lens is the one that it ends with, among every `by`-th node; the last where it came last. */
+export function settledAt(stream: Stream, token: number, lens: Lens = 'lens', by = 1): number {
+  let node = stream.nodes - 1
+  const word = lensAt(stream, node, token, lens)[0]?.word
+  while (node - by >= 0 && lensAt(stream, node - by, token, lens)[0]?.word === word) node -= by
+  return node
+}
+
 export interface LensScores {
   /** At the embedding and after every layer: KL of the model's own prediction from the lens's, and how often the first word is the same. */
   lenses: { name: string; kl: number[]; first: number[] }[]
