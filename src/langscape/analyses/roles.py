@@ -82,7 +82,8 @@ class RoleTests(Shown):
             "role_edges": "role’s edges cut", "other_edges": "other edges cut",
             "lost": "without it", "others": "without others",
         }  # fmt: skip
-        for role, test in self.tests.items():
+        # what has no edges to ask about comes last
+        for role, test in sorted(self.tests.items(), key=lambda one: not len(self._works(one[0]))):
             rows = [int(at) for at in np.flatnonzero(columns["role"] == role)]
             names = [
                 " · ".join(filter(None, (str(columns[name][at]) for name in ("head", "works", "verdict"))))

@@ -393,7 +393,7 @@ export const ROOMS: RoomName[] = [
         verb: 'Test the roles',
         gives: 'whether roles hold',
         about:
-          'Heads are named by where they look. Here each name is tested: heads of a role are taken away, alone and together, beside heads without it.',
+          'Heads are named by where they look. Here each name is tested: as much attention is cut along the role as elsewhere in the head, and heads are taken away beside heads without the role.',
         carries: wholeText,
         main: ['model', 'heads', 'others'],
       },
