@@ -259,9 +259,9 @@ def compare_heads(left: Head, right: Head) -> Comparison:
         return replace(found, left=found.left.but(notes=(*found.left.notes, OnlyMaps)))
     maps = []
     for one in (found.left, found.right):
-        quality = {**seen.scores(), **one.quality}
+        quality = {**one.quality, **seen.scores()}
         where = seen.elsewhere[one.items.columns["position"]]
-        maps.append(one.but(quality=quality, per_point={"attention_elsewhere": where, **one.per_point}))
+        maps.append(one.but(quality=quality, per_point={**one.per_point, "attention_elsewhere": where}))
     return replace(found, left=maps[0], right=maps[1], attention=seen)
 
 

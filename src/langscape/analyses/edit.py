@@ -129,7 +129,7 @@ class EditedRun(Shown):
         if layer not in heads.layers or head not in heads.heads:
             return self.attention(layer, head)  # which says what there is
         found = attention_difference(
-            self.unedited, self.capture, ((layer, head), (layer, head)), ("unedited run", "edited run")
+            self.unedited, self.capture, ((layer, head), (layer, head)), ("unedited", "edited")
         )
         assert found is not None  # both runs read the same tokens
         said = " · ".join(["; ".join(self.edits), *self._elsewhere(layer, head)])
