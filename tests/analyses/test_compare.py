@@ -1,11 +1,13 @@
 """Two maps laid over each other, and one head with all its restarts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from langscape import affinity
 from langscape.analyses._restarts import embed_restarts, head_schedules
-from langscape.analyses.compare import Comparison, compare, compare_maps
+from langscape.analyses.compare import Comparison, compare, compare_maps, compared_neighbours
 from langscape.analyses.head import all_restarts
 from langscape.data import Affinities, Items, Map
 from langscape.errors import DataError, SettingsError
@@ -96,7 +98,28 @@ def test_two_layers_two_heads_and_two_files_are_compared(tmp_path, monkeypatch):
     assert made.left.labels == made.right.labels
     assert made.left.quality["moved"] > 0
     heads = compare("tiny", TEXT, what="head", layer=1, head=0, other_head=1, **few)
-    assert "moved" in heads.left.per_point
+    assert heads.names == ("head 1.0", "head 1.1")
+    first, second = heads.attention.weights()
+    assert np.allclose(heads.attention.elsewhere, np.abs(second - first).sum(1) / 2, atol=1e-6)
+    where = heads.left.items.columns["position"]
+    assert np.allclose(heads.left.per_point["attention_elsewhere"], heads.attention.elsewhere[where])
+    shown = heads.attention_view()
+    assert np.allclose(shown.arrays["second"] - shown.arrays["attention"], second - first)
+    assert [view.kind for view in heads.views()] == ["attention", "scatter", "scatter"]
+    heads.save(tmp_path / "heads.csv")
+    assert "attention_elsewhere" in (tmp_path / "heads.csv").read_text().splitlines()[0]
+    pairs = heads.save(tmp_path / "pairs.csv", show="attention").read_text().splitlines()
+    assert pairs[0] == "query_position,query,key_position,key,first,second,difference,attention_elsewhere"
+    assert len(pairs) == 1 + first.size
+    assert heads.save(tmp_path / "heads.png").stat().st_size > 1000
+    told = run("compare", "tiny", "--what", "head", "--layer", 1, "--other-head", 1, "--restarts", 1,
+               "--steps", 60, "-o", "heads.parquet")  # fmt: skip
+    assert "of a token’s attention goes elsewhere" in told.stderr
+    texts = compare("tiny", TEXT, what="head", layer=1, other_text=f"so {TEXT}", **few)
+    assert texts.attention is None
+    assert any("their attention is not" in note for note in texts.notes)
+    with pytest.raises(SettingsError, match="no attention to subtract"):
+        texts.attention_view()
     one = write_vectors(tmp_path / "one.bin", samples.words().rows(range(60)))
     other = write_vectors(tmp_path / "other.bin", samples.words().rows(range(20, 80)))
     words = compare(what="words", vectors=one, other_vectors=other, perplexity=5)
@@ -110,6 +133,43 @@ def test_two_layers_two_heads_and_two_files_are_compared(tmp_path, monkeypatch):
         compare("tiny", TEXT, layer=1)
     with pytest.raises(SettingsError, match="give the other one"):
         compare("tiny", TEXT, what="words")
+
+
+def test_titles_say_first_what_tells_both_sides_apart(places):
+    from langscape.declarations.declaration import declaration_of
+
+    declared = declaration_of(compare)
+    own = {one.name: one.default for one in declared.signature.settings}
+
+    def titled(names, **settings):
+        return declared.called({**own, **settings}, names)
+
+    heads = titled({"text": "Salt and pepper"}, what="head", layer=1, head=8, other_head=7)
+    assert heads == "Head 1.8 beside head 1.7, MiniLM-L6 over Salt and pepper"
+    texts = titled({"text": "One, two", "other_text": "Salt and pepper"}, layer=3)
+    assert texts == "One, two beside Salt and pepper, layer 3 of MiniLM-L6"
+    made = compare_maps(Map(places, Items.numbered(40)), Map(places, Items.numbered(40)))
+
+    def sides(title, names):
+        return [replace(made, names=names).scatter(side, title=title).properties["title"] for side in
+                ("left", "right")]  # fmt: skip
+
+    over = ", MiniLM-L6 over Salt and pepper"
+    assert sides(heads, ("head 1.8", "head 1.7")) == [f"Head 1.8{over}", f"Head 1.7{over}"]
+    assert sides(texts, ("first text", "second text")) == ["One, two", "Salt and pepper"]
+    assert sides("Mine", ("layer 1", "layer 2")) == ["Mine: layer 1", "Mine: layer 2"]
+
+
+@pytest.mark.parametrize(("items", "k"), [(4, 1), (12, 3), (28, 5), (2000, 5)])
+def test_maps_are_compared_by_few_neighbours_however_many_items_they_have(items, k):
+    assert compared_neighbours(items) == k
+    if items > 100:
+        return
+    xy = np.random.default_rng(0).normal(size=(items, 2))
+    made = compare_maps(Map(xy, Items.numbered(items)), Map(xy, Items.numbered(items)))
+    assert (made.neighbours, made.scatter().properties["shared_k"]) == (k, k)
+    (shared,) = [one for one in made.scatter().properties["quality"] if one["name"] == "shared"]
+    assert f"item’s {k} nearest" in shared["meaning"]
 
 
 @pytest.fixture

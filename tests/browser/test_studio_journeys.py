@@ -67,10 +67,9 @@ def test_text_model_and_head_follow_into_every_room(carried):
     go(page, "Compare")
     # without a pinned head, its neighbour in the layer
     expect(facts(page)).to_contain_text(NAME, timeout=60_000)
-    first = page.locator(".frame[data-label=First]")
-    expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
-    second = page.locator(".frame[data-label='Second, aligned']")
-    expect(second.get_by_role("heading", name=re.compile("layer 1 head 7"))).to_be_visible()
+    both = page.locator(".frame[data-label=Attention]")
+    named = re.compile("^Head 1.8 beside head 1.7, ")
+    expect(both.get_by_role("heading", name=named)).to_be_visible(timeout=120_000)
     page.get_by_role("button", name="Compare others").click()
     expect(page.get_by_label("Text", exact=True)).to_have_value(TEXT)
     go(page, "Flow")

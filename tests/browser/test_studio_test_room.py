@@ -144,6 +144,17 @@ def test_edit_opens_on_the_carried_head_beside_what_other_heads_do(open_studio, 
     assert max(heights) > 2 * min(heights)
     tokens.nth(5).click()
     expect(page.get_by_label("Followed everywhere")).to_contain_text("5")
+    # the attention after the edit less that before, drawn as that of two heads is
+    page.get_by_role("button", name="Difference", exact=True).click()
+    named = re.compile(r"^Head \d+\.\d+, edited less unedited$")
+    expect(page.get_by_role("heading", name=named)).to_be_visible(timeout=60_000)
+    scale = page.get_by_label("Axes and colours of the matrix")
+    expect(scale).to_contain_text(re.compile("unedited more.*edited more", re.DOTALL))
+    expect(page.get_by_label("Token by token")).to_contain_text(re.compile(r"[\d.]+ % \(.*rows dealt anew"))
+    looks = page.get_by_label("Where a token looks in both")
+    expect(looks.locator("tbody tr").first).to_contain_text(re.compile("[+−]0"))
+    page.get_by_role("button", name="unedited", exact=True).click()
+    expect(looks).to_have_count(0)
 
 
 def test_two_prompts_open_on_an_example_whatever_text_is_carried(open_studio, studio):

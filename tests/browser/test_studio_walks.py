@@ -1,5 +1,6 @@
 """Walks through the studio as a reader takes them: pins, lasso, placed words, switches, names."""
 
+import csv
 import re
 from xml.etree import ElementTree
 
@@ -63,8 +64,9 @@ def test_two_heads_stand_beside_each_other_and_one_is_laid_over_the_other(open_s
         expect(page.get_by_role("heading", name=f"Layer 1, head {head}").first).to_be_visible()
     page.reload()
     page.get_by_role("button", name="Compare 1.9 with 1.8").click()
+    page.get_by_role("button", name="Maps", exact=True).click(timeout=120_000)
     first = page.locator(".frame[data-label=First]")
-    expect(first.get_by_role("heading", name=re.compile("layer 1 head 9"))).to_be_visible(timeout=120_000)
+    expect(first.get_by_role("heading", name=re.compile("^Head 1.9"))).to_be_visible(timeout=120_000)
     page.get_by_role("switch", name="Lines to the second map").check()
     page.wait_for_url(re.compile("left.moves=1"))
     moves = [one for one in drawn(page, "First").iter() if one.get("class") == "move"]
@@ -443,21 +445,25 @@ def test_the_token_that_the_first_picture_begins_with_is_followed_by_a_click(ope
 def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(open_studio, studio):
     studio.example("atlas")
     page = open_studio("compare?layer=1&head=8").page
-    first = page.locator(".frame[data-label=First]")
-    expect(first.get_by_role("heading", name=re.compile("layer 1 head 8"))).to_be_visible(timeout=120_000)
+    both = page.locator(".frame[data-label=Attention]").get_by_role("heading", level=1)
+    expect(both).to_have_text(re.compile("^Head 1.8 beside head 1.7, MiniLM-L6"), timeout=120_000)
     expect(page.get_by_label("Second", exact=True)).to_have_value("1.7")
     why = page.get_by_text("A head stands beside its neighbour until you choose another")
     expect(why).to_be_visible()
     facts = page.get_by_role("list", name="What is shown")
     expect(facts.get_by_text("other head 7")).to_be_in_viewport(ratio=1)
     page.get_by_label("Second", exact=True).select_option("2.8")
+    expect(both).to_have_text(re.compile("^Head 1.8 beside head 2.8"), timeout=120_000)
+    page.get_by_role("button", name="Maps", exact=True).click()
+    first = page.locator(".frame[data-label=First]")
     second = page.locator(".frame[data-label='Second, aligned']")
-    expect(second.get_by_role("heading", name=re.compile("layer 2 head 8"))).to_be_visible(timeout=120_000)
+    expect(second.get_by_role("heading", name=re.compile("^Head 2.8"))).to_be_visible(timeout=120_000)
     beside = page.get_by_label("What changed most")
     between = re.compile(r"Moved between two runs of one map\s*[\d.]+ \(.*shuffled restarts")
     expect(beside).to_contain_text(between)
     expect(why).to_have_count(0)
-    expect(beside).to_contain_text(re.compile(r"shuffled maps have \d+ %"))
+    beside.get_by_role("button", name="fewest shared").click()
+    expect(beside).to_contain_text(re.compile(r"Of its 5 nearest, .*shuffled maps have \d+ %"))
     expect(beside).not_to_contain_text("chance")
     expect(first).to_contain_text("ring: its place on the second map")
     page.get_by_role("button", name="Hidden states").click()
@@ -465,6 +471,69 @@ def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(op
     page.get_by_role("button", name="Compare others").click()
     layers = page.locator("main form").get_by_role("combobox", name="Other layer")
     expect(layers.locator("option")).to_have_count(8)  # seven states, and "the same"
+
+
+def test_two_heads_are_compared_by_where_they_look_and_saved_as_they_stand(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("compare?layer=1&head=8").page
+    frame = page.locator(".frame[data-label=Attention]")
+    expect(frame.locator(".matrix[data-ready]")).to_be_visible(timeout=120_000)
+    (record,) = [
+        one
+        for one in studio.jobs.all()
+        if one["analysis"] == "compare"
+        and one["state"] == "done"
+        and [one["settings"][name] for name in ("what", "layer", "head", "other_head")] == ["head", 1, 8, 7]
+    ]
+    found = studio.jobs.store.load(studio.jobs.entry(record["id"])[1])
+    first, second = found.attention.weights()
+    elsewhere = found.left.per_point["attention_elsewhere"]
+    # the list begins with what looks elsewhere most
+    beside = page.get_by_label("What changed most")
+    most = int(np.lexsort((-found.left.per_point["moved"], -elsewhere))[0])
+    top = beside.locator("ol li").first
+    expect(top).to_contain_text(f"{100 * elsewhere[most]:.0f} %")
+    expect(beside).to_contain_text(re.compile(r"Attention that goes elsewhere\s*[\d.]+ %.*rows dealt anew"))
+    top.get_by_role("button").click()
+    row = int(found.left.items.columns["position"][most])
+    looks = frame.get_by_label("Where a token looks in both")
+    expect(looks).to_contain_text(f"{100 * elsewhere[most]:.0f} % of its attention goes elsewhere")
+    key = int(np.abs(second - first)[row].argmax())
+    cells = looks.locator("tbody tr").first.locator("td")
+    expect(cells.first).to_contain_text(str(key))
+    for at, weight in ((1, first[row, key]), (2, second[row, key])):
+        said = cells.nth(at).inner_text()
+        assert said.startswith("<") or abs(float(said) - weight) < 6e-4
+    # a cell tells both weights, and the colours are named
+    box = frame.locator(".matrix").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip = re.compile(r"head 1\.8\s.*head 1\.7.*difference", re.DOTALL)
+    expect(frame.locator(".matrix").get_by_role("status")).to_have_text(tip)
+    scale = frame.get_by_label("Axes and colours of the matrix")
+    expect(scale).to_contain_text("head 1.8 more")
+    expect(scale).to_contain_text("queries")
+    page.get_by_role("button", name="Export", exact=True).click()
+    for kind in ("SVG", "CSV"):
+        with page.expect_download() as file:
+            page.get_by_role("button", name=f"Export Attention as {kind}", exact=True).click()
+        text = file.value.path().read_text()
+        if kind == "SVG":
+            assert "head 1.7 more" in text
+        else:
+            rows = list(csv.DictReader(text.splitlines()))
+            assert len(rows) == first.size
+            shown = np.array([float(one["difference"]) for one in rows]).reshape(first.shape)
+            assert np.allclose(shown, second - first, atol=1e-6)
+        if not page.get_by_role("group", name="Export").is_visible():
+            page.get_by_role("button", name="Export", exact=True).click()
+    page.keyboard.press("Escape")
+    # each of both can be seen alone, and hidden states have no attention
+    frame.get_by_role("button", name="head 1.7", exact=True).click()
+    expect(scale).not_to_contain_text("more")
+    page.get_by_role("button", name="Hidden states").click()
+    expect(page.locator(".frame[data-label=First]")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("button", name="Maps", exact=True)).to_have_count(0)
+    expect(beside.get_by_role("button", name="looks elsewhere")).to_have_count(0)
 
 
 def test_a_word_that_is_absent_in_one_room_is_not_said_to_be_so_in_the_next(open_studio, studio):

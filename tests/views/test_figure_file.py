@@ -201,6 +201,7 @@ def test_the_colours_equal_those_of_the_page(pytestconfig):
     assert listed("CATEGORIES", "light") == colours.CATEGORIES
     assert listed("RAMP", "light") == colours.RAMP
     assert listed("HEAT", "light") == colours.HEAT
+    assert listed("BELOW", "light") == colours.BELOW
     told = re.search(r"export const VERDICTS = {\s*light: {(.*?)}", source).group(1)
     assert dict(re.findall(r"'?([a-z][a-z ]*)'?: '(#\w+)'", told)) == colours.VERDICTS
     assert listed("NEUTRAL", "light") == (colours.NEUTRAL,)

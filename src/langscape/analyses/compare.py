@@ -1,16 +1,18 @@
-"""Two models, two texts or two files of vectors: their maps side by side, aligned, with what moved most."""
+"""Two models, texts, heads or files of vectors side by side: their maps aligned, the attention subtracted."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from langscape.analyses._attention_difference import AttentionDifference, attention_difference
 from langscape.analyses._maps import FORMATS, summary
+from langscape.analyses.head import Head
 from langscape.analyses.head import head as head_analysis
 from langscape.analyses.hidden import hidden as hidden_analysis
 from langscape.analyses.words import words as words_analysis
@@ -30,6 +32,8 @@ from langscape.declarations.settings import (
 )
 from langscape.errors import DataError, SettingsError
 from langscape.io.codec import noun
+from langscape.metrics.null import Null
+from langscape.metrics.scores import SCORES
 from langscape.models.display_names import model_title
 from langscape.sources.vectors import Vectors
 
@@ -37,26 +41,53 @@ WORDS = 2000
 """Words of each file that are compared where no list chooses them."""
 
 
+Side = Literal["left", "right"]
+OnlyMaps = "the two heads read different tokens: their maps are compared, and their attention is not"
+
+
 @noun
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Two maps of the same items, the second aligned; `moved` is in units of the first one's radius."""
+    """Two maps of the same items, the second aligned; `moved` is in units of the first one's radius.
+
+    names      what the two are called, such as "head 1.8" and "head 1.7"
+    attention  of two heads that read the same tokens: where the second looks and the first does not
+    """
 
     left: Map
     right: Map
+    names: tuple[str, str] = ("first map", "second map")
+    attention: AttentionDifference | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         return tuple(dict.fromkeys((*self.left.notes, *self.right.notes)))
 
+    @property
+    def neighbours(self) -> int:
+        """How many neighbours of each item are looked at for `shared`."""
+        return int(self.left.quality["shared_k"])
+
     def views(self) -> list[View]:
-        """Both maps, coloured by how far each item moved."""
-        return [self.scatter("left"), self.scatter("right")]
+        """The attention of two heads, where there is any, and both maps, coloured by how far items moved."""
+        return self._pages()
+
+    def _pages(self, title: str | None = None, color: str | None = "moved") -> list[View]:
+        maps = [self.scatter(side, title=title, color=color) for side in ("left", "right")]
+        return maps if self.attention is None else [self.attention_view(title=title), *maps]
+
+    def attention_view(self, *, title: str | None = None) -> View:
+        """The attention of the second head less that of the first, as a matrix."""
+        if self.attention is None:
+            raise SettingsError(
+                "there is no attention to subtract: only two heads that read the same tokens have it"
+            )
+        return self.attention.view(title or both_named(self.names))
 
     def scatter(
         self,
-        side: Literal["left", "right"] = "left",
+        side: Side = "left",
         *,
         title: str | None = None,
         color: str | None = "moved",
@@ -64,26 +95,43 @@ class Comparison(Shown):
         """One of both maps as a picture, which knows where each item lies on the other."""
         from langscape.views import scatter
 
-        view = scatter(getattr(self, side), title=_part(title, side), color=color)
+        view = scatter(getattr(self, side), title=self._titled(title, side), color=color)
+        said = {"shared_k": self.neighbours, "has_attention": self.attention is not None}
         other = (self.right if side == "left" else self.left).xy
         if other.shape[1] != 2:
-            return view
+            return View(view.kind, {**view.properties, **said}, view.arrays)
         place = "second" if side == "left" else "first"
         return View(
             view.kind,
-            {**view.properties, "elsewhere": f"the {place} map"},
+            {**view.properties, **said, "elsewhere": f"the {place} map"},
             {**view.arrays, "elsewhere": np.asarray(other, np.float32)},
         )
+
+    def _titled(self, title: str | None, side: Side) -> str:
+        """What one side is called: titles of comparisons name both, and then what both have in common."""
+        at = 0 if side == "left" else 1
+        name, both = self.names[at], both_named(self.names)
+        if title is None or title.startswith(both):
+            return f"{_capital(name)}{'' if title is None else title.removeprefix(both)}"
+        if BESIDE not in title:
+            return f"{title}: {name}"
+        part = title.split(BESIDE, 1)[at]
+        # of two texts, what both have in common stands behind the second one's name
+        return part if not at or self.names != TEXTS else part.rpartition(", ")[0] or part
 
     def save(
         self,
         path: str | Path,
         *,
         title: str | None = None,
-        show: Literal["left", "right"] = "left",
+        show: Literal["left", "right", "attention"] | None = None,
         color: str | None = "moved",
     ) -> Path:
-        """Write both as a page (.html) or a table (.csv, .parquet), or one as a figure (.png, .svg, .pdf)."""
+        """Write all as a page (.html), one as a figure (.png, .svg, .pdf), a row per item (.csv, .parquet).
+
+        show says which: a map, or the attention, which is taken of two heads where nothing is said. With
+        "attention", a table has a row per query and key.
+        """
         from langscape.io.atomic_write import atomic_write
         from langscape.io.parquet import write_parquet
         from langscape.views import write
@@ -91,15 +139,17 @@ class Comparison(Shown):
 
         path = Path(path)
         suffix = path.suffix.lower()
+        if suffix == ".html":
+            return write(self._pages(title, color), path)
+        if show == "attention" or (show is None and self.attention and suffix not in (".csv", ".parquet")):
+            return write(self.attention_view(title=title), path)
         if suffix == ".csv":
             return write_columns(self.columns(), path)
         if suffix == ".parquet":
             with atomic_write(path) as aside:
                 write_parquet(aside, self.columns())
             return path
-        if suffix == ".html":
-            return write([self.scatter(side, title=title, color=color) for side in ("left", "right")], path)
-        return write(self.scatter(show, title=title, color=color), path)
+        return write(self.scatter(show or "left", title=title, color=color), path)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Both labels and both places of every item, and how far it moved."""
@@ -109,6 +159,36 @@ class Comparison(Shown):
             axes = enumerate("xyzw"[: one.xy.shape[1]])
             found |= {f"{side}_{axis}": one.xy[:, at] for at, axis in axes}
         return {**found, **self.left.per_point}
+
+
+BESIDE = " beside "
+"""What stands between the names of both sides."""
+
+
+def both_named(names: tuple[str, str]) -> str:
+    """Both sides in a title.
+
+    >>> both_named(("head 1.8", "head 1.7"))
+    'Head 1.8 beside head 1.7'
+    """
+    return f"{_capital(names[0])}{BESIDE}{names[1]}"
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+NEAREST = 5
+"""Neighbours that are looked at on two maps: 4 to 6 tell best what changed, see docs/metrics.md."""
+
+
+def compared_neighbours(n: int) -> int:
+    """The k of two maps of n items that are compared: 5, or a third of the others.
+
+    >>> compared_neighbours(2000), compared_neighbours(28), compared_neighbours(12), compared_neighbours(3)
+    (5, 5, 3, 1)
+    """
+    return max(1, min(NEAREST, (n - 1) // 3))
 
 
 def compare_maps(left: Map, right: Map) -> Comparison:
@@ -124,7 +204,6 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     [0.0, 0.0, 0.0, 0.0]
     """
     from langscape.metrics import align, local, vectors
-    from langscape.metrics.scores import neighbours
 
     if left.xy.shape[1] != right.xy.shape[1]:
         raise DataError(
@@ -140,9 +219,9 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     laid = align(still, right.xy[theirs], same_size=True)
     radius = float(np.sqrt(((still - still.mean(axis=0)) ** 2).sum(axis=1).mean()))
     moved = np.linalg.norm(laid - still, axis=1) / (radius or 1.0)
-    k = neighbours(len(mine))
+    k = compared_neighbours(len(mine))
     shared = local(vectors(still.astype(np.float32)), laid.astype(np.float32), k)
-    figures = {"shared": shared.mean, "moved": float(moved.mean())}
+    figures = {"shared": shared.mean, "moved": float(moved.mean()), "shared_k": float(k)}
     figures |= _by_chance(still, right.xy[theirs], k, radius)
     points = {"moved": moved, "shared": shared.everywhere()}
     out = []
@@ -168,15 +247,48 @@ def compare_maps(left: Map, right: Map) -> Comparison:
     return Comparison(*out)
 
 
-def _part(title: str | None, side: str) -> str | None:
-    """What one side is called: titles of comparisons name both."""
-    return None if title is None else title.split(" and ", 1)[0 if side == "left" else -1]
+def compare_heads(left: Head, right: Head) -> Comparison:
+    """Two heads that have maps, and, where they read the same tokens, where the second looks."""
+    assert left.map is not None
+    assert right.map is not None
+    names = _heads_named(left, right)
+    found = replace(compare_maps(left.map, right.map), names=names)
+    places = (left.layer, left.head), (right.layer, right.head)
+    seen = attention_difference(left.capture, right.capture, places, names)
+    if seen is None:
+        return replace(found, left=found.left.but(notes=(*found.left.notes, OnlyMaps)))
+    maps = []
+    for one in (found.left, found.right):
+        quality = {**one.quality, **seen.scores()}
+        where = seen.elsewhere[one.items.columns["position"]]
+        maps.append(one.but(quality=quality, per_point={**one.per_point, "attention_elsewhere": where}))
+    return replace(found, left=maps[0], right=maps[1], attention=seen)
+
+
+def _heads_named(left: Head, right: Head) -> tuple[str, str]:
+    from langscape.views.heads import model_of
+
+    models = [model_of(one.capture) for one in (left, right)]
+    several = models[0] != models[1]
+    made = [f"{model} head" if several else "head" for model in models]
+    names = [f"{word} {one.layer}.{one.head}" for word, one in zip(made, (left, right), strict=True)]
+    return (names[0], names[1]) if names[0] != names[1] else TEXTS
+
+
+TEXTS = ("first text", "second text")
+FILES = ("first file", "second file")
 
 
 ComparedColor = Annotated[
     str | None, Setting("Colour", "The column that gives the colour; moved is how far it moved.")
 ]
-Which = Annotated[Literal["left", "right"], Setting("Show", "Which map a figure shows; a page shows both.")]
+Which = Annotated[
+    Literal["left", "right", "attention"] | None,
+    Setting(
+        "Show",
+        "What a figure shows: a map, or where two heads look (which it does if left out); a page shows all.",
+    ),
+]
 
 
 @picture("scatter", name="left")
@@ -191,12 +303,18 @@ def right_map(found: Comparison, context: Any, *, color: ComparedColor = "moved"
     return found.scatter("right", title=context.title, color=color)
 
 
+@picture("attention", name="attention")
+def attention_picture(found: Comparison, context: Any) -> View:
+    """The attention of the second head less that of the first, of two heads that read the same tokens."""
+    return found.attention_view(title=context.title)
+
+
 def save(
     found: Comparison,
     path: Path,
     *,
     title: str | None = None,
-    show: Which = "left",
+    show: Which = None,
     color: ComparedColor = "moved",
 ) -> Path:
     """One file of a comparison."""
@@ -206,7 +324,13 @@ def save(
 def _notes(found: Comparison, inputs: Mapping[str, Any]) -> list[str]:
     scores = found.left.quality
     both = f"{len(found.left):,} items on both maps, moved by {scores['moved']:.3f} of the first one's radius"
-    notes = [f"{both}; {100 * scores['shared']:.1f} % of their neighbours on the map are shared"]
+    notes = [
+        f"{both}; of their {found.neighbours} nearest on the map {100 * scores['shared']:.1f} % are shared"
+    ]
+    if found.attention is not None:
+        score, value = SCORES["attention_elsewhere"], found.attention.mean
+        against = score.against(value, Null(*found.attention.null))
+        notes.insert(0, f"{score.text(value)} of a token’s attention goes elsewhere{against}")
     for side, one in (("left", found.left), ("right", found.right)):
         first, *more = summary(one, known=notes)
         notes += [f"{side}: {first}", *(line for line in more if line not in notes)]
@@ -214,10 +338,11 @@ def _notes(found: Comparison, inputs: Mapping[str, Any]) -> list[str]:
 
 
 def lines(found: Comparison) -> list[str]:
-    """The items that moved most."""
-    moved = found.left.per_point["moved"]
-    order = np.argsort(-moved, kind="stable")[:10]
-    return [f"{found.left.labels[row]}  {moved[row]:.3f}" for row in order]
+    """The items that changed most: those whose attention goes elsewhere, or that moved."""
+    by = "attention_elsewhere" if found.attention is not None else "moved"
+    values, score = found.left.per_point[by], SCORES[by]
+    order = np.argsort(-values, kind="stable")[:10]
+    return [f"{found.left.labels[row]}  {score.text(float(values[row]))}" for row in order]
 
 
 def _sides(settings: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -253,23 +378,28 @@ def _check(settings: Mapping[str, Any], inputs: Mapping[str, Any], shown: Mappin
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """What tells both sides apart, and then what they have in common."""
     if settings["what"] == "words":
         first = names.get("vectors", "5,000 common English words")
-        return f"{first} and {names.get('other_vectors', 'others')}"
-    models = settings["model"], settings["other_model"] or settings["model"]
-    left, right = ([model_title(model)] for model in models)
+        return f"{first}{BESIDE}{names.get('other_vectors', 'others')}"
+    models = model_title(settings["model"]), model_title(settings["other_model"] or settings["model"])
+    places = _place(settings, ""), _place(settings, "other_")
+    text = names.get("text", "a sample text")
     if "other_text" in names:
-        left.append(names.get("text", "a sample text"))
-        right.append(names["other_text"])
-    for side, which in ((left, ""), (right, "other_")):
-        layer = _or(settings[f"{which}layer"], settings["layer"])
-        head = _or(settings[f"{which}head"], settings["head"])
-        last = "0" if settings["what"] == "head" else "last"
-        side.append(
-            f"layer {last if layer is None else layer}"
-            + (f" head {head}" if settings["what"] == "head" else "")
-        )
-    return f"{', '.join(left)} and {', '.join(right)}"
+        same = places[0] == places[1] and models[0] == models[1]
+        ends = ["", ""] if same else [f" ({model} {at})" for model, at in zip(models, places, strict=True)]
+        common = f", {places[0]} of {models[0]}" if same else ""
+        return f"{text}{ends[0]}{BESIDE}{names['other_text']}{ends[1]}{common}"
+    if models[0] != models[1]:
+        return f"{both_named((f'{models[0]} {places[0]}', f'{models[1]} {places[1]}'))}, over {text}"
+    return f"{both_named(places)}, {models[0]} over {text}"
+
+
+def _place(settings: Mapping[str, Any], which: Literal["", "other_"]) -> str:
+    layer = _or(settings[f"{which}layer"], settings["layer"])
+    if settings["what"] == "head":
+        return f"head {layer or 0}.{_or(settings[f'{which}head'], settings['head'])}"
+    return "last layer" if layer is None else f"layer {layer}"
 
 
 What = Annotated[
@@ -303,10 +433,10 @@ OtherVectors = Annotated[
 
 
 @analysis(
-    version=4,
+    version=5,
     title="Two side by side",
     room="compare",
-    pictures=(left_map, right_map),
+    pictures=(left_map, right_map, attention_picture),
     uses=(head_analysis, hidden_analysis, words_analysis),
     describe=_title,
     check=_check,
@@ -319,6 +449,8 @@ OtherVectors = Annotated[
     group="measure",
     examples=(
         "langscape compare default --text letter.txt --layer 1 --other-layer 6 --out layers.html",
+        "langscape compare default --text letter.txt --what head --layer 1 --head 8 --other-head 7 "
+        "--out heads.html",
         "langscape compare --what words --vectors old.txt --other-vectors new.txt --out change.html",
     ),
 )
@@ -348,6 +480,7 @@ def compare(
     """Compare two models, texts, layers, heads or files of vectors: one map is laid over the other.
 
     Each map is the one that `hidden`, `head` or `words` makes. Items that only one of both has are left out.
+    Of two heads that read the same tokens it also says whether they look at the same ones.
 
     >>> text = "The cat sat on the mat, and the dog sat by the cat."
     >>> found = compare("default", text, layer=1, other_layer=6, perplexity=4, restarts=1)
@@ -361,23 +494,30 @@ def compare(
             words_analysis(one, words, limit=limit, **how)  # type: ignore[arg-type]
             for one in (vectors, other_vectors)
         )
-        return compare_maps(left, right)
+        return replace(compare_maps(left, right), names=FILES)
     how = {"special": special, "restarts": restarts, "steps": steps, "cut": cut, "seed": seed}
-    how["generate"] = generate
-    sides = []
-    for of, read, where, which in (
-        (model, text, layer, head),
-        (other_model or model, _or(other_text, text), _or(other_layer, layer), _or(other_head, head)),
-    ):
-        if what == "hidden":
-            sides.append(
-                hidden_analysis(of, read, layer=where, perplexity=perplexity, progress=progress, **how)
+    how |= {"generate": generate, "progress": progress}
+    models, texts = (model, other_model or model), (text, _or(other_text, text))
+    layers, heads = (layer, _or(other_layer, layer)), (head, _or(other_head, head))
+    if what == "head":
+        return compare_heads(
+            *(
+                head_analysis(of, read, layer=where or 0, head=which, **how)
+                for of, read, where, which in zip(models, texts, layers, heads, strict=True)
             )
-        else:
-            seen = head_analysis(of, read, layer=where or 0, head=which, progress=progress, **how)
-            assert seen.map is not None
-            sides.append(seen.map)
-    return compare_maps(*sides)
+        )
+    left, right = (
+        hidden_analysis(of, read, layer=where, perplexity=perplexity, **how)
+        for of, read, where in zip(models, texts, layers, strict=True)
+    )
+    return replace(compare_maps(left, right), names=_states_named(models, layers))
+
+
+def _states_named(models: tuple[str, str], layers: tuple[int | None, int | None]) -> tuple[str, str]:
+    where = ["last layer" if layer is None else f"layer {layer}" for layer in layers]
+    if models[0] != models[1]:
+        where = [f"{model_title(model)} {one}" for model, one in zip(models, where, strict=True)]
+    return (where[0], where[1]) if where[0] != where[1] else TEXTS
 
 
 def _or(value: Any, other: Any) -> Any:
@@ -388,7 +528,6 @@ def _by_chance(still: np.ndarray, other: np.ndarray, k: int, radius: float) -> d
     """What two maps have in common, and how far items move, with the items of one dealt anew."""
     from langscape.metrics import align, vectors
     from langscape.metrics.neighbours import local_of
-    from langscape.metrics.null import Null
     from langscape.metrics.random_layout import random_layouts
 
     places = vectors(still.astype(np.float32)), vectors(other.astype(np.float32))

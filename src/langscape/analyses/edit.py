@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from langscape.analyses._attention_difference import attention_difference
 from langscape.analyses._captures import captured, check_reads_text
 from langscape.data import Capture, Progress, Shown, Step, View
 from langscape.data.edit import LIKE, Edit, edits_in_words
@@ -122,6 +123,18 @@ class EditedRun(Shown):
         properties = {**view.properties, "subtitle": " · ".join([what, *said])}
         return View(view.kind, properties, view.arrays)
 
+    def difference(self, layer: int, head: int) -> View:
+        """The attention of a head in the edited run less that in the unedited one."""
+        heads = self.capture.attention()
+        if layer not in heads.layers or head not in heads.heads:
+            return self.attention(layer, head)  # which says what there is
+        found = attention_difference(
+            self.unedited, self.capture, ((layer, head), (layer, head)), ("unedited", "edited")
+        )
+        assert found is not None  # both runs read the same tokens
+        said = " · ".join(["; ".join(self.edits), *self._elsewhere(layer, head)])
+        return found.view(f"Head {layer}.{head}, edited less unedited", said)
+
     def shown_head(self, layer: int | None, head: int | None) -> tuple[int, int]:
         """The head that is named, and where none is the one that looks elsewhere most after the edit.
 
@@ -140,9 +153,11 @@ class EditedRun(Shown):
         return at, number
 
     def _moved(self, layer: int, head: int) -> float:
-        """How much of a token's attention goes elsewhere in the edited run, on average; 2 is all of it."""
+        """How much of a token's attention goes elsewhere in the edited run, on average; 1 is all of it."""
+        from langscape.metrics import attention_elsewhere
+
         before, after = (one.attention().one(layer, head) for one in (self.unedited, self.capture))
-        return float(np.abs(after - before).sum(-1).mean())
+        return float(attention_elsewhere(before, after).mean())
 
     def _elsewhere(self, layer: int, head: int) -> list[str]:
         """Why a picture of this head: the edit changes where it looks, or leaves that as it was."""
@@ -211,6 +226,14 @@ def before_picture(
     return found.attention(*found.shown_head(layer, head), edited=False)
 
 
+@picture("attention", name="difference")
+def difference_picture(
+    found: EditedRun, context: Any, *, layer: ShownLayer = None, head: ShownHead = None
+) -> View:
+    """The attention of a head in the edited run less that in the unedited one."""
+    return found.difference(*found.shown_head(layer, head))
+
+
 def lines(found: EditedRun) -> list[str]:
     """Token by token what the model would write before and after, and the effect."""
     out = [f"effect: {found.measure}", found.sentence]
@@ -232,7 +255,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     version=2,
     title="A run with edits",
     room="test",
-    pictures=(tokens_picture, after_picture, before_picture),
+    pictures=(tokens_picture, after_picture, before_picture, difference_picture),
     describe=_title,
     check=_check,
     lines=lines,

@@ -3,6 +3,7 @@
 Both spaces may be given by vectors or by distances, see `vectors` and `distances`.
 """
 
+from langscape.metrics.attention_elsewhere import attention_elsewhere, elsewhere_by_chance
 from langscape.metrics.classes import ClassTable, Pairing, agreement, class_attention, pair_clusters
 from langscape.metrics.divergence import kl, kl_points
 from langscape.metrics.explained import explained_by_item
@@ -82,12 +83,14 @@ __all__ = [
     "alarms",
     "align",
     "area_variance",
+    "attention_elsewhere",
     "attention_order",
     "change",
     "class_attention",
     "contributions",
     "distances",
     "ellipse_distances",
+    "elsewhere_by_chance",
     "euclidean2",
     "even_scores",
     "explained_by_item",

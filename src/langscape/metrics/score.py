@@ -213,9 +213,10 @@ class Score:
 SCORES: dict[str, Score] = {}
 """All scores by name, in the order in which they are shown."""
 
-HOW = ("k", "rows", "before", "area_held_rows", "area_held_least", "area_held_items", "dubious")
-"""Entries of `Map.quality` that say how scores were measured: neighbours, points judged, items then; rows of
-an item in the middle and at least; and the `local` that one in twenty points of a random layout reach."""
+HOW = ("k", "shared_k", "rows", "before", "area_held_rows", "area_held_least", "area_held_items", "dubious")
+"""Entries of `Map.quality` that say how scores were measured: neighbours (those of two maps that are compared
+apart), points judged, items then; rows of an item in the middle and at least; and the `local` that one in
+twenty points of a random layout reach."""
 
 
 def register(score: Score) -> Score:

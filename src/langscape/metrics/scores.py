@@ -441,15 +441,33 @@ register(
 )
 register(
     Score(
+        "attention_elsewhere",
+        "Attention elsewhere",
+        "The share of a token’s attention that the second head, or run, gives to other tokens than the "
+        "first: 0 % looks at the same tokens, 100 % at none in common. Special tokens count as others do.",
+        {"comparison": None},
+        better="lower",
+        format="percent",
+        null="the same with the rows of the second dealt anew among the tokens (of a decoder among about 8 "
+        "next to each other, which see nearly the same keys)",
+        nothing="rows dealt anew",
+        beyond=("less", "more"),
+        reads="half the sum of the absolute differences of a row, the total variation distance; dealt rows "
+        "park as much on the same keys and do not know which token asks",
+    )
+)
+register(
+    Score(
         "shared",
         "Shared",
         "Of an item’s {k} nearest on the one map, the share that is also among its {k} nearest on the other.",
         {"comparison": None},
-        k=10,
+        k=5,
         format="percent",
         null="the same two maps with the items of one shuffled",
         nothing="shuffled maps",
         beyond=("more", "fewer"),
+        reads="a third of the others where there are fewer than 16 items; 4 to 6 tell best what changed",
     )
 )
 register(

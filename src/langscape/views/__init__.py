@@ -12,7 +12,7 @@ from typing import Any
 from langscape.data import View
 from langscape.errors import SettingsError
 from langscape.views.atlas import atlas
-from langscape.views.attention import attention
+from langscape.views.attention import attention, attention_difference
 from langscape.views.boxes import boxes
 from langscape.views.edited import edited
 from langscape.views.effects import effects
@@ -29,6 +29,7 @@ __all__ = [
     "Matrix",
     "atlas",
     "attention",
+    "attention_difference",
     "boxes",
     "class_tables",
     "edited",

@@ -1,12 +1,17 @@
-"""The attention view: one head's weights as a matrix, as lines between tokens, and token by token."""
+"""The attention view: one head's weights as a matrix, as lines between tokens, and token by token; or the
+difference of two heads that read the same tokens."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from langscape.data import Capture, Side, View
+from langscape.metrics.scores import SCORES, Null
 from langscape.views.heads import heads_of, model_of
 from langscape.views.token_names import cut_words, raw_names
+from langscape.views.trust import beside_null
 
 
 def attention(
@@ -39,3 +44,37 @@ def attention(
         "special_keys": heads.keys.special.astype(np.uint8),
     }
     return View("attention", properties, arrays)
+
+
+def attention_difference(
+    first: Capture,
+    second: Capture,
+    places: tuple[tuple[int, int], tuple[int, int]],
+    elsewhere: np.ndarray,
+    scores: Mapping[str, float],
+    *,
+    names: tuple[str, str],
+    title: str,
+    subtitle: str = "",
+) -> View:
+    """The second head's attention less the first one's, over the same tokens; the picture holds both.
+
+    places are layer and head in each capture, elsewhere (tokens,) the share of each one's attention that goes
+    to other keys, scores its mean with its null, names what the two are called.
+    """
+    plain = attention(first, *places[0], title=title)
+    score = SCORES["attention_elsewhere"]
+    properties = {
+        **plain.properties,
+        "subtitle": subtitle or f"attention of {names[1]} less that of {names[0]}",
+        "names": list(names),
+        "own_tokens": False,
+        "quality": [beside_null(score, scores[score.name], Null.read(scores, score.name))],
+        "notes": list(dict.fromkeys((*first.notes, *second.notes))),
+    }
+    arrays = {
+        **plain.arrays,
+        "second": second.attention().one(*places[1]),
+        "elsewhere": np.asarray(elsewhere, np.float32),
+    }
+    return View(plain.kind, properties, arrays)

@@ -12,6 +12,9 @@ RAMP = ("#e5d67f", "#aecc77", "#6ebe80", "#1eac90", "#0d9298", "#047898", "#035b
 # From the ground up, so that a weight of nothing is not seen.
 HEAT = ("#ffffff", "#dfe9fb", "#b3cbf5", "#7ea6ec", "#4b7edd", "#2b59bd", "#1a3a8a", "#0f2257")
 
+# What is below 0 beside what is above it: from the ground down, to as dark an end.
+BELOW = ("#ffffff", "#fce6d4", "#f6c9a8", "#ee9a5c", "#e0701f", "#b85206", "#853803", "#522002")
+
 NEUTRAL = "#9aa0a8"
 """For points without a value, and for categories beyond the last one with a mark of its own."""
 

@@ -6,6 +6,7 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def columns_of(map: Map) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
         array = f"column{len(described)}"
         categories, arrays[array] = packed(np.asarray(values))
         kind = {"type": "number"} if categories is None else {"type": "category", "categories": categories}
-        described.append({"name": name, "array": array, **kind, **said_of(score, map.quality.get("k"))})
+        described.append({"name": name, "array": array, **kind, **said_of(score, map.quality)})
     return described, arrays
 
 
@@ -53,11 +54,12 @@ def packed(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
     return ordered, np.array([-1 if text is None else codes[text] for text in texts], dtype=np.int32)
 
 
-def said_of(score: Score | None, k: float | None = None) -> dict[str, str]:
+def said_of(score: Score | None, quality: Mapping[str, float] = MappingProxyType({})) -> dict[str, str]:
     """What a column says of itself where it is a score: label, meaning, format, and the score it is."""
     if score is None:
         return {}
-    meaning = score.sentence(k if score.computed.get("map") else None)
+    k = quality.get("k") if score.computed.get("map") else None
+    meaning = score.sentence(quality.get(f"{score.name}_k", k))
     return {"score": score.name, "label": score.label, "meaning": meaning, "format": score.format}
 
 

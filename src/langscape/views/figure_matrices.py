@@ -6,11 +6,11 @@ import textwrap
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from langscape.data import View
-from langscape.views.colours import HEAT
+from langscape.views.heat import BOTH, COLOURS
 from langscape.views.matrices import ratios
 from langscape.views.paper import INK, MARGIN, PLAIN, SOFT, Caption, inches, short
 
@@ -20,10 +20,6 @@ MOST = 12
 _WIDTH, _LEAST = 12.0, 7.0
 _NAME = 26
 """Letters of a column's name, written upright, before it is cut."""
-# Orange below, blue above, white between; the same ends as the categories' first two colours.
-BOTH = ("#8a3800", "#e35c00", "#f6c9a8", "#ffffff", "#b3cbf5", "#4b7edd", "#1a3a8a")
-_BOTH = LinearSegmentedColormap.from_list("langscape both", BOTH)
-_HEAT = LinearSegmentedColormap.from_list("langscape heat", HEAT)
 
 
 def draw(view: View) -> Figure:
@@ -84,10 +80,10 @@ def _coloured(view: View, table: Any) -> tuple[np.ndarray, Any, Normalize]:
     values = view.arrays[table["array"]]
     span = Normalize(*view.properties["spans"][table["scale"]])
     if table["scale"] == "ratio":
-        return ratios(values, table["centre"]), _BOTH, span
+        return ratios(values, table["centre"]), BOTH, span
     if table["scale"] == "signed":
-        return values, _BOTH, span
-    return values, _HEAT, span
+        return values, BOTH, span
+    return values, COLOURS, span
 
 
 def _table(

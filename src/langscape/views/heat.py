@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.colors import FuncNorm, LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 
-from langscape.views.colours import HEAT
+from langscape.views.colours import BELOW, HEAT
 from langscape.views.paper import INK, PLAIN, SOFT, inches, short
 
 LETTERS = 14
@@ -22,14 +22,28 @@ _PITCH = _SIZE / 72 * 1.25
 """Inches from one label to the next, at least."""
 
 COLOURS = LinearSegmentedColormap.from_list("langscape heat", HEAT)
+BOTH = LinearSegmentedColormap.from_list(
+    "langscape both",
+    [
+        *zip(np.linspace(0, 0.5, len(BELOW)), BELOW[::-1], strict=True),
+        *zip(np.linspace(0.5, 1, len(HEAT)), HEAT, strict=True),
+    ],
+)
+"""Orange below 0, blue above it, white between."""
 
 
-def draw_heat(axes: Axes, weights: np.ndarray, top: float) -> ScalarMappable:
-    """Weights from 0 to top as colours that grow with their square root, so that weak ones are seen."""
+def draw_heat(axes: Axes, weights: np.ndarray, top: float, *, signed: bool = False) -> ScalarMappable:
+    """Weights from 0 to top as colours that grow with their square root, so that weak ones are seen.
+
+    Signed ones are from −top to top, those below 0 in a colour of their own.
+    """
+    norm: Normalize = PowerNorm(0.5, vmin=0, vmax=top)
+    if signed:
+        norm = FuncNorm((_signed_root, _signed_square), vmin=-top, vmax=top)
     image = axes.imshow(
         weights,
-        cmap=COLOURS,
-        norm=PowerNorm(0.5, vmin=0, vmax=top),
+        cmap=BOTH if signed else COLOURS,
+        norm=norm,
         aspect="auto",
         interpolation="nearest",
         interpolation_stage="data",
@@ -39,6 +53,14 @@ def draw_heat(axes: Axes, weights: np.ndarray, top: float) -> ScalarMappable:
         spine.set_linewidth(0.6)
     axes.tick_params(length=1.5, width=0.4, color="#c9ced6", pad=1.5)
     return image
+
+
+def _signed_root(values: np.ndarray) -> np.ndarray:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _signed_square(values: np.ndarray) -> np.ndarray:
+    return np.sign(values) * np.square(values)
 
 
 def thinned(count: int, room: float) -> np.ndarray:
@@ -63,9 +85,19 @@ def label_up(axes: Axes, names: Sequence[str], room: float) -> int:
     return int(at[1] - at[0]) if len(at) > 1 else 1
 
 
-def bar(figure: Figure, image: ScalarMappable, left: float, bottom: float, title: str) -> None:
+def bar(
+    figure: Figure,
+    image: ScalarMappable,
+    left: float,
+    bottom: float,
+    title: str,
+    ticks: Sequence[float] | None = None,
+) -> None:
     """A bar that says which colour is which weight; left and bottom in inches."""
     colour_bar = figure.colorbar(image, cax=figure.add_axes(inches(figure, left, bottom, 0.14, 1.6)))
+    if ticks is not None:
+        signed = [f"{at:+.2g}".replace("-", "−") if at else "0" for at in ticks]
+        colour_bar.set_ticks(list(ticks), labels=signed)
     colour_bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     colour_bar.ax.tick_params(labelsize=7, length=2, colors=SOFT)
     colour_bar.ax.set_title(title, size=8, loc="left", color=INK, pad=6, **PLAIN)

@@ -117,12 +117,21 @@ def _scatter(view: View) -> Columns:
 def _attention(view: View) -> Columns:
     weights = view.arrays["attention"]
     rows, columns = (part.ravel() for part in np.indices(weights.shape))
-    return {
+    pairs = {
         "query_position": rows,
         "query": _texts(view.properties["queries"])[rows],
         "key_position": columns,
         "key": _texts(view.properties["keys"])[columns],
-        "weight": weights.ravel(),
+    }
+    if "second" not in view.arrays:
+        return {**pairs, "weight": weights.ravel()}
+    second = view.arrays["second"]
+    return {
+        **pairs,
+        "first": weights.ravel(),
+        "second": second.ravel(),
+        "difference": (second - weights).ravel(),
+        "attention_elsewhere": view.arrays["elsewhere"][rows],
     }
 
 

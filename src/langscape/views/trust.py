@@ -127,7 +127,8 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
     shown, brief = score.text(value, spread), score.text(value)
     if drawn_flat and not math.isfinite(of_plane):
         shown += f" in {map.xy.shape[1]} dimensions"
-    meaning = score.sentence(quality.get("k") if sampled or score.k == K else None)
+    own = quality.get("k") if sampled or score.k == K else None
+    meaning = score.sentence(quality.get(f"{name}_k", own))
     whole = quality.get("before", n)
     rows = quality.get("rows", whole)
     if sampled and "before" in quality:
@@ -146,17 +147,20 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
         meaning += " Most sizes are not judged, so there is no verdict."
         return {"name": name, "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
     null = Null.read(quality, f"{FLAT}{name}" if math.isfinite(of_plane) else name)
+    return beside_null(score, value, null, shown=shown, brief=brief, meaning=meaning)
+
+
+def beside_null(
+    score: Score, value: float, null: Null, *, shown: str = "", brief: str = "", meaning: str = ""
+) -> Trust:
+    """A score beside its null, where that is known."""
+    shown, brief = shown or score.text(value), brief or score.text(value)
+    meaning = meaning or score.sentence()
     if verdict := score.verdict(value, null):
         shown += score.against(value, null)
         brief += f" ({verdict})"
         meaning += score.explained(value, null)
-    return {
-        "name": name,
-        "label": score.label,
-        "brief": brief,
-        "shown": shown,
-        "meaning": meaning,
-    }
+    return {"name": score.name, "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
 
 def _lower(sentence: str) -> str:

@@ -30,6 +30,12 @@ export const HEAT = {
   dark: ['#15171b', '#1b2745', '#223d73', '#2c59a6', '#447bd3', '#7aa6ee', '#b4cff8', '#eef4ff'],
 } as const
 
+/** What is below 0 beside what is above it: from the ground down, to as strong an end. */
+export const BELOW = {
+  light: ['#ffffff', '#fce6d4', '#f6c9a8', '#ee9a5c', '#e0701f', '#b85206', '#853803', '#522002'],
+  dark: ['#15171b', '#35210f', '#5e3711', '#8f5313', '#c17420', '#ee9a45', '#f9c690', '#fff3e6'],
+} as const
+
 /** How far a map can be read, the best first, and the colour of each verdict; others are grey. */
 export const VERDICTS = {
   light: { good: '#047898', partly: '#c07f00', 'not to be read': '#c2332b', 'evenly spread': '#9aa0a8' },
@@ -71,6 +77,11 @@ export function heatColour(share: number, theme: Theme): Rgb {
   return between(HEAT_RGB[theme], share)
 }
 
+/** The colour of a value below 0 that is this share of the largest. */
+export function belowColour(share: number, theme: Theme): Rgb {
+  return between(BELOW_RGB[theme], share)
+}
+
 function between(stops: Rgb[], share: number): Rgb {
   const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1)
   const low = Math.min(Math.floor(at), stops.length - 2)
@@ -92,3 +103,4 @@ export function hex(colour: Rgb): string {
 const RAMP_RGB: Record<Theme, Rgb[]> = { light: RAMP.light.map(rgb), dark: RAMP.dark.map(rgb) }
 const ORDER_RGB: Rgb[] = ORDER_ON_DARK.map(rgb)
 const HEAT_RGB: Record<Theme, Rgb[]> = { light: HEAT.light.map(rgb), dark: HEAT.dark.map(rgb) }
+const BELOW_RGB: Record<Theme, Rgb[]> = { light: BELOW.light.map(rgb), dark: BELOW.dark.map(rgb) }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 
 import { heatTable, level, paintHeat } from './heat'
 
-const table = Uint32Array.from({ length: 256 }, (_, i) => i)
+// a step down is told by 1000 and the step
+const table = Uint32Array.from({ length: 511 }, (_, i) => (i < 255 ? 1255 - i : i - 255))
 const all = (n: number) => Int32Array.from({ length: n }, (_, i) => i)
 
 function painted(values: number[], rows: number, columns: number, width: number, height: number, over = {}) {
@@ -26,6 +27,12 @@ describe('a painted matrix', () => {
     expect(pixels[3 * 10 + 9]).toBe(255)
   })
 
+  it('gives what is below 0 colours of its own, and the larger of both the pixel', () => {
+    expect(painted([0.25, -1, -0.25, 0], 2, 2, 2, 2)).toEqual([128, 1255, 1128, 0])
+    expect(painted([0.25, -1, 0, 0], 2, 2, 1, 1)).toEqual([1255])
+    expect(painted([1, -0.25, 0, 0], 2, 2, 1, 1)).toEqual([255])
+  })
+
   it('shows only the rows and columns that are wanted, in their order', () => {
     expect(painted([0, 1, 0, 0, 0, 0.25, 1, 1, 1], 3, 3, 2, 2, { rows: [1, 0], columns: [2, 1] })).toEqual([128, 0, 0, 255])
   })
@@ -33,10 +40,11 @@ describe('a painted matrix', () => {
 
 it('levels grow with the square root, from nothing to the largest', () => {
   expect([0, 0.25, 1, 2].map((weight) => level(weight, 1))).toEqual([0, 128, 255, 255])
+  expect([-0.25, -2].map((weight) => level(weight, 1))).toEqual([-128, -255])
   expect(level(0, 0)).toBe(0)
 })
 
 it('nothing is the colour of the ground', () => {
-  expect(heatTable('light')[0]).toBe(0xffffffff)
-  expect(heatTable('dark')[0]).toBe(0xff1b1715)
+  expect(heatTable('light')[255]).toBe(0xffffffff)
+  expect(heatTable('dark')[255]).toBe(0xff1b1715)
 })

@@ -1,11 +1,22 @@
-import { heatColour, type Theme } from './colour'
+import { belowColour, heatColour, type Rgb, type Theme } from './colour'
 
-/** Colours by share of the largest weight, 256 steps, as pixels. They grow with the square root, so that weak weights are seen. */
+/** The steps of a table of colours. */
+const STEPS = 255
+
+/**
+ * Colours by share of the largest weight as pixels: in the middle none, then 255 steps up, and before it as many down for what is
+ * below 0. They grow with the square root, so that weak weights are seen.
+ */
 export function heatTable(theme: Theme): Uint32Array {
-  return Uint32Array.from({ length: 256 }, (_, i) => {
-    const [red, green, blue] = heatColour(i / 255, theme)
+  return Uint32Array.from({ length: 2 * STEPS + 1 }, (_, i) => {
+    const [red, green, blue] = stepColour(i - STEPS, theme)
     return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0
   })
+}
+
+/** The colour of a step as `level` gives it. */
+export function stepColour(step: number, theme: Theme): Rgb {
+  return step < 0 ? belowColour(-step / STEPS, theme) : heatColour(step / STEPS, theme)
 }
 
 /** Which part of a matrix is on screen, in rows and columns; ends may lie inside a cell. */
@@ -24,7 +35,7 @@ export interface Cells {
   columns: ArrayLike<number>
 }
 
-/** Fills an image with the window; where several cells share a pixel the largest is seen, so that no weight is lost. */
+/** Fills an image with the window; where several cells share a pixel the largest is seen, above 0 or below, so that none is lost. */
 export function paintHeat(
   pixels: Uint32Array,
   width: number,
@@ -48,17 +59,17 @@ export function paintHeat(
         const row = rows[r] * wide
         for (let c = lefts[x]; c < rights[x]; c++) {
           const value = values[row + columns[c]]
-          if (value > most) most = value
+          if (Math.abs(value) > Math.abs(most)) most = value
         }
       }
-      pixels[y * width + x] = table[level(most, top)]
+      pixels[y * width + x] = table[STEPS + level(most, top)]
     }
   }
 }
 
-/** The step of the table at which a weight stands. */
+/** How many steps from none a weight stands: up, or down where it is below 0. */
 export function level(weight: number, top: number): number {
-  return top > 0 ? Math.min(255, Math.round(255 * Math.sqrt(weight / top))) : 0
+  return top > 0 ? Math.sign(weight) * Math.min(STEPS, Math.round(STEPS * Math.sqrt(Math.abs(weight) / top))) : 0
 }
 
 /** The cells from `from` to `to` that each of `count` pixels covers: at least one. */

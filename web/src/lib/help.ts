@@ -168,7 +168,10 @@ export const HELP = {
   },
   stretch: { text: 'Bars grow with the square root of a value, so that small ones are seen beside a huge one.', from: 'Sawatzky & Kozyr' },
   compare: {
-    text: 'Two maps of the same items, the second turned and mirrored onto the first and made as large (Procrustes). Listed are the items that share fewest neighbours on both maps, or that still lie farthest from their place on the other.',
+    text: 'Two maps of the same items, the second turned and mirrored onto the first and made as large (Procrustes). Listed are the items that share fewest neighbours on both maps, or that still lie farthest from their place on the other; of two heads, first those whose attention goes elsewhere.',
+  },
+  elsewhere: {
+    text: 'Half the sum of the absolute differences of a token’s row: 0 % looks at the same tokens, 100 % at none in common. Special tokens count as all others do, and no row is scaled; hiding tokens leaves them out of the picture alone.',
   },
   moves: {
     text: 'Lines from the 40 items that moved most to where they lie on the other map, with a ring there. What is chosen has its line in any case.',

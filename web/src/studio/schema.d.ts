@@ -4835,11 +4835,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -4930,11 +4930,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;
@@ -5031,11 +5031,11 @@ export interface operations {
                 color?: string | ("position" | "special" | "text" | "kept" | "shown" | "error" | "spread" | "generated");
                 /** @description The best of 97 constants instead of seven. (Of query_key.scale scales.) */
                 fine?: boolean;
-                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The head, numbered from 0. (Of atlas head, atlas attention.) The head, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 head?: number;
                 /** @description Words placed on the finished map. (Of words map.) */
                 insert?: string;
-                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited.) */
+                /** @description The layer, numbered from 0. (Of atlas head, atlas attention.) The layer, numbered from 0; if left out, that of the head that looks elsewhere most after the edit. (Of edit attention, edit unedited, edit difference.) */
                 layer?: number;
                 /** @description Only these layers, from 0, as 0-3 or 0,5,11; all if left out. (Of atlas max_attention.) */
                 layers?: string;

@@ -1,9 +1,14 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import {
+  difference,
+  differenceText,
+  elsewhere,
   evenWeight,
   isCausal,
+  largest,
   linked,
+  mostDifferent,
   overQueries,
   shownTokens,
   strongest,
@@ -89,4 +94,26 @@ it('evenly, a query gives each key it can see the same', () => {
   }
   expect(evenWeight(causal, 1, 'to')).toBe(0.5)
   expect(evenWeight(causal, 1, 'from')).toBeCloseTo((1 / 2 + 1 / 3) / 2)
+})
+
+describe('two heads of the same tokens', () => {
+  const of = (...weights: number[]): Head => ({
+    weights: Float32Array.from(weights),
+    queries: ['a', 'b'],
+    keys: ['a', 'b'],
+    specialQueries: new Uint8Array(2),
+    specialKeys: new Uint8Array(2),
+    raw: {},
+  })
+
+  it('the same heads have no difference, and those without a key in common differ wholly', () => {
+    const first = of(1, 0, 0.5, 0.5)
+    expect([...elsewhere(difference(first, first), 2)]).toEqual([0, 0])
+    const differences = difference(first, of(0, 1, 0.25, 0.75))
+    expect([...differences]).toEqual([-1, 1, -0.25, 0.25])
+    expect([...elsewhere(differences, 2)]).toEqual([1, 0.25])
+    expect(mostDifferent(differences, 2, 1, Int32Array.of(0, 1), 1)).toEqual([0])
+    expect(largest(differences)).toBe(1)
+    expect([-0.25, 0, 0.25].map(differenceText)).toEqual(['−0.250', '0', '+0.250'])
+  })
 })

@@ -120,9 +120,10 @@ export function overQueries(head: Head, queries: Int32Array): { maximum: Float32
   return { maximum, mean }
 }
 
+/** The largest value, and of differences the largest in either direction. */
 export function largest(values: Float32Array): number {
   let most = 0
-  for (const value of values) if (value > most) most = value
+  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value)
   return most
 }
 
@@ -137,4 +138,31 @@ export function weightText(weight: number): string {
 export function tokenText(token: string): string {
   const visible = token.replace(/\r?\n/g, '⏎').replace(/\t/g, '⇥')
   return visible.trim() === '' ? '␣'.repeat(Math.max(visible.length, 1)) : visible
+}
+
+/** The second head's weights less the first one's. */
+export function difference(first: Head, second: Head): Float32Array {
+  return second.weights.map((weight, at) => weight - first.weights[at])
+}
+
+/** The share of each query's attention that goes to other keys: half the sum of its absolute differences, 0 to 1. */
+export function elsewhere(differences: Float32Array, wide: number): Float32Array {
+  return Float32Array.from({ length: differences.length / wide }, (_, query) => {
+    const row = differences.subarray(query * wide, (query + 1) * wide)
+    return row.reduce((sum, one) => sum + Math.abs(one), 0) / 2
+  })
+}
+
+/** The keys whose weight differs most in a row, the largest difference first. */
+export function mostDifferent(differences: Float32Array, wide: number, query: number, shown: Int32Array, most: number): number[] {
+  const far = (key: number) => Math.abs(differences[query * wide + key])
+  return [...shown]
+    .filter((key) => far(key) >= 0.0005)
+    .sort((a, b) => far(b) - far(a) || a - b)
+    .slice(0, most)
+}
+
+/** A difference of weights as text, with its sign. */
+export function differenceText(value: number): string {
+  return `${value < 0 ? '−' : value > 0 ? '+' : ''}${weightText(Math.abs(value))}`
 }

@@ -1,5 +1,5 @@
-import { heatColour, hex, type Theme } from '../../lib/colour'
-import { heatTable, level, paintHeat, type Cells, type Window } from '../../lib/heat'
+import { hex, type Theme } from '../../lib/colour'
+import { heatTable, level, paintHeat, stepColour, type Cells, type Window } from '../../lib/heat'
 import { escape } from '../../lib/svg'
 import { tokenText } from './head'
 
@@ -31,7 +31,7 @@ export interface Ink {
 export interface Sheet {
   cells: Cells
   labels: Labels
-  /** The weight that has the last colour. */
+  /** The weight that has the last colour; of differences as far below 0 as above. */
   top: number
   /** Cells are as wide as high; else they fill the room there is. */
   square: boolean
@@ -420,7 +420,7 @@ export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): 
       const step = colour(from)
       let to = from + 1
       while (to < last && colour(to) === step) to++
-      if (step > 0) {
+      if (step !== 0) {
         const path = paths.get(step) ?? []
         path.push(`M${from} ${row}h${to - from}v1h${from - to}z`)
         paths.set(step, path)
@@ -428,7 +428,7 @@ export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): 
       from = to
     }
   }
-  return [...paths].map(([step, path]) => `<path fill="${hex(heatColour(step / 255, theme))}" d="${path.join('')}"/>`).join('')
+  return [...paths].map(([step, path]) => `<path fill="${hex(stepColour(step, theme))}" d="${path.join('')}"/>`).join('')
 }
 
 function whole({ cells }: Sheet): Window {

@@ -37,9 +37,9 @@ it('a value has one colour in all tables of a picture, whatever else they hold',
 })
 
 it('a centre has the colour of the ground, and what has no value has none', () => {
-  expect(cellColour(0, 'light', '#ffffff').fill).toBe('#ffffff')
-  expect(cellColour(-1, 'light', '#ffffff')).toEqual({ fill: '#c44f00', strong: true })
-  expect(cellColour(null, 'light', '#ffffff').fill).toBe('transparent')
+  expect(cellColour(0, 'light').fill).toBe('#ffffff')
+  expect(cellColour(-1, 'light')).toEqual({ fill: '#763103', strong: true })
+  expect(cellColour(null, 'light').fill).toBe('transparent')
 })
 
 it('values are written without needless zeros', () => {

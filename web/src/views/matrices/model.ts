@@ -1,4 +1,4 @@
-import { heatColour, hex, rgb, type Rgb, type Theme } from '../../lib/colour'
+import { belowColour, heatColour, hex, type Theme } from '../../lib/colour'
 import type { Action } from '../../lib/shared'
 import type { View } from '../../lib/view'
 
@@ -76,9 +76,6 @@ export function readTables(view: View): Tables {
   }
 }
 
-/** From far below the centre to far above it; the ground stands between. */
-const BELOW: Record<Theme, string> = { light: '#c44f00', dark: '#f69116' }
-
 /** The share of the way to the last colour, −1 to 1 for ratios and signed values, 0 to 1 for plain ones; null without a value. */
 export function shares(table: Table, [low, high]: [number, number]): (number | null)[] {
   if (table.scale === 'signed') return Array.from(table.values, (value) => (Number.isFinite(value) ? value / high : null))
@@ -90,12 +87,10 @@ export function shares(table: Table, [low, high]: [number, number]): (number | n
 }
 
 /** The colour of a share, and whether letters on it must be light. */
-export function cellColour(share: number | null, theme: Theme, ground: string): { fill: string; strong: boolean } {
+export function cellColour(share: number | null, theme: Theme): { fill: string; strong: boolean } {
   if (share === null) return { fill: 'transparent', strong: false }
   const strong = Math.abs(share) > 0.62
-  if (share >= 0) return { fill: hex(heatColour(0.9 * share, theme)), strong }
-  const [from, to] = [rgb(ground), rgb(BELOW[theme])]
-  return { fill: hex([0, 1, 2].map((c) => Math.round(from[c] + (to[c] - from[c]) * -share)) as unknown as Rgb), strong }
+  return { fill: hex(share >= 0 ? heatColour(0.9 * share, theme) : belowColour(-0.9 * share, theme)), strong }
 }
 
 /** A value with so many decimals; one that they cannot tell from 0 is 0. */
