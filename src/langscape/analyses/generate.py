@@ -172,10 +172,9 @@ def next_picture(found: Generated, context: Any) -> View:
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    first = settings["prompt"] or own_prompt(settings["model"])
-    both = [f"“{first}”" if first else "a text of its own", *(f"“{one}”" for one in [settings["other"]] if one)]
+    both = [settings["prompt"] or own_prompt(settings["model"]), *filter(None, [settings["other"]])]
     edited = f", with {edits_in_words(settings['edits'])}" if settings["edits"] else ""
-    said = " and after ".join(both)
+    said = " and after ".join(f"“{one}”" if one else "a text of its own" for one in both)
     return f"What {model_title(settings['model'])} writes after {said}{edited}"
 
 
