@@ -23,7 +23,7 @@ from langscape import metrics
 from langscape.data import Items, Map
 from langscape.metrics.null import ERROR, Null
 from langscape.metrics.scores import QueryKeyPlaces, applying, score_of
-from papers.trust.planted import _gaussians
+from papers.trust.planted import _gaussians, planted_head
 
 ITEMS = (4, 6, 10, 30, 100)
 
@@ -71,6 +71,7 @@ def pictures() -> list[Few]:
         Few("ellipses", _ellipses),
         Few("occurrences", _occurrences),
         Few("two maps", _compared),
+        Few("two heads", _two_heads),
         Few("a head two ways", _agreement),
         Few("colours of words", _colours),
     ]
@@ -100,7 +101,8 @@ def _called(found: Judged | list[Judged]) -> dict[str, list[bool]]:
         score = score_of(name)
         assert score is not None, name
         if words := score.in_words(value, null):
-            called.setdefault(name, []).append(words.startswith(("better", "far better")))
+            better = score.beyond[0]
+            called.setdefault(name, []).append(words.startswith((better, f"far {better}")))
     return called
 
 
@@ -230,6 +232,16 @@ def _compared(n: int, seed: int, good: bool) -> Judged:
     other = plane + 0.05 * rng.normal(size=(n, 2)) if good else rng.normal(size=(n, 2))
     items = Items.numbered(n)
     return _read(compare_maps(Map(plane, items), Map(other, items)).left.quality, "shared", "moved")
+
+
+def _two_heads(n: int, seed: int, good: bool) -> Judged:
+    """Heads that park some weight on one key; the other is a little disturbed, or another one."""
+    rng = np.random.default_rng(seed)
+    logits = 3.0 * rng.normal(size=(n, n))
+    other = logits + 0.1 * rng.normal(size=(n, n)) if good else 3.0 * rng.normal(size=(n, n))
+    first, second = (planted_head(one) for one in (logits, other))
+    value = float(metrics.attention_elsewhere(first, second).mean())
+    return {"attention_elsewhere": (value, metrics.elsewhere_by_chance(first, second, np.arange(n), seed))}
 
 
 def _agreement(n: int, seed: int, good: bool) -> Judged:

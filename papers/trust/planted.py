@@ -48,6 +48,7 @@ def trials(n: int = 240) -> list[Trial]:
         Trial("occurrences", "rows exchanged", lambda d, s: _occurrences(n, d, s)),
         Trial("ellipses", "directions lost", lambda d, s: _angles(n // 2, d, s)),
         Trial("two maps", "points moved", lambda d, s: _compared(spread, d, s)),
+        Trial("two heads", "rows exchanged", lambda d, s: _two_heads(n // 2, d, s)),
         Trial("a head two ways", "tokens moved", lambda d, s: _agreement(spread, d, s)),
         Trial("colours of words", "colours exchanged", lambda d, s: _colours(spread, d, s)),
     ]  # fmt: skip
@@ -271,6 +272,25 @@ def _compared(given: _Planted, damage: float, seed: int) -> Found:
     items = Items.numbered(len(given.plane))
     found = compare_maps(Map(given.plane, items), Map(_moved(given, damage, seed), items)).left.quality
     return {name: (found[name], found[f"{name}_null"]) for name in ("shared", "moved")}
+
+
+def planted_head(logits: np.ndarray, parked: float = 0.3) -> np.ndarray:
+    """Attention of these logits, with a share of every row on the first key."""
+    weights = np.exp(logits)
+    weights *= (1 - parked) / weights.sum(axis=1, keepdims=True)
+    weights[:, 0] += parked
+    return weights
+
+
+def _two_heads(n: int, damage: float, seed: int) -> Found:
+    """A head beside itself, of whose rows so many have changed places."""
+    rng = np.random.default_rng(seed)
+    first = planted_head(3.0 * rng.normal(size=(n, n)))
+    changed = rng.permutation(n)[: round(damage * n)]
+    second = first.copy()
+    second[changed] = first[np.roll(changed, 1)]
+    null = metrics.elsewhere_by_chance(first, second, np.arange(n), seed).mean
+    return {"attention_elsewhere": (float(metrics.attention_elsewhere(first, second).mean()), null)}
 
 
 def _agreement(given: _Planted, damage: float, seed: int) -> Found:

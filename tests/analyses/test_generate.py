@@ -6,8 +6,8 @@ import torch
 from scipy.special import softmax
 from tests.models.families import DECODERS, ENCODERS, built, tokenizer
 
-from langscape.analyses.generate import generate, what_changed
-from langscape.errors import SettingsError
+from langscape.analyses.generate import _title, generate, what_changed
+from langscape.errors import LangscapeError, SettingsError
 from langscape.models import capture, wrap_model
 from langscape.models.generate import Sampling
 
@@ -102,3 +102,25 @@ def test_edits_and_a_changed_prompt_are_not_shown_at_once(llama):
         generate("lstm-tiny", "the small dog", other="the dog", edits=["mlp 0 zero"])
     with pytest.raises(SettingsError, match="LSTM"):
         generate("lstm-tiny", "the small dog", edits=["mlp 0 zero"])
+
+
+@pytest.mark.parametrize("name", ["lstm-tiny", "lstm"])
+def test_without_a_prompt_a_model_writes_behind_what_its_flow_reads_and_the_title_says_so(name):
+    from langscape.analyses.flow import flow_reading
+
+    found = generate(name, count=1)
+    assert found.prompts == (flow_reading(name).prompt,)
+    settings = {"model": name, "prompt": None, "other": None, "edits": None}
+    assert f"“{found.prompts[0]}”" in _title(settings, {})
+    assert _title({**settings, "model": "some/folder"}, {}).endswith("writes after a text of its own")
+
+
+def test_words_that_an_lstm_does_not_know_are_refused_as_its_flow_refuses_them():
+    from langscape.analyses.flow import flow
+
+    said = []
+    for asked in (generate, flow):
+        with pytest.raises(LangscapeError, match="does not know 'capital', 'of', 'Italy', 'is'") as told:
+            asked("lstm-tiny", "The capital of Italy is")
+        said.append(str(told.value))
+    assert said[0] == said[1]

@@ -40,6 +40,9 @@ WHOLE = 10_000
 A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
 of it, and take one colour."""
 
+PROMPT = "The capital of France is Paris, and the capital of Italy is"
+"""What a transformer reads where nothing is given."""
+
 FORMATS = (".html", ".png", ".svg", ".pdf")
 
 FlowModel = Annotated[
@@ -362,13 +365,23 @@ def flow_title(model: str, prompt: str) -> str:
 
 def default_prompt(model: Any) -> str:
     """A short prompt that suits the model."""
-    if model.name in CATALOG and CATALOG[model.name].prompt:
-        return CATALOG[model.name].prompt
+    if own := own_prompt(model.name):
+        return own
     if model.kind in ("lstm", "gru"):
         return (
             " ".join(word for word in model.words if word.isalpha())[:60].rpartition(" ")[0] or model.words[0]
         )
-    return "The capital of France is Paris, and the capital of Italy is"
+    return PROMPT
+
+
+def own_prompt(name: str) -> str:
+    """What a model of the catalog reads where nothing is given; empty of others, which must be opened first.
+
+    >>> own_prompt("lstm-tiny")
+    'the small dog that chases a bird barks .'
+    """
+    known = CATALOG.get(name)
+    return "" if known is None else known.prompt or PROMPT
 
 
 def _screen(words: WordColours, ids: Sequence[int]) -> np.ndarray:

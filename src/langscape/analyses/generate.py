@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from langscape.analyses.flow import default_prompt, own_prompt
 from langscape.data import Progress, Shown, View
 from langscape.data.edit import LIKE, Edit, edits_in_words
 from langscape.declarations import Setting, analysis, picture
@@ -21,7 +22,6 @@ from langscape.models.catalog import in_words
 from langscape.models.display_names import model_title
 
 FORMATS = (".html", ".png", ".svg", ".pdf", ".csv")
-PROMPT = "The capital of Italy is"
 
 Writer = Annotated[
     str, Setting("Model", f"{in_words('generate')}, a folder or a Hub id.", argument=True, names="model")
@@ -172,9 +172,9 @@ def next_picture(found: Generated, context: Any) -> View:
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    both = [settings["prompt"] or PROMPT, *filter(None, [settings["other"]])]
+    both = [settings["prompt"] or own_prompt(settings["model"]), *filter(None, [settings["other"]])]
     edited = f", with {edits_in_words(settings['edits'])}" if settings["edits"] else ""
-    said = " and after ".join(f"“{one}”" for one in both)
+    said = " and after ".join(f"“{one}”" if one else "a text of its own" for one in both)
     return f"What {model_title(settings['model'])} writes after {said}{edited}"
 
 
@@ -191,7 +191,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=2,
+    version=3,
     title="What comes next",
     room="flow",
     pictures=(next_picture,),
@@ -254,11 +254,6 @@ def generate(
         tuple(np.array(one.chances, np.float32) for one in found),
         tuple(str(one) for one in replaced),
     )
-
-
-def default_prompt(network: Any) -> str:
-    """A short prompt that suits the model."""
-    return "the small dog" if network.kind == "lstm" else PROMPT
 
 
 def _best(logs: Sequence[np.ndarray], top: int) -> list[int]:

@@ -37,24 +37,22 @@ def elsewhere_by_chance(first: np.ndarray, second: np.ndarray, rows: np.ndarray,
     """The mean of `attention_elsewhere` over these rows, with those of the second head dealt anew among them.
 
     Dealt heads park the same weight on the same keys, and no longer know which token asks. Of a decoder,
-    whose tokens see different numbers of keys, rows are dealt among about 8 tokens one after the other.
-    No token keeps its own row.
+    whose tokens see different numbers of keys, rows are dealt among about 8 tokens one after the other. A
+    token may get its own row: two heads as they are must be one of the deals, or chance is underrated.
 
     >>> same = np.eye(40)
-    >>> elsewhere_by_chance(same, same, np.arange(40)).mean
-    1.0
+    >>> elsewhere_by_chance(same, same, np.arange(40)).mean > 0.95
+    True
     """
     rows = np.asarray(rows, np.intp)
     if len(rows) < 2:
         return Null(np.nan)
-    one, other = (np.asarray(weights, np.float32) for weights in (first, second))
+    one, other = (np.asarray(weights, np.float64) for weights in (first, second))  # as the value: ties count
     causal = not (np.triu(one, 1).any() or np.triu(other, 1).any())
     groups = np.array_split(rows, max(1, round(len(rows) / NEAR))) if causal else [rows]
     rng = np.random.default_rng(seed)
     means = []
     for _ in range(int(np.clip(_NUMBERS // one.size, LEAST_DRAWS, _MOST_DRAWS))):
-        orders = [rng.permutation(group) for group in groups]
-        mine = np.concatenate(orders)
-        theirs = np.concatenate([np.roll(order, 1) for order in orders])
-        means.append(attention_elsewhere(one[mine], other[theirs]).mean())
+        dealt = np.concatenate([rng.permutation(group) for group in groups])
+        means.append(attention_elsewhere(one[rows], other[dealt]).mean())
     return Null.of(means)

@@ -52,6 +52,9 @@ it('tells the same facts of every job, and of its settings those that are not us
   expect(other).toEqual({ ...usual, settings: 'restarts: 3 · special tokens: kept', help: 'Restarts: 3.\nSpecial tokens: kept.' })
   const prompted = { ...job({ model: 'default', restarts: 8, special: 'drop', prompt: 'The capital' }), inputs: {} }
   expect(jobFacts(about, prompted)).toEqual({ ...usual, reads: '“The capital”' })
+  const generate = { ...atlas, settings: [...atlas.settings, setting('prompt', 'Prompt', null)] }
+  const left = { ...job({ model: 'default', restarts: 8, special: 'drop', prompt: null }), analysis: 'generate', inputs: {} }
+  expect(jobFacts({ ...about, analyses: { generate } }, left).reads).toBe('a text of its own')
 })
 
 it('names a folder by its last part and a Hub id in full', () => {

@@ -43,7 +43,8 @@ export function jobFacts(about: About, job: Job): JobFacts {
   const isUsed = ({ name }: { name: string }) => !unused.includes(name)
   const given = inputs.filter(isUsed).flatMap(({ name }) => (job.inputs[name] ? [job.inputs[name].name] : []))
   const { prompt } = job.settings
-  const reads = given.length ? given : typeof prompt === 'string' && prompt ? [`“${prompt}”`] : []
+  const isPrompted = settings.some(({ name }) => name === 'prompt')
+  const reads = given.length ? given : typeof prompt === 'string' && prompt ? [`“${prompt}”`] : isPrompted ? ['a text of its own'] : []
   const models = settings.filter((one) => isModel(one.name) && isUsed(one)).map(({ name }) => name)
   const isTitled = /layer \d+, head \d+|\b\d+\.\d+\b/i.test(job.title)
   const isSaid = (name: string) => isTitled && (name === 'layer' || name === 'head')
