@@ -48,7 +48,7 @@ def elsewhere_by_chance(first: np.ndarray, second: np.ndarray, rows: np.ndarray,
     if len(rows) < 2:
         return Null(np.nan)
     one, other = (np.asarray(weights, np.float64) for weights in (first, second))  # as the value: ties count
-    causal = not (np.triu(one, 1).any() or np.triu(other, 1).any())
+    causal = not all(np.triu(weights, 1).any() for weights in (one, other))
     groups = np.array_split(rows, max(1, round(len(rows) / NEAR))) if causal else [rows]
     rng = np.random.default_rng(seed)
     means = []
