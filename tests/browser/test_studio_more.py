@@ -98,7 +98,9 @@ def test_distributions_are_ellipses_or_occurrences_and_have_contexts(open_studio
     expect(page.get_by_role("switch", name="Ellipses")).to_have_count(0)
     expect(page.get_by_text("One dot is one occurrence")).to_be_visible()
     rows = int(found.gaussians.counts.sum())
-    expect(page.locator("main header p").first).to_contain_text(f"{rows} items")
+    expect(page.locator("main header p").first).to_contain_text(
+        f"{rows} occurrences of {len(found.map)} words"
+    )
     expect(page.get_by_label("Selection", exact=True)).to_contain_text(word)
     expect(page.get_by_label("Contexts", exact=True).locator("mark").first).to_have_text(
         re.compile(re.escape(word), re.IGNORECASE)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from langscape.models.token_count import count_tokens
 from langscape.views.function_words import is_function_word
 
 pytestmark = pytest.mark.slow
@@ -168,6 +169,23 @@ def test_the_words_of_the_text_that_other_rooms_show_become_distributions(open_s
         timeout=120_000
     )
     expect(page.get_by_role("button", name="Map the words of this text")).to_have_count(0)
+
+
+def test_the_occurrences_of_a_text_are_counted_as_such_and_one_is_followed(open_studio, studio, tmp_path):
+    studio.example("ellipses")
+    told = (
+        "We sat on the bank of the river until dark. The bank had lent her money, and when rain came "
+        "she took it back to the bank on the hill. Far from the bank we could see boats."
+    )
+    text = given_text(studio, tmp_path, told)
+    page = open_studio(f"distributions?text={text}&sel=*37:bank/3-4").page
+    page.get_by_role("button", name="Map the words of this text").click()
+    words = re.findall(r"\b\w{4,}\b", told.lower())
+    expect(page.locator("main")).to_contain_text(
+        f"{len(words)} occurrences of {len(set(words))} words", timeout=120_000
+    )
+    expect(page.locator("main")).to_contain_text("the most frequent of four letters or more")
+    expect(page.locator("[aria-label=Selection] .focus .name")).to_contain_text("bank 3: to the bank on the")
 
 
 def given_text(studio, tmp_path, text):
@@ -641,3 +659,30 @@ def test_on_a_phone_the_room_of_a_head_scrolls_within_the_page(open_studio, stud
     page = open_studio("head?layer=1&head=8", width=390, height=844).page
     page.locator(".frame[data-label=Attention] .strip svg").wait_for()
     assert page.evaluate("document.scrollingElement.scrollHeight") == 844
+
+
+def test_a_flow_of_a_carried_text_is_computed_around_the_token_that_is_followed(
+    open_studio, studio, tmp_path
+):
+    studio.example("flow")
+    told = (
+        "We sat on the bank of the river until it was dark. The bank had lent her the money, and "
+        "when the rain came she took it back to the bank on the hill. Far from the bank we could see "
+    )
+    told += "boats that were old and slow and had no sails at all. " * 2
+    text = given_text(studio, tmp_path, told)
+    # MiniLM counts [CLS] and is one ahead
+    page = open_studio(f"flow?text={text}&sel=*37:bank/3-4").page
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/api/jobs")) as asked:
+        page.get_by_role("button", name="Read it with SmolLM2-135M").click()
+    settings = asked.value.post_data_json["settings"]
+    assert settings["model"] == "decoder"
+    assert told.startswith(settings["prompt"])
+    third = told.index("bank", told.index("back to the")) + len("bank")
+    assert settings["at"] == count_tokens("decoder", told[:third]).tokens - 1
+    said = f"the first {len(settings['prompt'].split())} of {len(told.split())} words are read"
+    expect(page.locator("main")).to_contain_text(said)
+    example = studio.app.parts["examples"]["flow"]
+    page.wait_for_url(re.compile(rf"job=(?!{example})flow-"))
+    page.reload()
+    expect(page.locator("main")).to_contain_text(said)

@@ -41,7 +41,8 @@ export class Link {
 
 /**
  * Finds items among a view's rows: at the same place with the same text, else everywhere the text stands. Models number
- * the tokens of a text differently; where a token stands as often as there, the second of four is the second of four.
+ * the tokens of a text differently; where a token stands as often as there, the second of four is the second of four,
+ * also among occurrences, which have no numbers.
  */
 export class Finder {
   readonly #rows: Rows
@@ -62,7 +63,9 @@ export class Finder {
     const wanted = folded(label)
     const same = this.#index().get(wanted) ?? []
     const { positions } = this.#rows
-    if (position === null || !positions) return same
+    if (position === null) return same
+    // occurrences stand in the order of their text, and there are as many only where it is the same
+    if (!positions) return nth?.[1] === same.length ? [same[nth[0] - 1]] : same
     const places = nth ? this.#places(same) : []
     const place = nth && nth[1] === places.length ? places[nth[0] - 1] : position
     const there = same.filter((row) => positions[row] === place)

@@ -36,6 +36,14 @@ describe('a linked selection', () => {
     expect(link.items).toEqual([{ label: 'bank', position: 2, nth: [2, 3] }])
   })
 
+  it('takes the second of three among occurrences, and all of them where there are more or fewer', () => {
+    const occurrences = { labels: ['river', 'bank', 'bank', 'bank'], positions: null }
+    const followed = { label: 'Bank', position: 31, nth: [2, 3] as const }
+    expect(new Finder(occurrences).find(followed)).toEqual([2])
+    expect(new Finder(occurrences).find({ ...followed, nth: [2, 4] })).toEqual([1, 2, 3])
+    expect(new Finder(occurrences).find({ label: 'bank', position: 31 })).toEqual([1, 2, 3])
+  })
+
   it('finds a token of another text by its letters', () => {
     const finder = new Finder(TOKENS)
     expect(finder.find({ label: 'cat', position: 77 })).toEqual([2])

@@ -1,4 +1,4 @@
-import { formatShare } from '../../lib/format'
+import { formatCount, formatShare } from '../../lib/format'
 import type { Numbers, View } from '../../lib/view'
 import type { Word } from '../../lib/words'
 import type { Partners } from './partners'
@@ -271,6 +271,14 @@ export function writtenNames({ labels, names, count }: Pick<Scatter, 'labels' | 
 export function positionsOf(scatter: Scatter): Float32Array | null {
   const column = scatter.columns.find(({ name }) => name === 'position')
   return column?.type === 'number' ? column.values : null
+}
+
+/** How many there are of what: tokens of a text, occurrences of words, which have names of their own, or items. */
+export function countedIn(scatter: Scatter): string {
+  const { count, labels, names } = scatter
+  const many = (number: number, word: string) => `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`
+  if (positionsOf(scatter)) return many(count, 'token')
+  return names === labels ? many(count, 'item') : `${many(count, 'occurrence')} of ${many(new Set(labels).size, 'word')}`
 }
 
 /** Whether a column lies within the years 1000 to 2999 at both ends, whole numbers: these are read without a comma. */

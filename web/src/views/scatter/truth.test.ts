@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
 import type { View } from '../../lib/view'
-import { readScatter } from './model'
+import { countedIn, readScatter } from './model'
 import { crossOf, strandLook } from './partners'
 import { quieted, style } from './style'
-import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, truthNote } from './truth'
+import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, tellsApart, truthNote } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
 const view: View = {
@@ -18,6 +18,29 @@ const view: View = {
   later: {},
 }
 const scatter = readScatter(view)
+
+describe('what is counted', () => {
+  const counted = (properties: object) => countedIn(readScatter({ ...view, properties: { ...view.properties, ...properties } }))
+
+  it('are items, tokens, or occurrences of words', () => {
+    expect(counted({})).toBe('5 items')
+    expect(counted({ labels: ['a', 'b', 'a', 'a', 'b'], names: ['a 1', 'b 1', 'a 2', 'a 3', 'b 2'] })).toBe('5 occurrences of 2 words')
+    const columns = [{ name: 'position', type: 'number' as const, array: 'place' }]
+    const tokens = {
+      ...view,
+      properties: { ...view.properties, columns, names: ['a', 'b', 'c', 'd', 'e'] },
+      arrays: { ...view.arrays, place: { shape: [5], data: Float32Array.of(0, 1, 2, 3, 4) } },
+    }
+    expect(countedIn(readScatter(tokens))).toBe('5 tokens')
+  })
+
+  it('are told apart where neighbours are counted by distance and partners by weight', () => {
+    const kept = { type: 'number' as const, name: 'kept', values: new Float32Array(5), low: 0, high: 0 }
+    expect(tellsApart(scatter)).toBe(false)
+    expect(tellsApart({ ...scatter, columns: [kept] })).toBe(true)
+    expect(tellsApart({ truth: { ...scatter.truth!, byWeight: true }, columns: [kept] })).toBe(false)
+  })
+})
 
 describe('neighbours of an item', () => {
   it('are kept, missing or false, and say where they went', () => {

@@ -215,6 +215,11 @@ export function amongNote({ among }: Truth): string {
   return `Counted among the ${formatCount(carrying)} items that carry the map; inserted ones are nobody’s neighbour here.`
 }
 
+/** Whether a map counts its neighbours by distance in the data and has the score `kept` too, which counts by weights. */
+export function tellsApart({ truth, columns }: Pick<Scatter, 'truth' | 'columns'>): boolean {
+  return truth !== null && !truth.byWeight && columns.some(({ name }) => name === 'kept')
+}
+
 /** What the colours by true distance are of, in a sentence. */
 export function truthNote({ sketch, stored, byWeight }: Truth): string {
   if (sketch) {
