@@ -155,6 +155,93 @@ def test_what_is_said_beside_a_graph_is_in_the_figure_to_its_end(room):
     assert beside.evaluate("one => one.scrollTop") == 40
 
 
+def cut_lines(drawing):
+    """Lines of text that lie above or below the clip that they are drawn in."""
+    root = ElementTree.fromstring(drawing)
+    clips = {one.get("id"): one.find(f"{SVG}rect") for one in root.iter(f"{SVG}clipPath")}
+    found = []
+
+    def walk(element, low, high):
+        for child in element:
+            if child.tag == f"{SVG}svg":
+                continue  # a drawing has places of its own
+            top, bottom = low, high
+            clip = clips.get((child.get("clip-path") or "")[5:-1])
+            if clip is not None and float(clip.get("height")) > 1:  # else it is for readers of screens alone
+                y, tall = float(clip.get("y")), float(clip.get("height"))
+                top, bottom = max(low, y), min(high, y + tall)
+            if child.tag == f"{SVG}text" and child.get("y") and not top <= float(child.get("y")) <= bottom:
+                found.append("".join(child.itertext()))
+            walk(child, top, bottom)
+
+    walk(root, 0, float(root.get("height")))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("room", "last"),
+    [
+        ("queries", "All sentences together"),
+        ("test", "Effects belong to these texts"),
+        ("flow", "Units that stand out"),
+        ("head?layer=1&head=8", "Rows attend"),
+    ],
+    indirect=["room"],
+)
+def test_what_is_scrolled_on_screen_is_in_the_figure_from_its_first_line_to_its_last(room, last):
+    is_whole(room[1], last)
+
+
+def test_every_pattern_is_in_the_figure_and_each_picture_has_a_file_name_of_its_own(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries?analysis=query_key.search").page
+    page.get_by_role("button", name="Search all heads").click()
+    expect(page.locator(".frame[aria-busy=false] table").first).to_be_visible(timeout=120_000)
+    titles = page.locator(".frame figcaption b").all_inner_texts()
+    assert len(titles) > 3
+    page.get_by_role("button", name="Export", exact=True).click()
+    is_whole(page, titles[-1])
+    names = set()
+    for analysis, verb in (
+        ("query_key", None),
+        ("query_key.constants", "Map under six constants"),
+        ("query_key.beside", "Map both ways"),
+    ):
+        page.goto(page.url.partition("#")[0] + f"#queries?analysis={analysis}&layer=1&head=3")
+        page.reload()
+        if verb:
+            page.get_by_role("button", name=verb).or_(
+                page.locator(".frame[aria-busy=false]")
+            ).first.wait_for()
+            if page.get_by_role("button", name=verb).is_visible():
+                page.get_by_role("button", name=verb).click()
+        expect(page.locator(".frame[aria-busy=false]").first).to_be_visible(timeout=120_000)
+        page.get_by_role("button", name="Export", exact=True).click()
+        with page.expect_download() as file:
+            page.get_by_role("button", name=re.compile("^Export .* as SVG$")).first.click()
+        names.add(re.sub("-minilm.*", "", file.value.suggested_filename))
+    assert names == {"map", "six-values-of-c", "beside-attention"}
+
+
+def is_whole(page, last):
+    """The room's last picture is saved to its last line, however it is scrolled, and stays as it is."""
+    button = page.get_by_role("button", name=re.compile("^Export .* as SVG$")).last
+    label = button.get_attribute("aria-label")
+    frame = page.locator(f".frame[data-label='{label.removeprefix('Export ').removesuffix(' as SVG')}']")
+    hidden = "one => one.scrollHeight > one.clientHeight + 20 && getComputedStyle(one).overflowY === 'auto'"
+    scrolled = f"all => all.filter({hidden}).map(one => (one.scrollTop = 30, one.scrollTop))"
+    assert frame.locator("*").evaluate_all(scrolled), "nothing is scrolled here"
+    before = page.locator(".frame *").evaluate_all("all => all.map(one => one.scrollTop + one.clientHeight)")
+    drawing = saved(page, label)
+    said = words(drawing)
+    assert last in said
+    assert cut_lines(drawing) == []
+    # what is there to be used is no part of a picture
+    assert not re.search(r"\bNames\b|Point at a cell", said)
+    after = page.locator(".frame *").evaluate_all("all => all.map(one => one.scrollTop + one.clientHeight)")
+    assert after == before
+
+
 @pytest.mark.parametrize("room", ["head"], indirect=True)
 def test_map_and_matrix_are_one_figure_with_their_title_and_colours(room):
     _, page = room

@@ -15,6 +15,7 @@ from langscape.io.codec import differences, read_noun, write_noun
 from langscape.metrics import spearman
 from langscape.models import capture, contributions, lens, open_model, stream, wrap_lstm, wrap_model
 from langscape.views import write
+from langscape.views.table import table
 
 TEXT = "the red lamp hung over the unbelievable boats of water"
 
@@ -348,3 +349,24 @@ def test_of_a_large_vocabulary_the_words_of_the_page_are_coloured(monkeypatch):
     view = flow(stream_of("gpt2").model, TEXT).view()
     assert len(np.unique(view.arrays["word_colours"], axis=0)) > 20
     assert [one["label"] for one in view.properties["quality"]] == ["Sum check", "Colour match"]
+
+
+def test_the_table_of_a_transformer_holds_what_its_parts_do_to_each_word():
+    found = stream_flow("gpt2")
+    view = found.view()
+    columns = table(view)
+    at, choice = len(found.arrays["looked"]) - 1, 0
+    position = int(found.arrays["looked"][at])
+    word = view.properties["words"][found.arrays["choices"][at, choice]]
+    rows = (columns["position"] == position) & (columns["word"] == word)
+    heads, mlps = rows & (columns["part"] == "head"), rows & (columns["part"] == "MLP")
+    assert columns["token"][rows][0] == found.tokens[position]
+    assert columns["adds"][heads].tolist() == found.arrays["part_heads"][at, choice].ravel().tolist()
+    assert columns["adds"][mlps].tolist() == found.arrays["part_mlp"][at, choice].tolist()
+    assert columns["total"][mlps].tolist() == found.arrays["part_total_mlp"][at, choice].tolist()
+    assert (columns["head"][mlps] == -1).all()
+    chance, without = (
+        np.exp(found.arrays[name][at, choice]) for name in ("log_chance", "part_log_chance_mlp")
+    )
+    assert columns["chance"][rows] == pytest.approx(chance)
+    assert columns["chance_without"][mlps] == pytest.approx(without)

@@ -96,9 +96,9 @@ class Edges(Shown):
             return ""
         first, most = effect[~drawn], float(effect[drawn].max())
         return (
-            f"{int((first > most).sum())} of {len(first)} edges that the estimate puts first change more "
-            f"than all {int(drawn.sum())} drawn at random ({most:.2g} at most); by chance "
-            f"{len(first) / (drawn.sum() + 1):.1f} would."
+            f"{int((first > most).sum())} of {len(first)} edges that the estimate puts first, and that were "
+            f"not drawn as well, change more than all {int(drawn.sum())} drawn at random "
+            f"({most:.2g} at most); by chance {len(first) / (drawn.sum() + 1):.1f} would."
         )
 
     @property

@@ -233,7 +233,13 @@ def _boxes(view: View) -> Columns:
 
 
 def _flow(view: View) -> Columns:
-    """A row for every number of every vector that stands at a token: (layer, token, dim) or (token, dim)."""
+    """Of a transformer, a row for every head and MLP, at every token and for every word taken apart there.
+
+    Of an LSTM, a row for every number of every vector that stands at a token: (layer, token, dim) or
+    (token, dim).
+    """
+    if "part_heads" in view.arrays:
+        return _parts(view)
     tokens = _texts(view.properties["tokens"])
     parts: list[Columns] = []
     for name, array in view.arrays.items():
@@ -254,6 +260,34 @@ def _flow(view: View) -> Columns:
     if not parts:
         return _labelled(view)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _parts(view: View) -> Columns:
+    """What each part adds to a word's score, by itself and in total, and the word's chance without it."""
+    arrays = view.arrays
+
+    def both(name: str) -> np.ndarray:
+        """(token, word, layer, head), the MLP of a layer last."""
+        return np.concatenate([arrays[f"{name}_heads"], arrays[f"{name}_mlp"][..., None]], axis=-1)
+
+    adds = both("part")
+    place, choice, layer, head = (part.ravel() for part in np.indices(adds.shape))
+    words = arrays["choices"][place, choice]
+    position = arrays["looked"][place]
+    columns = {
+        "position": position,
+        "token": _texts(view.properties["tokens"])[position],
+        "word": _texts(view.properties["words"])[words],
+        "chance": np.exp(arrays["log_chance"])[place, choice],
+        "score": arrays["score"][place, choice],
+        "part": np.where(head == adds.shape[-1] - 1, "MLP", "head").astype(object),
+        "layer": layer,
+        "head": np.where(head == adds.shape[-1] - 1, -1, head),
+        "adds": adds.ravel(),
+        "total": both("part_total").ravel(),
+        "chance_without": np.exp(both("part_log_chance")).ravel(),
+    }
+    return {name: values[words >= 0] for name, values in columns.items()}
 
 
 def _effects(view: View) -> Columns:

@@ -12,8 +12,8 @@ export function fileName(title: string, suffix: string): string {
   const stem = title
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '')
     .slice(0, 100)
+    .replace(/^-+|-+$/g, '')
   return `${stem || 'langscape'}.${suffix}`
 }
 

@@ -60,4 +60,7 @@ it('CSV disarms what a spreadsheet would run, and leaves tokens as they are', ()
 it('file names keep letters of any script and nothing else', () => {
   expect(fileName('600 words / Ærø!', 'png')).toBe('600-words-ærø.png')
   expect(fileName('../..', 'svg')).toBe('langscape.svg')
+  // a text that was typed is called by its first words in quotation marks
+  expect(fileName('Map MiniLM-L6 “The old harbour …” 3.9', 'svg')).toBe('map-minilm-l6-the-old-harbour-3-9.svg')
+  expect(fileName(`${'a'.repeat(99)} b`, 'svg')).toBe(`${'a'.repeat(99)}.svg`)
 })

@@ -3,9 +3,6 @@ import { escape } from './svg'
 /** What a picture leaves out and closes up, as if it were not on the page. */
 const LEFT_OUT = '[data-unsaved]'
 
-/** What a picture shows to its end, though it is scrolled on screen: text beside a drawing. */
-const WHOLE = '[data-whole]'
-
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
 const UNSEEN = [
   'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button',
@@ -45,10 +42,14 @@ const DRAWN = [
 
 /**
  * What stands on screen in an element, as an SVG that stands alone: grounds and borders as rectangles, text as text,
- * drawings as drawings, canvases as images. What is scrolled out of sight is not in it, unless it is to be shown whole.
+ * drawings as drawings, canvases as images. What is scrolled down on screen is in it from its first line to its last.
  * Without a title it is a part of another picture.
  */
 export function snapshot(root: HTMLElement, title: string | null): string {
+  // before anything is hidden: a browser scrolls along with what is above
+  const places = [root, ...root.querySelectorAll('*')]
+    .filter((one) => one.scrollTop || one.scrollLeft)
+    .map((one) => ({ one, top: one.scrollTop, left: one.scrollLeft }))
   const left = [...root.querySelectorAll<HTMLElement>(LEFT_OUT)].map((one) => [one, one.style.display] as const)
   for (const [one] of left) one.style.display = 'none'
   const close = unrolled(root)
@@ -57,27 +58,42 @@ export function snapshot(root: HTMLElement, title: string | null): string {
   } finally {
     close()
     for (const [one, display] of left) one.style.display = display
+    for (const { one, top, left } of places) [one.scrollTop, one.scrollLeft] = [top, left]
   }
 }
 
-/** Makes an element as high as what it holds, so that nothing of that is scrolled out of sight, until what it gives is called. */
+/** Makes all that is scrolled as high as what it holds, until what it gives is called. What stands beside keeps its size. */
 function unrolled(root: HTMLElement): () => void {
-  const scrolled = [root, ...root.querySelectorAll<HTMLElement>(WHOLE)]
-  const hidden = Math.max(...scrolled.map((one) => one.scrollHeight - one.clientHeight))
-  if (hidden <= 0) return () => undefined
-  const places = scrolled.map((one) => one.scrollTop)
-  // what stands beside keeps its size
-  const beside = scrolled.slice(1).flatMap((one) => [...one.parentElement!.children].filter((other) => other !== one) as HTMLElement[])
-  const sizes = [root, ...beside].map((one) => [one, one.getAttribute('style'), one.offsetHeight] as const)
-  for (const [one, , high] of sizes)
-    Object.assign(one.style, one === root ? { height: `${high + hidden}px`, flex: 'none' } : { height: `${high}px`, alignSelf: 'start' })
+  const scrolled = [root, ...root.querySelectorAll<HTMLElement>('*')].filter(isCut)
+  if (!scrolled.length) return () => undefined
+  const growing = new Set<HTMLElement>([root])
+  for (const one of scrolled) for (let at = one; at !== root; at = at.parentElement!) growing.add(at)
+  const beside = [...growing].flatMap((one) => (one === root ? [] : ([...one.parentElement!.children] as HTMLElement[])))
+  const all = [...new Set([...growing, ...beside])].filter((one) => one instanceof HTMLElement)
+  const before = all.map((one) => {
+    const { flexDirection, display } = getComputedStyle(one.parentElement!)
+    const isStacked = display.endsWith('flex') && flexDirection.startsWith('column')
+    return { one, style: one.getAttribute('style'), high: one.offsetHeight, isStacked }
+  })
+  // not as high as the row of the page that it stands in
+  Object.assign(root.style, { width: `${root.offsetWidth}px`, alignSelf: 'start' })
+  for (const { one, high, isStacked } of before) {
+    if (growing.has(one)) Object.assign(one.style, { height: 'auto', minHeight: `${high}px`, maxHeight: 'none' })
+    else if (getComputedStyle(one).display !== 'inline') one.style.height = `${high}px`
+    if (isStacked) one.style.flex = 'none'
+  }
   return () => {
-    for (const [one, style] of sizes) {
+    for (const { one, style } of before) {
       if (style === null) one.removeAttribute('style')
       else one.style.cssText = style
     }
-    scrolled.forEach((one, i) => (one.scrollTop = places[i]))
   }
+}
+
+/** Whether some of what an element holds is scrolled out of sight, above or below. */
+function isCut(one: HTMLElement): boolean {
+  if (one.scrollHeight <= one.clientHeight + 1 || one.matches(UNSEEN)) return false
+  return /auto|scroll/.test(getComputedStyle(one).overflowY)
 }
 
 function drawn(root: HTMLElement, title: string | null): string {

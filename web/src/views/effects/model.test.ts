@@ -76,26 +76,16 @@ it('names that would lie on another stand elsewhere beside their point, and the 
     { row: 1, x: 53, y: 50, name: '5.5' },
     { row: 3, x: 198, y: 50, name: '3.1' },
   ]
-  const names = placeNames(points, 0, 200)
+  const names = placeNames(
+    points.map((point) => ({ ...point, marked: true })),
+    0,
+    200,
+  )
   expect(names.get(9)).toEqual({ x: 56, y: 45, anchor: 'start' })
   expect(names.get(4)!.anchor).toBe('end')
   // there is room for four around a place, and none beyond the edge
   expect(names.has(1)).toBe(false)
   expect(names.get(3)!.anchor).toBe('end')
-  expect(
-    placeNames(
-      [
-        { row: 0, x: 50, y: 50, name: '4.11' },
-        { row: 1, x: 51, y: 50, name: '2.9' },
-      ],
-      45,
-      200,
-    ).get(1),
-  ).toEqual({
-    x: 57,
-    y: 64,
-    anchor: 'start',
-  })
   const boxes = [...names].map(([row, { x, y, anchor }]) => {
     const wide = 6 * points.find((point) => point.row === row)!.name.length
     return { left: anchor === 'start' ? x : x - wide, wide, y }
@@ -106,4 +96,30 @@ it('names that would lie on another stand elsewhere beside their point, and the 
       expect(apart).toBe(true)
     }),
   )
+})
+
+it('a name is nearer to its own point than to any other, or is left out', () => {
+  const all = [
+    { row: 0, x: 50, y: 50, name: '2.3' },
+    { row: 1, x: 60, y: 43, name: '0.4' },
+    { row: 2, x: 61, y: 55, name: '1.1' },
+    { row: 3, x: 120, y: 50, name: '5.5' },
+    { row: 4, x: 122, y: 51, name: '4.4' },
+  ]
+  const names = placeNames(all, 0, 200)
+  // 2.3 steps aside from the two to its right, of which each has room to its right
+  expect(names.get(0)!.anchor).toBe('end')
+  expect(names.get(1)!.anchor).toBe('start')
+  for (const [row, { x, y, anchor }] of names) {
+    const wide = 6 * all[row].name.length
+    const left = anchor === 'start' ? x : x - wide
+    const away = ({ x, y: up }: { x: number; y: number }) =>
+      Math.hypot(Math.max(left - x, 0, x - left - wide), Math.max(y - 10 - up, 0, up - y))
+    for (const other of all) if (other.row !== row) expect(away(other)).toBeGreaterThan(away(all[row]))
+  }
+  // points that nobody named count as well, and what is marked has its name in any case
+  expect(placeNames(all.slice(0, 1), 0, 200, all).get(0)!.anchor).toBe('end')
+  const crowd = [-9, 0, 9].flatMap((x, i) => [-9, 0, 9].map((y, j) => ({ row: 3 * i + j, x: 50 + x, y: 50 + y, name: '1.1' })))
+  expect(placeNames(crowd.slice(4, 5), 0, 200, crowd).size).toBe(0)
+  expect(placeNames([{ ...crowd[4], marked: true }], 0, 200, crowd).size).toBe(1)
 })

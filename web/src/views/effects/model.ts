@@ -113,18 +113,23 @@ export interface PlacedName {
 const LETTER = 6.6
 const LINE = 12
 
+/** Pixels by which a name is nearer to its own point than to any other. */
+const NEARER = 2
+
 /**
- * Names beside points, so that none lies on another: each above or below its point, to its right or left, wherever
- * there is room first, between two places across. What comes first has first choice; what finds no room has no name.
+ * Names beside points, so that none lies on another and each is nearer to its own point than to any of `all`: above
+ * or below it, to its right or left, wherever there is room first, between two places across. What comes first has
+ * first choice; what finds no room has no name. A point that is marked stands out, so its name may be near others.
  */
 export function placeNames(
-  points: readonly { row: number; x: number; y: number; name: string; off?: number }[],
+  points: readonly { row: number; x: number; y: number; name: string; off?: number; marked?: boolean }[],
   from: number,
   to: number,
+  all: readonly { row: number; x: number; y: number }[] = points,
 ): Map<number, PlacedName> {
   const placed = new Map<number, PlacedName>()
   const boxes: { left: number; right: number; top: number; bottom: number }[] = []
-  for (const { row, x, y, name, off = 5 } of points) {
+  for (const { row, x, y, name, off = 5, marked } of points) {
     const wide = name.length * LETTER
     const ways = ([-off, off + LINE - 3] as const).flatMap((down) =>
       (['start', 'end'] as const).map((anchor) => ({ x: x + (anchor === 'start' ? 6 : -6), y: y + down, anchor })),
@@ -136,6 +141,10 @@ export function placeNames(
     const isFree = (one: PlacedName) => {
       const box = boxOf(one)
       if (box.left < from || box.right > to) return false
+      const away = (point: { x: number; y: number }) =>
+        Math.hypot(Math.max(box.left - point.x, 0, point.x - box.right), Math.max(box.top - point.y, 0, point.y - box.bottom))
+      const own = away({ x, y })
+      if (!marked && all.some((other) => other.row !== row && away(other) < own + NEARER)) return false
       return !boxes.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
     }
     const found = ways.find(isFree)
