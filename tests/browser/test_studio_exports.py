@@ -207,8 +207,7 @@ def test_every_pattern_is_in_the_figure_and_each_picture_has_a_file_name_of_its_
         ("query_key.constants", "Map under six constants"),
         ("query_key.beside", "Map both ways"),
     ):
-        page.goto(page.url.partition("#")[0] + f"#queries?analysis={analysis}&layer=1&head=3")
-        page.reload()
+        page = open_studio(f"queries?analysis={analysis}&layer=1&head=3").page
         if verb:
             page.get_by_role("button", name=verb).or_(
                 page.locator(".frame[aria-busy=false]")
