@@ -30,7 +30,7 @@ def map_own_text(page):
     page.get_by_text("More settings").click()
     page.get_by_role("spinbutton", name="Steps").fill("60")
     page.get_by_role("button", name="Map every head").click()
-    expect(page.get_by_role("heading", name=re.compile("over The boat sat"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name=re.compile("over “The boat sat"))).to_be_visible(timeout=120_000)
 
 
 @pytest.fixture

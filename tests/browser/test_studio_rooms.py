@@ -68,7 +68,7 @@ def test_own_text_is_mapped_with_progress_and_a_head_of_it_opens(open_studio, st
     page.get_by_text("More settings").click()
     page.get_by_role("spinbutton", name="Steps").fill("60")
     page.get_by_role("button", name="Map every head").click()
-    expect(page.get_by_role("heading", name=re.compile("over The cat sat"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name=re.compile("over “The cat sat"))).to_be_visible(timeout=120_000)
     id = re.search(r"job=(atlas-[0-9a-f]+)", page.url)[1]
     made = studio.app.parts["pictures"].finished(id).result
     best = made.scores.labels[made.ranked()[0]]
