@@ -87,7 +87,7 @@ def test_one_token_of_four_alike_is_the_same_one_in_every_room(carried):
     page.wait_for_url(re.compile(r"sel=(\*|%2A)?26(:|%3A)bank"))
     go(page, "Queries & keys")
     expect(facts(page)).to_contain_text(NAME, timeout=60_000)
-    about = page.get_by_role("heading", name=re.compile("Query “bank”"))
+    about = page.get_by_role("heading", name=re.compile("Query “bank³”"))
     expect(about).to_contain_text("token 26", timeout=60_000)
     expect(about).not_to_contain_text("sentence")  # read as a whole, as in Head
     page.locator("aside .words button").filter(
