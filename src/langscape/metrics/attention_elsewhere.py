@@ -34,10 +34,10 @@ def attention_elsewhere(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def elsewhere_by_chance(first: np.ndarray, second: np.ndarray, rows: np.ndarray, seed: int = 0) -> Null:
     """The mean of `attention_elsewhere` over these rows, with the attention of the second head dealt anew.
 
-    The rows of an encoder are dealt among the tokens: as much is parked on the same keys, and which token asks
-    is chance. A row of a decoder fits no other token, which sees other keys: each row's weights are dealt among
-    the keys that its token sees, but for what is parked on the first. Two heads as they are must be one of the
-    deals, or chance is underrated: a token may get its own row.
+    The rows of an encoder are dealt among the tokens: as much is parked on the same keys, and which token
+    asks is chance. A row of a decoder fits no other token, which sees other keys: each row's weights are
+    dealt among the keys that its token sees, but for what is parked on the first. Two heads as they are must
+    be one of the deals, or chance is underrated: a token may get its own row.
 
     >>> far = np.roll(np.eye(40), 1, axis=1)
     >>> elsewhere_by_chance(far, far, np.arange(40)).mean > 0.95
