@@ -7,10 +7,8 @@ import numpy as np
 from langscape.errors import DataError
 from langscape.metrics.null import LEAST_DRAWS, Null
 
-NEAR = 8
-"""Tokens of a decoder, one after the other, among which rows are dealt: they see nearly the same keys."""
-
-_NUMBERS, _MOST_DRAWS = 60_000_000, 199
+_NUMBERS, _NUMBERS_CAUSAL, _MOST_DRAWS = 60_000_000, 6_000_000, 199
+"""Weights that are dealt in all, which takes about half a second, and draws at most."""
 
 
 def attention_elsewhere(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -34,25 +32,35 @@ def attention_elsewhere(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def elsewhere_by_chance(first: np.ndarray, second: np.ndarray, rows: np.ndarray, seed: int = 0) -> Null:
-    """The mean of `attention_elsewhere` over these rows, with those of the second head dealt anew among them.
+    """The mean of `attention_elsewhere` over these rows, with the attention of the second head dealt anew.
 
-    Dealt heads park the same weight on the same keys, and no longer know which token asks. Of a decoder,
-    whose tokens see different numbers of keys, rows are dealt among about 8 tokens one after the other. A
-    token may get its own row: two heads as they are must be one of the deals, or chance is underrated.
+    The rows of an encoder are dealt among the tokens: as much is parked on the same keys, and which token
+    asks is chance. A row of a decoder fits no other token, which sees other keys: each row's weights are
+    dealt among the keys that its token sees, but for what is parked on the first. Two heads as they are must
+    be one of the deals, or chance is underrated: a token may get its own row.
 
-    >>> same = np.eye(40)
-    >>> elsewhere_by_chance(same, same, np.arange(40)).mean > 0.95
+    >>> far = np.roll(np.eye(40), 1, axis=1)
+    >>> elsewhere_by_chance(far, far, np.arange(40)).mean > 0.95
     True
     """
     rows = np.asarray(rows, np.intp)
     if len(rows) < 2:
         return Null(np.nan)
-    one, other = (np.asarray(weights, np.float64) for weights in (first, second))  # as the value: ties count
-    causal = not all(np.triu(weights, 1).any() for weights in (one, other))
-    groups = np.array_split(rows, max(1, round(len(rows) / NEAR))) if causal else [rows]
+    one, other = (np.asarray(weights, np.float64)[rows] for weights in (first, second))  # ties count
+    hidden = np.arange(one.shape[1]) > rows[:, None]
+    causal = not (one[hidden].any() or other[hidden].any())
     rng = np.random.default_rng(seed)
     means = []
-    for _ in range(int(np.clip(_NUMBERS // one.size, LEAST_DRAWS, _MOST_DRAWS))):
-        dealt = np.concatenate([rng.permutation(group) for group in groups])
-        means.append(attention_elsewhere(one[rows], other[dealt]).mean())
+    numbers = _NUMBERS_CAUSAL if causal else _NUMBERS
+    for _ in range(int(np.clip(numbers // one.size, LEAST_DRAWS, _MOST_DRAWS))):
+        dealt = _dealt_within(other, hidden, rng) if causal else other[rng.permutation(len(rows))]
+        means.append(attention_elsewhere(one, dealt).mean())
     return Null.of(means)
+
+
+def _dealt_within(weights: np.ndarray, hidden: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each row's weights dealt anew among the keys that are not hidden; the first stays where it is."""
+    order = rng.random(weights.shape)
+    order[:, 0] = -1.0
+    order[hidden] = 2.0  # behind all others: what is hidden is 0 and stays so
+    return np.take_along_axis(weights, np.argsort(order, axis=1), axis=1)

@@ -448,12 +448,12 @@ register(
         {"comparison": None},
         better="lower",
         format="percent",
-        null="the same with the rows of the second dealt anew among the tokens (of a decoder among about 8 "
-        "next to each other, which see nearly the same keys)",
-        nothing="rows dealt anew",
+        null="the same with the attention of the second dealt anew (rows among the tokens, or in a decoder "
+        "each row’s weights among the keys that its token sees, but for the first)",
+        nothing="attention dealt anew",
         beyond=("less", "more"),
-        reads="half the sum of the absolute differences of a row, the total variation distance; dealt rows "
-        "park as much on the same keys and do not know which token asks",
+        reads="half the sum of the absolute differences of a row, the total variation distance; attention "
+        "dealt anew parks as much on the same keys",
     )
 )
 register(
