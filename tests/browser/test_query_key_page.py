@@ -158,5 +158,5 @@ def test_a_table_tells_the_cell_pointed_at(open_page, capture):
 def test_a_page_opens_at_the_token_that_was_asked_for(open_page, capture):
     asked = query_key(strongest(capture, (0, 1)), {(0, 1): made(capture, 1)}, point="Rhine")
     page = open_page(asked, wait=False).page
-    expect(page.locator("aside h3").first).to_contain_text("Query “Rhine”")
+    expect(page.locator("aside h3").first).to_contain_text("Query “Rhine¹”")
     expect(page.locator("[data-line]:not(.false)")).to_have_count(5)

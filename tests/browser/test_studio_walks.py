@@ -496,14 +496,9 @@ def test_two_heads_are_compared_by_where_they_look_and_saved_as_they_stand(open_
     page = open_studio("compare?layer=1&head=8").page
     frame = page.locator(".frame[data-label=Attention]")
     expect(frame.locator(".matrix[data-ready]")).to_be_visible(timeout=120_000)
-    (record,) = [
-        one
-        for one in studio.jobs.all()
-        if one["analysis"] == "compare"
-        and one["state"] == "done"
-        and [one["settings"][name] for name in ("what", "layer", "head", "other_head")] == ["head", 1, 8, 7]
-    ]
-    found = studio.jobs.store.load(studio.jobs.entry(record["id"])[1])
+    page.wait_for_url(re.compile("job=compare-"))
+    asked = re.search(r"job=(compare-\w+)", page.url).group(1)
+    found = studio.jobs.store.load(studio.jobs.entry(asked)[1])
     first, second = found.attention.weights()
     elsewhere = found.left.per_point["attention_elsewhere"]
     # the list begins with what looks elsewhere most
