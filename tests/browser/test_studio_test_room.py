@@ -150,7 +150,9 @@ def test_edit_opens_on_the_carried_head_beside_what_other_heads_do(open_studio, 
     expect(page.get_by_role("heading", name=named)).to_be_visible(timeout=60_000)
     scale = page.get_by_label("Axes and colours of the matrix")
     expect(scale).to_contain_text(re.compile("unedited more.*edited more", re.DOTALL))
-    expect(page.get_by_label("Token by token")).to_contain_text(re.compile(r"[\d.]+ % \(.*attention dealt anew"))
+    expect(page.get_by_label("Token by token")).to_contain_text(
+        re.compile(r"[\d.]+ % \(.*attention dealt anew")
+    )
     looks = page.get_by_label("Where a token looks in both")
     expect(looks.locator("tbody tr").first).to_contain_text(re.compile("[+−]0"))
     page.get_by_role("button", name="unedited", exact=True).click()

@@ -481,7 +481,9 @@ def test_two_heads_are_compared_by_where_they_look_and_saved_as_they_stand(open_
     most = int(np.lexsort((-found.left.per_point["moved"], -elsewhere))[0])
     top = beside.locator("ol li").first
     expect(top).to_contain_text(f"{100 * elsewhere[most]:.0f} %")
-    expect(beside).to_contain_text(re.compile(r"Attention that goes elsewhere\s*[\d.]+ %.*attention dealt anew"))
+    expect(beside).to_contain_text(
+        re.compile(r"Attention that goes elsewhere\s*[\d.]+ %.*attention dealt anew")
+    )
     top.get_by_role("button").click()
     row = int(found.left.items.columns["position"][most])
     looks = frame.get_by_label("Where a token looks in both")
