@@ -67,6 +67,7 @@ def test_c_is_set_by_hand_and_by_a_metric(open_studio, studio):
 
 
 def test_queries_and_keys_open_on_the_head_chosen_elsewhere(open_studio, studio):
+    studio.example("atlas")  # whose text is read where none was chosen
     studio.example("query_key")
     page = open_studio("queries?layer=3&head=5").page
     heading = page.get_by_role("heading", name=re.compile("Queries and keys of MiniLM-L6, layer 3, head 5,"))
