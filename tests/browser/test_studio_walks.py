@@ -1,6 +1,7 @@
 """Walks through the studio as a reader takes them: pins, lasso, placed words, switches, names."""
 
 import csv
+import json
 import re
 from xml.etree import ElementTree
 
@@ -489,6 +490,21 @@ def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(op
     page.get_by_role("button", name="Compare others").click()
     layers = page.locator("main form").get_by_role("combobox", name="Other layer")
     expect(layers.locator("option")).to_have_count(8)  # seven states, and "the same"
+
+
+def test_a_link_to_a_head_is_read_with_the_text_of_the_atlas_though_news_of_jobs_come_late(open_studio, studio):
+    studio.example("atlas")
+    studio.example("compare")
+    page = open_studio("jobs").page
+    first = json.dumps(studio.jobs.get(studio.app.parts["examples"]["compare"]))
+    stream = {"content_type": "text/event-stream", "body": f"data: {first}\n\n"}
+    page.route("**/api/events", lambda route: route.fulfill(**stream))
+    page.evaluate("() => { location.hash = 'compare?layer=5&head=11' }")
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/api/jobs")) as asked:
+        page.reload()
+    body = asked.value.post_data_json
+    assert (body["settings"]["layer"], body["settings"]["head"]) == (5, 11)
+    assert body["inputs"]["text"] == "sample-harbour"
 
 
 def test_two_heads_are_compared_by_where_they_look_and_saved_as_they_stand(open_studio, studio):

@@ -104,7 +104,9 @@ export class AppState {
   }
 
   async #readAbout(): Promise<void> {
-    const [about, inputs] = await Promise.all([this.api.about(), this.api.inputs()])
+    const [about, inputs, jobs] = await Promise.all([this.api.about(), this.api.inputs(), this.api.jobs()])
+    // all of them before any room is shown: what a link carries is read off the job of another room
+    this.jobs.take(...jobs)
     this.inputs = inputs
     this.about = about
     const text = this.address.get('text')
@@ -114,10 +116,7 @@ export class AppState {
   /** The server is there again after it was not: what could not be asked meanwhile is asked now. */
   async reconnected(): Promise<void> {
     if (this.problem?.code === UNREACHABLE) this.problem = null
-    await this.attempt(async () => {
-      await this.#readAbout()
-      this.jobs.take(...(await this.api.jobs()))
-    })
+    await this.attempt(() => this.#readAbout())
   }
 
   /** Runs something that may be refused; what is refused is shown in the banner, and null comes back. */
