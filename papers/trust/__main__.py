@@ -5,7 +5,7 @@
 
 A row per picture, way to damage it, and score: its value on the good picture, on the picture with nothing
 left, its null, and the rank correlation of the score with how much is left. A score holds where that
-correlation is at least 0.9 and the picture with nothing left is called no better than the null. Below stands
+correlation is at least 0.9 and the picture with nothing left is not called better than the null. Below stands
 how often random pictures of few items are called better than the null, which may be one in twenty (few.py).
 """
 

@@ -63,8 +63,14 @@ def test_of_movement_it_is_said_what_moves_less_and_not_what_is_better():
     spread, moved, shared = (SCORES[name] for name in ("stability", "moved", "shared"))
     assert spread.in_words(0.2, Null(0.8, 0.7, 0.9)) == "far less than shuffled restarts"
     assert spread.in_words(0.6, Null(0.8, 0.5, 0.9)) == "not told apart from shuffled restarts"
-    assert moved.in_words(1.13, Null(1.22, 1.2, 1.24)) == "no less than shuffled maps"
+    assert moved.in_words(1.13, Null(1.22, 1.2, 1.24)) == "hardly less than shuffled maps"
     assert shared.in_words(0.4, Null(0.05, 0.03, 0.07)) == "more than shuffled maps"
+
+
+def test_a_score_a_little_beyond_its_null_is_said_to_be_hardly_so_and_never_the_contrary():
+    moved = SCORES["moved"]
+    assert moved.in_words(1.13, Null(1.22, 1.1, 1.34)) == "not told apart from shuffled maps"
+    assert moved.in_words(1.26, Null(1.22, 1.2, 1.24)) == "hardly more than shuffled maps"
 
 
 def test_without_a_range_nothing_is_said():

@@ -8,6 +8,7 @@ from langscape.errors import DataError, SettingsError
 from langscape.views import scatter
 from langscape.views.colours import DISTINCT
 from langscape.views.plain import plain
+from langscape.views.trust import trust
 
 
 def words(**columns):
@@ -223,3 +224,9 @@ def test_a_bar_of_whole_numbers_has_whole_ticks(values, whole):
 
     bar = draw(scatter(small(items=words(position=values)), color="position")).axes[-1]
     assert all(tick == round(tick) for tick in bar.get_yticks()) == whole
+
+
+def test_what_compares_two_maps_does_not_say_that_one_of_them_can_be_read():
+    quality = {"moved": 1.26, "moved_null": 1.22, "moved_null_low": 1.2, "moved_null_high": 1.24}
+    moved = next(one for one in trust(small(quality=quality)) if one["name"] == "moved")
+    assert (moved["brief"], moved["shown"]) == ("1.260", "1.260 (hardly more than shuffled maps, 1.220)")

@@ -116,6 +116,15 @@ class Score:
         """
         return self.label if not self.label[1:2].islower() else self.label[0].lower() + self.label[1:]
 
+    @property
+    def compares(self) -> bool:
+        """Whether it says how two pictures differ, and not how far one can be read.
+
+        >>> SCORES["moved"].compares, SCORES["stability"].compares
+        (True, False)
+        """
+        return set(self.computed) == {"comparison"}
+
     def text(self, value: float, sd: float = math.nan) -> str:
         """The value as it is shown, with its standard deviation if that is known.
 
@@ -172,17 +181,17 @@ class Score:
         >>> score = SCORES["specific_order"]
         >>> score.in_words(0.465, Null(0.007, -0.1, 0.1)), score.in_words(0.465, Null(0.007, -0.5, 0.5))
         ('far better than key popularity alone', 'not told apart from key popularity alone')
+        >>> score.in_words(0.09, Null(0.007, -0.08, 0.08)), score.in_words(-0.2, Null(0.007, -0.1, 0.1))
+        ('hardly better than key popularity alone', 'worse than key popularity alone')
         """
         way = self.way(value, null.mean)
         if not (math.isfinite(way) and null.known):
             return ""
         better, worse = self.beyond
-        if abs(way) < PARTLY:
-            return f"no {better} than {self.nothing}"
         if self._side(value, null) != math.copysign(1, way):
             return f"not told apart from {self.nothing}"
-        word = f"far {better}" if way >= GOOD else better if way > 0 else worse
-        return f"{word} than {self.nothing}"
+        how = "far " if way >= GOOD else "hardly " if abs(way) < PARTLY else ""
+        return f"{how}{better if way > 0 else worse} than {self.nothing}"
 
     def against(self, value: float, null: Null) -> str:
         """Verdict and null in brackets, to stand behind the value; empty if not known.

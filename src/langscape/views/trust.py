@@ -153,12 +153,12 @@ def _measured(map: Map, name: str, value: float, drawn_flat: bool = False) -> Tr
 def beside_null(
     score: Score, value: float, null: Null, *, shown: str = "", brief: str = "", meaning: str = ""
 ) -> Trust:
-    """A score beside its null, where that is known."""
+    """A score beside its null, where that is known; one that compares two pictures says nothing of either."""
     shown, brief = shown or score.text(value), brief or score.text(value)
     meaning = meaning or score.sentence()
     if verdict := score.verdict(value, null):
         shown += score.against(value, null)
-        brief += f" ({verdict})"
+        brief += "" if score.compares else f" ({verdict})"
         meaning += score.explained(value, null)
     return {"name": score.name, "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
