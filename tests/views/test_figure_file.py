@@ -202,6 +202,7 @@ def test_the_colours_equal_those_of_the_page(pytestconfig):
     assert listed("RAMP", "light") == colours.RAMP
     assert listed("HEAT", "light") == colours.HEAT
     assert listed("BELOW", "light") == colours.BELOW
+    assert int(re.search(r"export const SIDES = (\d+)", source).group(1)) == colours.SIDES
     told = re.search(r"export const VERDICTS = {\s*light: {(.*?)}", source).group(1)
     assert dict(re.findall(r"'?([a-z][a-z ]*)'?: '(#\w+)'", told)) == colours.VERDICTS
     assert listed("NEUTRAL", "light") == (colours.NEUTRAL,)

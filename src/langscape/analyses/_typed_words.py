@@ -164,7 +164,7 @@ def kept_in_words(local: float, k: float | None, count: int) -> str:
 
     >>> kept_in_words(0.6, 10, 631), kept_in_words(0.1, 10, 631)  # doctest: +NORMALIZE_WHITESPACE
     ('6 of its 10 nearest lie near it here, far better than chance',
-     '1 of its 10 nearest lie near it here, no better than chance')
+     '1 of its 10 nearest lie near it here, not told apart from chance')
     """
     from langscape.metrics.scores import SCORES, Null
 

@@ -536,7 +536,7 @@ register(
 register(
     Score(
         "shown",
-        "Shown",
+        "Weight shown",
         "The share of this token’s weight that the map shows; the rest lies on tokens that were left off.",
         {"head map": None},
         better="neither",
@@ -558,7 +558,7 @@ register(
 register(
     Score(
         "error",
-        "Error",
+        "Part of KL",
         "What the point has of the map’s KL, in nats: large where its neighbours are not to be believed.",
         {"head map": None},
         low=None,

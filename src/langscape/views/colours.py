@@ -15,6 +15,9 @@ HEAT = ("#ffffff", "#dfe9fb", "#b3cbf5", "#7ea6ec", "#4b7edd", "#2b59bd", "#1a3a
 # What is below 0 beside what is above it: from the ground down, to as dark an end.
 BELOW = ("#ffffff", "#fce6d4", "#f6c9a8", "#ee9a5c", "#e0701f", "#b85206", "#853803", "#522002")
 
+SIDES = 6
+"""How many of the colours are used where both stand side by side: the last ones are nearly black in both."""
+
 NEUTRAL = "#9aa0a8"
 """For points without a value, and for categories beyond the last one with a mark of its own."""
 

@@ -11,7 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import FuncNorm, LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 
-from langscape.views.colours import BELOW, HEAT
+from langscape.views.colours import BELOW, HEAT, SIDES
 from langscape.views.paper import INK, PLAIN, SOFT, inches, short
 
 LETTERS = 14
@@ -25,8 +25,8 @@ COLOURS = LinearSegmentedColormap.from_list("langscape heat", HEAT)
 BOTH = LinearSegmentedColormap.from_list(
     "langscape both",
     [
-        *zip(np.linspace(0, 0.5, len(BELOW)), BELOW[::-1], strict=True),
-        *zip(np.linspace(0.5, 1, len(HEAT)), HEAT, strict=True),
+        *zip(np.linspace(0, 0.5, SIDES), BELOW[SIDES - 1 :: -1], strict=True),
+        *zip(np.linspace(0.5, 1, SIDES), HEAT[:SIDES], strict=True),
     ],
 )
 """Orange below 0, blue above it, white between."""

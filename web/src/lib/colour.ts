@@ -36,6 +36,9 @@ export const BELOW = {
   dark: ['#15171b', '#35210f', '#5e3711', '#8f5313', '#c17420', '#ee9a45', '#f9c690', '#fff3e6'],
 } as const
 
+/** How many of the colours are used where both stand side by side: the last ones are nearly white or nearly black in both. */
+export const SIDES = 6
+
 /** How far a map can be read, the best first, and the colour of each verdict; others are grey. */
 export const VERDICTS = {
   light: { good: '#047898', partly: '#c07f00', 'not to be read': '#c2332b', 'evenly spread': '#9aa0a8' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { heatTable, level, paintHeat } from './heat'
+import { heatTable, level, paintHeat, stepColour } from './heat'
 
 // a step down is told by 1000 and the step
 const table = Uint32Array.from({ length: 511 }, (_, i) => (i < 255 ? 1255 - i : i - 255))
@@ -25,6 +25,15 @@ describe('a painted matrix', () => {
     const pixels = painted(values, 100, 100, 10, 10)
     expect(pixels.filter((pixel) => pixel === 255).length).toBe(1)
     expect(pixels[3 * 10 + 9]).toBe(255)
+  })
+
+  it.each(['light', 'dark'] as const)('keeps the ends of signed values apart in the %s', (theme) => {
+    const apart = (signed: boolean) => {
+      const [below, above] = [stepColour(-255, theme, signed), stepColour(255, theme, signed)]
+      return Math.hypot(...below.map((value, at) => value - above[at]))
+    }
+    expect(apart(true)).toBeGreaterThan(170)
+    expect(apart(false)).toBeLessThan(110)
   })
 
   it('gives what is below 0 colours of its own, and the larger of both the pixel', () => {

@@ -1,4 +1,4 @@
-import { belowColour, heatColour, type Rgb, type Theme } from './colour'
+import { belowColour, HEAT, heatColour, SIDES, type Rgb, type Theme } from './colour'
 
 /** The steps of a table of colours. */
 const STEPS = 255
@@ -7,16 +7,17 @@ const STEPS = 255
  * Colours by share of the largest weight as pixels: in the middle none, then 255 steps up, and before it as many down for what is
  * below 0. They grow with the square root, so that weak weights are seen.
  */
-export function heatTable(theme: Theme): Uint32Array {
+export function heatTable(theme: Theme, signed = false): Uint32Array {
   return Uint32Array.from({ length: 2 * STEPS + 1 }, (_, i) => {
-    const [red, green, blue] = stepColour(i - STEPS, theme)
+    const [red, green, blue] = stepColour(i - STEPS, theme, signed)
     return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0
   })
 }
 
-/** The colour of a step as `level` gives it. */
-export function stepColour(step: number, theme: Theme): Rgb {
-  return step < 0 ? belowColour(-step / STEPS, theme) : heatColour(step / STEPS, theme)
+/** The colour of a step as `level` gives it; where values are signed, both sides end before they look alike. */
+export function stepColour(step: number, theme: Theme, signed = false): Rgb {
+  const share = (Math.abs(step) / STEPS) * (signed ? (SIDES - 1) / (HEAT[theme].length - 1) : 1)
+  return step < 0 ? belowColour(share, theme) : heatColour(share, theme)
 }
 
 /** Which part of a matrix is on screen, in rows and columns; ends may lie inside a cell. */

@@ -167,7 +167,7 @@ export class AppState {
         `“${job}” is ${owner ? `a result of the room ${owner.title}` : 'no result'} and cannot be shown in ${room.title}. ${this.#instead(room.analyses[0])}`,
         { job: null },
       )
-    }
+    } else if (job && this.address.isOpened('job', job)) this.#choose({ ...this.#chosen, [analysisOf(job)]: job })
     const analysis = this.address.get('analysis')
     if (analysis && !room.analyses.some((one) => one.analysis === analysis))
       this.failAddress(`${room.title} does not compute “${analysis}”.`, { analysis: null })

@@ -51,6 +51,8 @@ it('other rooms show something else where text, model or head differ, and nowher
   expect(isOfOther(job('compare', { ...pair, head: 3 }), of(pair))).toBe(true)
   const states = { model: 'default', what: 'hidden', layer: 1, other_layer: 6 }
   expect(isOfOther(job('compare', { ...states, layer: 2 }), of(states))).toBe(false)
+  // whoever turned from heads to hidden states is not told of the heads
+  expect(isOfOther(job('compare', states), of(pair))).toBe(false)
 })
 
 it('a job that was asked for says what it knows of the context', () => {

@@ -60,6 +60,8 @@ export function isOfOther({ settings, inputs }: Pick<Job, 'settings' | 'inputs'>
   if (['model', 'edits'].some((name) => name in wanted && JSON.stringify(settings[name]) !== JSON.stringify(wanted[name]))) return true
   const place = (of: Record<string, unknown>, which = '') => `${of[`${which}layer`]}.${of[`${which}head`]}`
   if (!('other_layer' in wanted)) return 'layer' in wanted && place(settings) !== place(wanted)
+  // whoever turned from heads to hidden states knows that other rooms show a head
+  if (settings['what'] !== undefined && settings['what'] !== wanted['what']) return false
   // of two that are compared one is the head of the other rooms
   return 'head' in wanted && ![place(settings), place(settings, 'other_')].includes(place(wanted))
 }

@@ -33,6 +33,8 @@ export interface Sheet {
   labels: Labels
   /** The weight that has the last colour; of differences as far below 0 as above. */
   top: number
+  /** Whether values below 0 are as telling as those above. */
+  signed?: boolean
   /** Cells are as wide as high; else they fill the room there is. */
   square: boolean
   /** Lines are drawn before rows that are multiples of this, as shown; 0 for none. */
@@ -281,7 +283,15 @@ export class Matrix {
     const width = Math.max(Math.round(plot.width * density), 1)
     const height = Math.max(Math.round(plot.height * density), 1)
     const image = base.createImageData(width, height)
-    paintHeat(new Uint32Array(image.data.buffer), width, height, this.#sheet.cells, this.#window, this.#sheet.top, heatTable(this.#theme))
+    paintHeat(
+      new Uint32Array(image.data.buffer),
+      width,
+      height,
+      this.#sheet.cells,
+      this.#window,
+      this.#sheet.top,
+      heatTable(this.#theme, this.#sheet.signed),
+    )
     base.putImageData(image, Math.round(plot.x * density), Math.round(plot.y * density))
     base.strokeStyle = this.#ink.line
     base.lineWidth = 1
@@ -411,7 +421,7 @@ export class Matrix {
 }
 
 /** The cells of a window as paths in units of rows and columns, one path for every colour but the ground's. */
-export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): string {
+export function cellPaths({ cells, top, signed }: Sheet, window: Window, theme: Theme): string {
   const paths = new Map<number, string[]>()
   const [first, last] = [Math.floor(window.left), Math.min(Math.ceil(window.right), cells.columns.length)]
   for (let row = Math.floor(window.top); row < Math.min(Math.ceil(window.bottom), cells.rows.length); row++) {
@@ -428,7 +438,7 @@ export function cellPaths({ cells, top }: Sheet, window: Window, theme: Theme): 
       from = to
     }
   }
-  return [...paths].map(([step, path]) => `<path fill="${hex(stepColour(step, theme))}" d="${path.join('')}"/>`).join('')
+  return [...paths].map(([step, path]) => `<path fill="${hex(stepColour(step, theme, signed))}" d="${path.join('')}"/>`).join('')
 }
 
 function whole({ cells }: Sheet): Window {
