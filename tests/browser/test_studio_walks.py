@@ -509,6 +509,63 @@ def test_a_link_to_a_head_is_read_with_the_text_of_the_atlas_though_news_of_jobs
     assert body["inputs"]["text"] == "sample-harbour"
 
 
+def test_the_atlas_comes_back_to_the_head_that_other_rooms_show(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=3&head=5").page
+    expect(
+        page.get_by_role("heading", name=re.compile("^Layer 3, head 5 of MiniLM-L6")).first
+    ).to_be_visible()
+    page.locator("nav[aria-label=Rooms]").get_by_text("Atlas", exact=True).click()
+    expect(page.locator(".story").get_by_role("heading", name=re.compile("^Head 3.5"))).to_be_visible()
+    expect(page.locator("[data-head='3.5']")).to_have_class(re.compile("carried"))
+    # a chosen token keeps its partners in colour, and the saved map has their lines and what they mean
+    page.locator("[data-head='3.5']").click()
+    panel = page.locator(".panel")
+    panel.get_by_role("button", name="bank", exact=True).first.click()
+    page.mouse.move(2, 2)
+    expect(panel.locator("[data-line]").first).to_be_attached()
+    with page.expect_download() as file:
+        panel.get_by_role("button", name="Save the map as SVG").click()
+    assert file.value.suggested_filename == "layer-3-head-5-of-minilm-l6-over-harbour-map.svg"
+    words = " ".join(
+        one.text or ""
+        for one in ElementTree.parse(file.value.path()).iter("{http://www.w3.org/2000/svg}text")
+    )
+    assert "Layer 3, head 5 of MiniLM-L6 over harbour" in words
+    assert "strong in the weights" in words
+
+
+def test_a_zoom_stays_with_its_map(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("head?layer=2&head=1").page
+    stage = page.locator(".frame .stage[data-renderer]").first
+    expect(stage).to_be_visible()
+    for _ in range(4):
+        stage.dblclick(position={"x": 60, "y": 60})
+    page.wait_for_url(re.compile(r"head\.at="))
+    page.get_by_label("Head", exact=True).select_option("4")
+    expect(page.get_by_role("heading", name=re.compile("^Layer 2, head 4 ")).first).to_be_visible()
+    page.wait_for_url(lambda url: "head.at=" not in url)
+
+
+def test_a_comparison_that_was_opened_stays_when_one_comes_back(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("compare?layer=1&head=8").page
+    page.get_by_label("Second", exact=True).select_option("2.8")
+    heading = page.get_by_role("heading", level=1, name=re.compile("^Head 1.8 beside head 2.8"))
+    expect(heading).to_be_visible(timeout=120_000)
+    opened = page.url
+    page.get_by_role("button", name="Hidden states").click()
+    expect(page.get_by_label("Second", exact=True)).to_have_value("2", timeout=120_000)
+    # whoever turned to hidden states is not told of the heads
+    expect(page.get_by_text("Other rooms show")).to_have_count(0)
+    page.goto(opened)
+    expect(heading).to_be_visible()
+    for room in ("Head", "Compare"):
+        page.locator("nav[aria-label=Rooms]").get_by_text(room, exact=True).click()
+    expect(heading).to_be_visible()
+
+
 def test_two_heads_are_compared_by_where_they_look_and_saved_as_they_stand(open_studio, studio):
     studio.example("atlas")
     page = open_studio("compare?layer=1&head=8").page
