@@ -101,10 +101,11 @@ function drawn(root: HTMLElement, title: string | null): string {
   // A view that stands beside another one may leave its title to that; its picture stands alone.
   const isTitled = title === null || [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
   const top = isTitled ? 0 : HEAD
-  const [width, height] = [Math.ceil(box.width), Math.ceil(box.height) + top]
+  const style = getComputedStyle(document.body)
+  const titleWidth = isTitled ? 0 : widthOf(title ?? '', `650 16px ${style.fontFamily}`) + 32
+  const [width, height] = [Math.ceil(Math.max(box.width, titleWidth)), Math.ceil(box.height) + top]
   const picture = new Picture(box.left, box.top - top)
   const body = picture.element(root)
-  const style = getComputedStyle(document.body)
   const heading = isTitled ? '' : `<text x="16" y="28" font-size="16" font-weight="650" fill="${style.color}">${escape(title ?? '')}</text>`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(style.fontFamily)}">`,
@@ -115,6 +116,12 @@ function drawn(root: HTMLElement, title: string | null): string {
     body,
     '</svg>',
   ].join('\n')
+}
+
+function widthOf(text: string, font: string): number {
+  const pen = document.createElement('canvas').getContext('2d')!
+  pen.font = font
+  return pen.measureText(text).width
 }
 
 class Picture {
