@@ -21,8 +21,8 @@ from langscape.analyses._flow_lstm import LSTMReading, lstm_flow, read_lstm, scr
 from langscape.analyses._flow_stream import GREY, StreamReading, read_stream, stream_flow
 from langscape.analyses._flow_words import DEEPEST, follows, honest, vectors_follow
 from langscape.data import Flow, Progress, Step, View
-from langscape.data.step import within
 from langscape.data.lstm_baseline import LSTMBaseline
+from langscape.data.step import within
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Generate, Seed

@@ -36,8 +36,8 @@ MAPPED = 2000
 
 REFERENCES = 16
 NEAREST, ALIKE, SHUFFLES = 5, 0.9, 19
-"""The nearest words of a vector that are compared, from which share of the last one's distance the first is
-about as far, and how often its values are shuffled: to be nearer than all of these has a chance of 1 in 20."""
+"""The nearest words of a vector that are compared; from which share of the last one's distance the first is
+about as far; how often its values are shuffled: to beat all of these has a chance of 1 in 20."""
 
 _FARTHEST = 0.25  # importance of the farthest reference, Sawatzky & Kozyr's
 _SIDE = 1.0  # of the colour cube, their C
