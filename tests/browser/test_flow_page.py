@@ -449,7 +449,7 @@ def test_every_part_of_the_path_has_a_name_or_is_counted(stream_page):
     rows = listed.locator("tbody tr").count()
     lines = drawn.locator("[data-edge], [data-mlp], [data-missed]").count()
     assert rows >= lines > 0  # a line may be of several heads
-    left = sum(int(one.text_content().rpartition("+")[2]) for one in drawn.locator("[data-left]").all())
+    left = sum(int(one.get_attribute("data-left") or 0) for one in drawn.locator("[data-left]").all())
     said = listed.locator("summary").inner_text()
     assert (f"{left} ha" in said) == (left > 0)
     assert f"All {drawn.locator('[data-name]').count() + left} parts" in said

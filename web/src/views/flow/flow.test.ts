@@ -5,7 +5,7 @@ import { agreement, aligned, percent, plain } from './figures'
 import { fromHalves } from './half'
 import { inShort, whyRather } from './inshort'
 import { boundsOf, colourOf, nearest, numberOf, readLstm, shownWord, tokenNamed, topWords, vector } from './model'
-import { fitting, pathTo } from './path'
+import { fitting, pathTo, restOf } from './path'
 import { blockSum, firstWithout, looksAt, needed, ranked, readBy, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
@@ -500,5 +500,8 @@ describe('names on the path', () => {
     expect(fitting(['MLP 0', '0.1'], 100)).toBe(2)
     expect(fitting(['MLP 0', '0.1', '0.2', '0.3'], 60)).toBe(1)
     expect(fitting(['MLP 10'], 20)).toBe(0)
+    expect(restOf(['MLP 0'], 3, 110)).toBe('and 3 more')
+    expect(restOf(['MLP 0'], 3, 60)).toBe('…')
+    expect([restOf([], 4, 60), restOf([], 1, 60)]).toEqual(['4 parts', '1 part'])
   })
 })
