@@ -90,6 +90,21 @@ def test_a_part_that_is_taken_away_gives_the_chances_of_the_edited_run(llama):
     assert found.view().properties["tables"][0]["columns"] == ["as it is", "edited"]
 
 
+def test_the_title_begins_with_what_is_taken_away_and_only_the_end_of_a_long_prompt_is_repeated(llama):
+    long = " ".join(["the red boat lay by the old stone bridge"] * 5)
+    settings = {"model": "decoder", "prompt": long, "other": None, "edits": ["head 1.2 zero"]}
+    title = _title(settings, {})
+    assert title.startswith("With head 1.2 set to zero: what SmolLM2-135M writes after “… ")
+    assert len(title) < 120
+    found = generate(llama, long, edits=["head 1.2 zero"], count=3)
+    for one, tokens in zip(found.view().properties["written"], found.continuations, strict=True):
+        assert one["prompt"] == long
+        assert one["new"] == "".join(tokens)
+        assert one["ending"].startswith("… ")
+        assert long.endswith(one["ending"].removeprefix("… "))
+    assert long not in found.view().properties["subtitle"]
+
+
 def test_what_changed_is_said_of_the_word_that_came_first(llama):
     found = generate(llama, PROMPT, edits=["mlp 0 zero"], count=0)
     first = found.words[int(found.chances[0].argmax())].strip()

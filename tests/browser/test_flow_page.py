@@ -282,6 +282,30 @@ def test_names_of_boxes_are_cut_to_their_column_and_lie_on_no_other(open_page, w
     assert clashes == []
 
 
+@pytest.mark.parametrize("width", [1440, 1106, 390])  # the second: the studio's, in a window of 1280
+def test_no_name_of_two_layers_lies_under_a_sign_or_a_wire_that_rises_beside_its_box(open_page, width):
+    page = opened(open_page, larger_view(), width=width, height=900)
+    names = boxes(page.locator("svg text.name"))
+    signs = boxes(page.locator("[data-operation] rect"))
+    assert len(signs) > 10
+    assert [(a, b) for a in names for b in signs if overlaps(a, b)] == []
+    rising = page.locator("svg path.wire").evaluate_all(
+        """all => all.flatMap(one => {
+          const [scale, length] = [one.getScreenCTM(), one.getTotalLength()]
+          const at = along => one.getPointAtLength(Math.min(along, length)).matrixTransform(scale)
+          return Array.from({ length: Math.floor(length / 2) }, (_, i) => [at(2 * i), at(2 * i + 2)])
+            .filter(([a, b]) => Math.abs(b.x - a.x) < 0.5 * Math.abs(b.y - a.y))
+            .map(([a]) => [a.x, a.y])
+        })"""
+    )
+    assert len(rising) > 100
+    for left, top, right, bottom in names:
+        assert not [(x, y) for x, y in rising if left + 1 < x < right - 1 and top + 1 < y < bottom - 1], (
+            left,
+            top,
+        )
+
+
 @pytest.mark.parametrize("width", [1440, 1260])  # as wide as the studio's page is in a window of 1440
 def test_two_layers_and_their_next_words_are_seen_without_scrolling(open_page, width):
     page = opened(open_page, larger_view(), width=width, height=900)
@@ -289,6 +313,16 @@ def test_two_layers_and_their_next_words_are_seen_without_scrolling(open_page, w
     assert graph.evaluate("one => one.scrollWidth <= one.clientWidth")
     right = boxes(graph)[0][2]
     assert max(box[2] for box in boxes(page.locator(".word text"))) <= right
+
+
+def test_the_chosen_token_of_a_long_text_stays_in_sight_where_the_strip_grows_narrow(open_page):
+    view = flow("lstm-tiny", " ".join(["the small dog barks ."] * 14)).view()
+    page = opened(open_page, view, width=1280, height=900)
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    strip = boxes(page.get_by_label("Steps", exact=True))[0]
+    chosen = boxes(page.locator("[aria-current='step']"))[0]
+    assert strip[1] - 1 <= chosen[1] < chosen[3] <= strip[3] + 1
 
 
 def test_signs_of_the_graph_are_the_fields_and_stand_in_the_key(lstm_page):
@@ -449,7 +483,7 @@ def test_every_part_of_the_path_has_a_name_or_is_counted(stream_page):
     rows = listed.locator("tbody tr").count()
     lines = drawn.locator("[data-edge], [data-mlp], [data-missed]").count()
     assert rows >= lines > 0  # a line may be of several heads
-    left = sum(int(one.text_content().rpartition("+")[2]) for one in drawn.locator("[data-left]").all())
+    left = sum(int(one.get_attribute("data-left") or 0) for one in drawn.locator("[data-left]").all())
     said = listed.locator("summary").inner_text()
     assert (f"{left} ha" in said) == (left > 0)
     assert f"All {drawn.locator('[data-name]').count() + left} parts" in said

@@ -128,10 +128,26 @@ def test_a_prompt_flows_and_its_steps_are_followed(open_studio, studio):
     expect(page.get_by_text("does not know 'purple'")).to_be_visible(timeout=120_000)
     expect(page.get_by_role("button", name="Run again")).to_have_count(0)
     expect(page.get_by_role("heading", name=re.compile("the small dog"))).to_be_visible()
-    # another model has read nothing yet
-    page.get_by_role("combobox", name=re.compile("^Model")).select_option("decoder")
+    # another model has read nothing yet, and is given what was typed
+    choice = page.get_by_role("combobox", name=re.compile("^Model"))
+    prompt = page.get_by_role("textbox", name="Prompt")
+    choice.select_option("decoder")
     expect(page.get_by_role("status").filter(has_text="still of Tiny LSTM")).to_be_visible()
-    expect(page.get_by_role("textbox", name="Prompt")).to_have_value("The capital of France is")
+    expect(prompt).to_have_value("the purple dog")
+    prompt.fill("The purple lamp stood on the")
+    choice.select_option("lstm-tiny")
+    expect(prompt).to_have_value("The purple lamp stood on the")
+    told = page.get_by_role("status").filter(has_text="Tiny LSTM cannot read this prompt")
+    expect(told).to_contain_text(
+        "“purple”, “lamp”, “stood”, “on” are not among the 20 words that it knows. The prompt stays here"
+    )
+    choice.select_option("decoder")
+    expect(prompt).to_have_value("The purple lamp stood on the")
+    expect(told).to_have_count(0)
+    # an example makes room for one of the other model
+    prompt.fill("The capital of France is")
+    choice.select_option("lstm")
+    expect(prompt).to_have_value("the people of the united")
 
 
 def test_what_changed_most_between_two_layers_is_listed_by_neighbours_or_by_way(open_studio, studio):

@@ -149,3 +149,21 @@ def test_the_better_of_two_maps_is_the_one_that_keeps_more_of_the_distances():
     assert kept["better"] == max(kept["tsne"], kept["pca"]) == kept["pca"]
     with pytest.raises(SettingsError, match="layout 'umap' is not known"):
         colours(X, layout="umap")  # type: ignore[arg-type]
+
+
+def test_a_vector_far_from_all_words_is_near_none_of_them_unless_its_direction_is_a_words(clusters) -> None:
+    rng = np.random.default_rng(4)
+    words = rng.normal(size=(300, 60))
+    made = colours(words)
+    away = rng.normal(size=(40, 60))
+    away *= 300 / np.linalg.norm(away, axis=1, keepdims=True)
+    assert made.near(away).sum() <= 7  # by chance 2 of 40; 7 or more of them once in 200 runs
+    toward = 300 * words[:40] / np.linalg.norm(words[:40], axis=1, keepdims=True)
+    assert made.near(toward).mean() > 0.9
+    assert made.near(words).all()
+    assert not made.near(np.zeros((2, 60))).any()
+
+
+def test_a_vector_is_near_words_whose_distances_differ_though_shuffled_values_are_as_near(clusters) -> None:
+    made = colours(clusters[0])
+    assert made.near(clusters[0][:5] + 1.0).all()

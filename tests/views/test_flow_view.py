@@ -361,12 +361,14 @@ def test_the_table_of_a_transformer_holds_what_its_parts_do_to_each_word():
     rows = (columns["position"] == position) & (columns["word"] == word)
     heads, mlps = rows & (columns["part"] == "head"), rows & (columns["part"] == "MLP")
     assert columns["token"][rows][0] == found.tokens[position]
-    assert columns["adds"][heads].tolist() == found.arrays["part_heads"][at, choice].ravel().tolist()
-    assert columns["adds"][mlps].tolist() == found.arrays["part_mlp"][at, choice].tolist()
-    assert columns["total"][mlps].tolist() == found.arrays["part_total_mlp"][at, choice].tolist()
+    added = columns["logit_added"]
+    assert added[heads].tolist() == found.arrays["part_heads"][at, choice].ravel().tolist()
+    assert added[mlps].tolist() == found.arrays["part_mlp"][at, choice].tolist()
+    assert columns["logit_lost"][mlps].tolist() == found.arrays["part_total_mlp"][at, choice].tolist()
     assert (columns["head"][mlps] == -1).all()
     chance, without = (
         np.exp(found.arrays[name][at, choice]) for name in ("log_chance", "part_log_chance_mlp")
     )
     assert columns["chance"][rows] == pytest.approx(chance)
     assert columns["chance_without"][mlps] == pytest.approx(without)
+    assert columns["nats_lost"][mlps] == pytest.approx(np.log(chance / without), abs=1e-5)

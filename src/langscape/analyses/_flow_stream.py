@@ -14,7 +14,8 @@ import numpy as np
 
 from langscape.analyses._flow_lens import LENSES, lens_notes, lens_scores, lens_words, tuned_words
 from langscape.analyses._flow_words import DEEPEST, NamedWords, Numbering, named_words
-from langscape.data import Flow
+from langscape.data import Flow, Progress, Step
+from langscape.data.step import within
 from langscape.errors import LangscapeError, not_there
 from langscape.io.codec import noun
 
@@ -104,6 +105,7 @@ def read_stream(
     at: int | None = None,
     words: Sequence[str] = (),
     fitted: TunedLens | None = None,
+    progress: Progress | None = None,
 ) -> StreamReading:
     """Run a transformer over a prompt, take its stream apart, and find what its vectors mean.
 
@@ -115,6 +117,7 @@ def read_stream(
     from langscape.models.patching import word_id
     from langscape.models.routes import routes
 
+    tell = within(progress, 0, 100)
     own = tuple(dict.fromkeys(word_id(model, word) for word in words))
     residual = stream(model, prompt, generate=generate)
     seen = residual.capture
@@ -122,6 +125,7 @@ def read_stream(
     looked = looked_at(residual, at)
     some = residual.only(looked)
     kind: FlowKind = "encoder" if not some.head else "decoder" if some.causal else "masked"
+    tell(Step(10, 100, "what tokens read from each other"))
     found = routes(residual, looked)
     nodes = some.capture["stream"]
     arrays = {
@@ -141,6 +145,7 @@ def read_stream(
     tokens = seen.tokens
     alarms = tuple(stream_alarms(seen["stream"], seen["heads"], tokens, grows=not residual.post_norm))
     del residual, seen  # of a long prompt it is a gigabyte; what follows is of the tokens that are looked at
+    tell(Step(20, 100, "words at every layer"))
     best = lens(some, DEEPEST)
     lenses = {"lens": (best.ids, best.values), **tuned_words(some, fitted)}
     chosen = choices(
@@ -151,8 +156,9 @@ def read_stream(
     heads, mlp = promoted(some, "heads", 3, busy), promoted(some, "mlp", 3)
     arrays |= _inside(some, chosen)
     names, effects, without, unmeasured = _total(
-        some, prompt_ids=ids, looked=looked, chosen=chosen, parts=parts, found=found
-    )
+        some, prompt_ids=ids, looked=looked, chosen=chosen, parts=parts, found=found,
+        progress=within(progress, 30, 100, "taking heads and MLPs away"),
+    )  # fmt: skip
     parts |= effects
     named = [np.asarray(ids), *(ids for ids, _ in lenses.values()), chosen, heads.ids, mlp.ids]
     named += [first for first, _ in without.values()]
@@ -299,6 +305,7 @@ def _total(
     chosen: np.ndarray,
     parts: Mapping[str, np.ndarray],
     found: Routes,
+    progress: Progress,
 ) -> tuple[int, dict[str, np.ndarray], dict[str, tuple[np.ndarray, np.ndarray]], list[str]]:
     """How many parts were taken away, the total effects (token, choice, …) of heads and MLPs, and notes.
 
@@ -321,7 +328,8 @@ def _total(
         names = parts_of(stream.model, ("head", "mlp"))
         run = read_unedited(stream.model, list(prompt_ids))
         names = _worth(names, len(prompt_ids), parts, found)
-        effects = effects_on_words(stream, run, names, chosen, tokens=looked)
+        progress(Step(0, len(names)))
+        effects = effects_on_words(stream, run, names, chosen, tokens=looked, progress=progress)
         for at, name in enumerate(names):
             place = (..., name.layer, name.head)
             total[place], logs[place] = effects.total[at], effects.log_chance[at]

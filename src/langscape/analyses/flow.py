@@ -22,6 +22,7 @@ from langscape.analyses._flow_stream import GREY, StreamReading, read_stream, st
 from langscape.analyses._flow_words import DEEPEST, follows, honest, vectors_follow
 from langscape.data import Flow, Progress, Step, View
 from langscape.data.lstm_baseline import LSTMBaseline
+from langscape.data.step import within
 from langscape.declarations import Input, Setting, analysis, picture
 from langscape.declarations.running import opened
 from langscape.declarations.settings import Generate, Seed
@@ -39,6 +40,9 @@ WHOLE = 10_000
 
 A sample of the vocabulary would not do: in hundreds of dimensions other words are about equally far from all
 of it, and take one colour."""
+
+READ = 85
+"""Hundredths of a flow's progress that the reading takes; colours take the rest."""
 
 PROMPT = "The capital of France is Paris, and the capital of Italy is"
 """What a transformer reads where nothing is given."""
@@ -200,7 +204,7 @@ def flow_lens(
     return fitted_lens(opened(model), lens_text, progress)
 
 
-@analysis(version=12, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
+@analysis(version=13, name="flow.reading", hidden=True, uses=(flow_baseline, flow_lens))
 def flow_reading(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -215,6 +219,8 @@ def flow_reading(
     progress: Progress | None = None,
 ) -> LSTMReading | StreamReading:
     """What a model does with a prompt, and what its vectors mean: all that needs the model itself."""
+    if progress:
+        progress(Step(0, 100, "reading the prompt", counts=False))
     network = opened(model)
     text = prompt if prompt_file is None else str(prompt_file).strip()
     if prompt_file is not None and not text:
@@ -228,7 +234,7 @@ def flow_reading(
         usual = flow_baseline(model, baseline=baseline) if network.kind == "lstm" else None
         return read_lstm(network, text, usual, generate)
     fitted = flow_lens(model, lens_text=lens_text, progress=progress) if lens == "tuned" else None
-    return read_stream(network, text, generate, at, words or (), fitted)
+    return read_stream(network, text, generate, at, words or (), fitted, progress)
 
 
 @analysis(version=4, name="flow.word_colours", hidden=True)
@@ -248,7 +254,7 @@ def flow_word_colours(
     return _word_colours(_Table(word_table(network), network.revision), space, seed)
 
 
-@analysis(version=3, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
+@analysis(version=4, name="flow.vector_colours", hidden=True, uses=(flow_reading, flow_word_colours))
 def flow_vector_colours(
     model: FlowModel = "lstm-tiny",
     prompt: Prompt = None,
@@ -270,7 +276,7 @@ def flow_vector_colours(
     for name, vectors in reading.coloured_vectors().items():
         rows = vectors.reshape(-1, vectors.shape[-1])
         rgb = words.fit(rows, fit)
-        grey = words.follows(rows, rgb) < honest(len(words.mapped))
+        grey = (words.follows(rows, rgb) < honest(len(words.mapped))) | ~words.near(rows, seed)
         found[name] = np.where(grey[:, None], GREY, screen_bytes(rgb)).astype(np.uint8)
         found[name] = found[name].reshape(*vectors.shape[:-1], 3)
         far[name] = words.distances(rows).reshape(*vectors.shape[:-1], -1).astype(np.float32)
@@ -288,7 +294,7 @@ def flow_vector_colours(
 
 
 @analysis(
-    version=18,
+    version=19,
     pictures=(flow_picture,),
     uses=(flow_baseline, flow_lens, flow_reading, flow_word_colours, flow_vector_colours),
     describe=_title,
@@ -325,27 +331,27 @@ def flow(
     >>> found.tokens
     ('.', 'the', 'small', 'dog', 'barks', '.')
     """
-    tell = progress or (lambda step: None)
     text: dict[str, Any] = {
         "prompt": prompt, "prompt_file": prompt_file, "baseline": baseline, "generate": generate,
     }  # fmt: skip
-    tell(Step(0, 3, "reading the prompt", counts=False))
+    tell = within(progress, 0, 100)
     reading = flow_reading(
-        model, **text, at=at, words=words, lens=lens, lens_text=lens_text, progress=progress
+        model, **text, at=at, words=words, lens=lens, lens_text=lens_text, progress=within(progress, 0, READ)
     )
     title = flow_title(reading.model, reading.prompt)
-    tell(Step(1, 3, "colours of words", counts=False))
+    tell(Step(READ, 100, "colours of words"))
     if isinstance(reading, LSTMReading):
         mapped = flow_word_colours(model, space=space, seed=seed)
-        tell(Step(2, 3, "colours of vectors", counts=False))
+        tell(Step(READ + 5, 100, "colours of vectors"))
         vectors = flow_vector_colours(model, **text, space=space, fit=fit, seed=seed)
         found = lstm_flow(reading, title, top, vectors.colours, mapped, vectors.scores)
         found = with_references(found, vectors.references, vectors.reference_colours, vectors.fitting(space))
         if vectors.grey:
             said = (
-                f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: no colour says where they"
+                f"{vectors.grey} of {vectors.of} vectors, gates left out, are grey: their nearest words are "
+                "about equally far, or no colour says where they stand among the words"
             )
-            found = replace(found, remarks=(*found.remarks, f"{said} stand among the words"))
+            found = replace(found, remarks=(*found.remarks, said))
         return found
     if reading.vocabulary <= WHOLE:
         mapped = flow_word_colours(model, space=space, seed=seed)

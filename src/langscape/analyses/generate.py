@@ -96,7 +96,7 @@ class Generated(Shown):
 
     def view(self, title: str | None = None) -> View:
         """The next words, side by side, and what was written."""
-        from langscape.views.matrices import Matrix, matrices
+        from langscape.views.matrices import Matrix, Written, matrices
 
         names = ["chance"] if len(self.prompts) == 1 else ["before", "after"]
         if self.edits:
@@ -113,14 +113,16 @@ class Generated(Shown):
                 rows = [f"{at} {repr(token)[1:-1]}" for at, token in enumerate(tokens)]
                 said = "What it writes" if len(self.prompts) == 1 else f"What it writes, {name}"
                 tables.append(Matrix(said, rows, ["chance in %"], 100 * sure[:, None], "plain", 0.0, 2))
-        written = " · ".join(f"“{' '.join(text.split())}”" for text in dict.fromkeys(self.texts))
-        if len(self.prompts) == 2:
-            written = f"{what_changed(self)}. It writes {written}"
         return matrices(
             tables,
             title=title or f"What comes next: {self.model}",
-            subtitle=written,
+            subtitle=f"{what_changed(self)}." if len(self.prompts) == 2 else "",
             row_name="word",
+            written=[
+                Written(name if len(names) == 2 else "", prompt, ending(prompt), "".join(tokens))
+                for name, prompt, tokens in zip(names, self.prompts, self.continuations, strict=True)
+                if tokens
+            ],
             notes=[f"edited: {'; '.join(self.edits)}"] if self.edits else [],
         )
 
@@ -137,6 +139,22 @@ class Generated(Shown):
         from langscape.views import write
 
         return write(self.view(title), path, columns=self.columns())
+
+
+ENDING = 48
+"""Letters of a prompt's end that stand for it where what is written behind it is what matters."""
+
+
+def ending(text: str) -> str:
+    """The last words of a text, and the sign that some are left out; a short text is whole.
+
+    >>> ending("the small dog")
+    'the small dog'
+    >>> ending("He filled the bowl with oil, trimmed the wick with great care, and lit the")
+    '… trimmed the wick with great care, and lit the'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= ENDING else f"… {line[1 - ENDING :].partition(' ')[2]}"
 
 
 def lines(found: Generated) -> list[str]:
@@ -173,9 +191,11 @@ def next_picture(found: Generated, context: Any) -> View:
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
     both = [settings["prompt"] or own_prompt(settings["model"]), *filter(None, [settings["other"]])]
-    edited = f", with {edits_in_words(settings['edits'])}" if settings["edits"] else ""
-    said = " and after ".join(f"“{one}”" if one else "a text of its own" for one in both)
-    return f"What {model_title(settings['model'])} writes after {said}{edited}"
+    said = " and after ".join(f"“{ending(one)}”" if one else "a text of its own" for one in both)
+    writes = f"{model_title(settings['model'])} writes after {said}"
+    # what was taken away comes first: the end of a title may have no room
+    edited = edits_in_words(settings["edits"]) if settings["edits"] else ""
+    return f"With {edited}: what {writes}" if edited else f"What {writes}"
 
 
 def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping[str, Any]) -> None:

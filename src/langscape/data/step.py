@@ -28,6 +28,21 @@ Progress = Callable[[Step], None]
 """What every long call may be given; it is called with a `Step` now and then."""
 
 
+def within(progress: Progress | None, start: int, end: int, doing: str = "") -> Progress:
+    """A progress that tells its steps as shares of another's, from `start` to `end` hundredths of the whole.
+
+    >>> within(lambda step: print(step.done, step.total, step.doing), 20, 60, "reading")(Step(3, 4, "rows"))
+    50 100 reading
+    """
+
+    def tell(step: Step) -> None:
+        if progress is not None:
+            done = start + round((end - start) * step.done / max(step.total, 1))
+            progress(Step(done, 100, doing or step.doing, counts=False))
+
+    return tell
+
+
 class Checkpoint(Protocol):
     """Where a very long call keeps named arrays while it runs: called again, it goes on from them.
 

@@ -35,6 +35,10 @@ MAPPED = 2000
 """Words that a map is made of; of a larger vocabulary a seeded sample, and the others among them."""
 
 REFERENCES = 16
+NEAREST, ALIKE, SHUFFLES = 5, 0.9, 19
+"""The nearest words of a vector that are compared; from which share of the last one's distance the first is
+about as far; how often its values are shuffled: to beat all of these has a chance of 1 in 20."""
+
 _FARTHEST = 0.25  # importance of the farthest reference, Sawatzky & Kozyr's
 _SIDE = 1.0  # of the colour cube, their C
 _BACK_OFF = 1.3
@@ -113,6 +117,24 @@ class WordColours:
         a, b = far - far.mean(1, keepdims=True), seen - seen.mean(1, keepdims=True)
         spread = np.sqrt((a * a).sum(1) * (b * b).sum(1))
         return np.where(spread > 0, (a * b).sum(1) / np.where(spread > 0, spread, 1), 0.0)
+
+    def near(self, vectors: Any, seed: int = 0) -> np.ndarray:
+        """Per vector, whether some words are nearer to it than others.
+
+        They are not where its nearest words are about equally far, and stand out from the middle word by no
+        more than those of the same values shuffled: so it is of a vector that is far from all words.
+        """
+        W, chance = self._checked(vectors), np.random.default_rng(seed)
+        words = self.embeddings[self.mapped]
+        first, last, apart = _nearest(W, words)
+        found = first <= ALIKE * last
+        left = np.flatnonzero(~found)
+        most = np.full(len(left), -np.inf)
+        for _ in range(SHUFFLES):
+            most = np.maximum(most, _nearest(chance.permuted(W[left], axis=1), words)[2])
+        # a vector whose values are all the same is its own shuffle, up to rounding
+        found[left] = apart[left] > most + 1e-9 * last[left]
+        return found
 
     def _checked(self, vectors: Any) -> np.ndarray:
         W = np.asarray(vectors, np.float64)
@@ -359,6 +381,20 @@ def from_oklab(lab: Any) -> np.ndarray:
     linear = (np.asarray(lab, np.float64) @ _LAB_BACK.T) ** 3 @ _CONES_BACK.T
     bright = 1.055 * np.maximum(linear, 0) ** (1 / 2.4) - 0.055
     return np.where(linear <= 0.0031308, linear * 12.92, bright)
+
+
+def _nearest(vectors: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per vector, how far the first and the last of its nearest words are, and how much nearer than the
+    middle word they are on average."""
+    count = min(NEAREST, len(words))
+    first, last, apart = np.empty((3, len(vectors)))
+    step = max(1, 2_000_000 // len(words))
+    for start in range(0, len(vectors), step):
+        some = slice(start, start + step)
+        far = np.sort(_distances(vectors[some], words), axis=1)
+        first[some], last[some] = far[:, 0], far[:, count - 1]
+        apart[some] = np.median(far, axis=1) - far[:, :count].mean(1)
+    return first, last, apart
 
 
 def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from langscape.errors import DataError, SettingsError
@@ -97,6 +99,19 @@ class Vocabulary:
         """All of it as JSON takes it; `Vocabulary(**settings)` makes it again."""
         names = ("level", "lower", "unknown", "start", "words")
         return {name: list(self.words) if name == "words" else getattr(self, name) for name in names}
+
+
+def closed_vocabulary(folder: Path) -> list[str]:
+    """The words of a model in a folder that `LSTMModel.save` wrote, where it refuses texts with any other.
+
+    Empty of a model that has a word for those it does not know, and of one by character. Opens no model.
+
+    >>> from langscape.models.packaged import model_path
+    >>> len(closed_vocabulary(model_path("lstm-tiny"))), closed_vocabulary(model_path("lstm"))
+    (20, [])
+    """
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return list(config["words"]) if config["level"] == "word" and config["unknown"] is None else []
 
 
 def count_words(

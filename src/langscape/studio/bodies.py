@@ -128,6 +128,8 @@ class ModelInfo(Answer):
     """Texts that its flow is offered."""
     counts: bool
     """Whether the tokens of a text can be counted for it beforehand."""
+    vocabulary: list[str]
+    """Its words, where it refuses a text that holds any other; else empty."""
 
 
 class ModelState(Answer):

@@ -38,6 +38,7 @@ def capabilities(examples: Mapping[str, str], json_bytes: int) -> dict[str, Any]
 def _models() -> list[dict[str, Any]]:
     from langscape.models.packaged import missing, packaged_models
     from langscape.models.token_count import can_count
+    from langscape.models.vocabulary import closed_vocabulary
 
     reading = [name for name, one in OFFERED.items() if one.signature.setting("model")]
     return [
@@ -54,6 +55,7 @@ def _models() -> list[dict[str, Any]]:
             "serves": [name for name in reading if model.serves(name)],
             "prompts": list(model.prompts),
             "counts": can_count(model.name),
+            "vocabulary": closed_vocabulary(model.path) if model.kind == "lstm" and listing.here else [],
         }
         for listing in packaged_models()
         for model in [listing.model]

@@ -50,7 +50,8 @@ def draw(view: View) -> Figure:
     # one table alone takes the width that it needs, and its title
     needed = max(2 * MARGIN + gutter + cell * columns + 0.15, len(properties["title"]) / 8.5, _LEAST)
     width = _WIDTH if wide > 1 else min(_WIDTH, needed)
-    lines = textwrap.wrap(properties["subtitle"], int(13.5 * width))
+    said = " ".join([properties["subtitle"], *map(_written, properties.get("written", []))]).strip()
+    lines = textwrap.wrap(said, int(13.5 * width))
     if len(properties["tables"]) > MOST:
         lines.append(f"the first {MOST} of {len(properties['tables'])} tables")
     caption = Caption(properties, width, more=max(1, len(lines)))
@@ -66,6 +67,12 @@ def draw(view: View) -> Figure:
         )
     caption.write(figure, *lines)
     return figure
+
+
+def _written(one: Any) -> str:
+    """What a model wrote, the new words apart from those that they stand behind."""
+    lead = f"{one['name'].capitalize()}, it writes" if one["name"] else "It writes"
+    return f"{lead} “{' '.join(one['new'].split())}” after “{one['ending']}”."
 
 
 def _below(properties: Any, table: Any, letters: int) -> list[str]:

@@ -96,8 +96,9 @@ def _said(found: Flow) -> list[str]:
             )
         return notes
     notes = [
-        "direct is what a part itself adds to a word’s logit; total is by how much the logit is lower "
-        "when the part is taken away at every token but the first, and the model goes on without it"
+        "direct, “logit added”, is what a part itself adds to a word’s logit; total is what the word loses "
+        "when the part is taken away at every token but the first, and the model goes on without it: “nats "
+        "lost” of its log-probability, and “logit lost”, which between two words is a loss of the lead"
     ]
     if found.kind == "masked":
         notes.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,6 +46,16 @@ class Matrix:
     marked: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Written:
+    """What a model wrote behind a prompt: its name among others, the prompt, the last words, the new ones."""
+
+    name: str
+    prompt: str
+    ending: str
+    new: str
+
+
 def action(label: str, analysis: str, settings: Mapping[str, Any], **show: Any) -> dict[str, Any]:
     """What a click asks the studio for: an analysis of the same model and text, and what is shown of it."""
     return {"label": label, "analysis": analysis, "settings": dict(settings), "show": show}
@@ -60,6 +70,7 @@ def matrices(
     column_name: str = "",
     together: bool = True,
     notes: Sequence[str] = (),
+    written: Sequence[Written] = (),
 ) -> View:
     """Several tables as one picture, all on one scale of colours, so that a colour is one value in each.
 
@@ -101,6 +112,7 @@ def matrices(
         "column_name": column_name,
         "together": together,
         "notes": list(notes),
+        "written": [asdict(one) for one in written],
     }
     return View("matrices", properties, arrays)
 

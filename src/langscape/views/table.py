@@ -263,8 +263,12 @@ def _flow(view: View) -> Columns:
 
 
 def _parts(view: View) -> Columns:
-    """What each part adds to a word's score, by itself and in total, and the word's chance without it."""
+    """What each part adds to a word's logit, and what the word loses without it: logits, nats and chance.
+
+    Of a model that says no words it is the score, and neither nats nor a chance.
+    """
     arrays = view.arrays
+    what = "score" if view.properties["model"] == "encoder" else "logit"
 
     def both(name: str) -> np.ndarray:
         """(token, word, layer, head), the MLP of a layer last."""
@@ -279,12 +283,13 @@ def _parts(view: View) -> Columns:
         "token": _texts(view.properties["tokens"])[position],
         "word": _texts(view.properties["words"])[words],
         "chance": np.exp(arrays["log_chance"])[place, choice],
-        "score": arrays["score"][place, choice],
+        what: arrays["score"][place, choice],
         "part": np.where(head == adds.shape[-1] - 1, "MLP", "head").astype(object),
         "layer": layer,
         "head": np.where(head == adds.shape[-1] - 1, -1, head),
-        "adds": adds.ravel(),
-        "total": both("part_total").ravel(),
+        f"{what}_added": adds.ravel(),
+        f"{what}_lost": both("part_total").ravel(),
+        "nats_lost": (arrays["log_chance"][..., None, None] - both("part_log_chance")).ravel(),
         "chance_without": np.exp(both("part_log_chance")).ravel(),
     }
     return {name: values[words >= 0] for name, values in columns.items()}

@@ -1,11 +1,18 @@
 import { expect, it } from 'vitest'
 
 import type { Api, TokenCount } from './api'
-import { tokenIn, upTo, wordsRead } from './followed'
+import { strangeWords, tokenIn, upTo, wordsRead } from './followed'
 
 it('says how many words are read of a text that is too long', () => {
   expect(wordsRead('a short text')).toBeNull()
   expect(wordsRead(`${'word '.repeat(47)}ends\nand more words`)).toEqual({ some: 48, all: 51 })
+})
+
+it('names the words that a model does not know, cut as the model cuts them', () => {
+  const known = ['the', 'dog', "dog's", '.', '<s>']
+  expect(strangeWords("<s> The dog's dog.", known)).toEqual([])
+  expect(strangeWords('The öld dog, the öld well-kept one.', known)).toEqual(['öld', ',', 'well-kept', 'one'])
+  expect(strangeWords('anything at all', [])).toEqual([])
 })
 
 it('reads up to a token that is followed, whatever a model counts it as', () => {

@@ -2,6 +2,15 @@ import { folded, type Item } from '../lib/link.svelte'
 import type { Api } from './api'
 import { beginningOf } from './formInput'
 
+/** The words of a text that a model does not know, each once; none of a model that reads any word, whose vocabulary is empty. */
+export function strangeWords(text: string, vocabulary: readonly string[]): string[] {
+  if (!vocabulary.length) return []
+  const known = new Set(vocabulary)
+  // as the server cuts it: a name in angle brackets, a word with its inner hyphens and apostrophes, or one mark
+  const words = text.match(/<[\p{L}\p{N}_]+>|[\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|[^\p{L}\p{N}_\s]/gu) ?? []
+  return [...new Set(words.filter((word) => !known.has(word) && !known.has(word.toLowerCase())))]
+}
+
 /** How many words are read of a text that is read at its beginning alone, of how many; null where all are. */
 export function wordsRead(text: string): { some: number; all: number } | null {
   const [some, all] = [beginningOf(text), text].map((one) => one.trim().split(/\s+/).length)

@@ -2511,6 +2511,11 @@ export interface components {
              * @description Whether the tokens of a text can be counted for it beforehand.
              */
             counts: boolean;
+            /**
+             * Vocabulary
+             * @description Its words, where it refuses a text that holds any other; else empty.
+             */
+            vocabulary: string[];
         };
         /**
          * ModelState

@@ -5,8 +5,8 @@ import { agreement, aligned, percent, plain } from './figures'
 import { fromHalves } from './half'
 import { inShort, whyRather } from './inshort'
 import { boundsOf, colourOf, nearest, numberOf, readLstm, shownWord, tokenNamed, topWords, vector } from './model'
-import { fitting, pathTo } from './path'
-import { blockSum, firstWithout, needed, ranked, readBy, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
+import { fitting, pathTo, restOf } from './path'
+import { blockSum, firstWithout, looksAt, needed, ranked, readBy, readStream, scoreOf, sourcesOf, wholeSum } from './stream'
 import { largest, trace } from './trace'
 import { bend, dimensionAt, drawn, lined, orderOf, overlaid, STRIP, strongest, summary } from './widget'
 
@@ -380,6 +380,52 @@ describe('why a word is said', () => {
     expect([tokenNamed(read, 2), tokenNamed(read, 3), numberOf(read, 1)]).toEqual(['“b” (token 2)', '“c”', '1'])
   })
 
+  it('says that a head reads a token only where that has most of its weight, and else how much it has', () => {
+    const view = stream(false)
+    view.properties['tokens'] = [' a', ' on', ' c', ' d']
+    const said = (weights: number[]) => {
+      view.arrays['attention'] = array([1, 1, 1, 4], weights)
+      return looksAt({ ...readStream(view), place: () => 0 }, 3, { layer: 0, head: 0 })
+    }
+    expect(said([0.1, 0.7, 0.1, 0.1])).toBe('reads “on” (70.0 % of its weight)')
+    expect(said([0.1, 0.1, 0.1, 0.7])).toBe('reads its own token (70.0 % of its weight)')
+    expect(said([0.28, 0.3, 0.22, 0.2])).toBe('looks at many tokens, most at “on” (30.0 %)')
+    expect(said([0.6, 0.3, 0.1, 0])).toBe('rests on the first token (60.0 %) and looks most at “on” (30.0 %)')
+    expect(said([0.9, 0.05, 0.05, 0])).toBe('')
+    expect(said([1, 0, 0, 0])).toBe('')
+  })
+
+  it('says that later parts raise the word where a head adds little itself', () => {
+    const view = stream(false)
+    view.arrays['part_heads'].data[0] = 0.1
+    view.arrays['part_total_heads'].data[0] = 2
+    const read = readStream(view)
+    expect(inShort(read, 0, 0, scoreOf(read, 0, 0), 'lens')[0].text).toBe(
+      'head 0.0 raises it through later parts: without it the chance is 40.0 %.',
+    )
+  })
+
+  it('says in the sentence of how many parts and tokens it speaks where not all were looked at', () => {
+    const view = stream(false)
+    view.arrays['part_log_chance_mlp'].data[0] = Math.log(0.001)
+    const read = { ...readStream(view), layers: 2, tokens: ['a', 'b', 'c'] }
+    const sparse = (values: Float32Array) => Float32Array.from([...values, NaN, NaN].slice(0, 2 * values.length))
+    const score = scoreOf(readStream(view), 0, 0)
+    for (const name of ['lostHeads', 'lostMlp', 'totalHeads', 'totalMlp', 'heads', 'mlp'] as const) score[name] = sparse(score[name])
+    for (const name of ['part_log_chance_heads', 'part_log_chance_mlp']) {
+      const { shape, data } = view.arrays[name]
+      read.arrays[name] = { shape: [1, 1, 2, ...shape.slice(3)], data: sparse(data as Float32Array) }
+    }
+    const told = inShort(read, 0, 0, score, 'lens').map(({ text }) => text)
+    expect(told.find((text) => text.startsWith('To compare'))).toContain('(median of 2 that were tried, of 4, from 40.0 % to 90.0 %)')
+    score.lostHeads.fill(0.01)
+    expect(inShort(read, 0, 0, score, 'lens')[0].text).toBe('No single head makes up a tenth of the chance.')
+    score.lostHeads.fill(NaN, 2)
+    expect(inShort(read, 0, 0, score, 'lens')[0].text).toBe(
+      'No single head of the 2 that were tried, of 4, makes up a tenth of the chance.',
+    )
+  })
+
   it('says why one word leads another, whichever is first', () => {
     const view = stream(false)
     view.properties['choices'] = 2
@@ -454,5 +500,8 @@ describe('names on the path', () => {
     expect(fitting(['MLP 0', '0.1'], 100)).toBe(2)
     expect(fitting(['MLP 0', '0.1', '0.2', '0.3'], 60)).toBe(1)
     expect(fitting(['MLP 10'], 20)).toBe(0)
+    expect(restOf(['MLP 0'], 3, 110)).toBe('and 3 more')
+    expect(restOf(['MLP 0'], 3, 60)).toBe('…')
+    expect([restOf([], 4, 60), restOf([], 1, 60)]).toEqual(['4 parts', '1 part'])
   })
 })

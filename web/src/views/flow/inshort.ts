@@ -1,5 +1,5 @@
 import { percent, signed } from './figures'
-import { shownWord, tokenNamed } from './model'
+import { shownWord } from './model'
 import {
   chanceOf,
   chanceWithout,
@@ -8,13 +8,14 @@ import {
   isVital,
   lensAt,
   lensName,
+  looksAt,
   lostOf,
   measured,
   neededAt,
   partName,
   ranked,
-  readBy,
   settledAt,
+  totalOf,
   type Lens,
   type PartName,
   type Score,
@@ -47,6 +48,12 @@ export function inWords(stream: Stream, step: number, choice: number, minus: num
 /** Nats that are worth a sentence: without the part a chance is a tenth lower or higher. */
 export const WORTH = 0.1
 
+/** What a part adds itself is little beside what is lost without it where it is less than this share. */
+const LITTLE = 0.25
+
+/** Of how many parts a sentence speaks, where not all were taken away. */
+const someOf = (tried: number, of: number) => (tried < of ? ` of the ${tried} that were tried, of ${of},` : '')
+
 /**
  * Why a transformer says a word, in a few sentences: the head and the MLP that it would miss most, the part that whatever is said needs,
  * what holds the word back, what taking away an ordinary part does, and from which layer on a lens reads the word. Parts are ranked by the
@@ -74,16 +81,23 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
     return `without it the chance is ${percent(chanceWithout(stream, step, choice, part))}${then}`
   }
   const all = ranked(stream, score).filter((part) => Number.isFinite(effect(part)))
+  const heads = all.filter(({ head }) => head >= 0)
+  const whole = stream.looked.length === stream.tokens.length
+  /** How it raises the word: what it looks at, and whether later parts do most of it. */
+  const acts = (part: PartName): string => {
+    const [direct, total] = [directOf(stream, score, part), totalOf(stream, score, part)]
+    const later = known && stream.sums && Math.abs(direct) < LITTLE * Math.abs(total)
+    return [looksAt(stream, step, part), later ? 'raises it through later parts' : 'raises it'].filter(Boolean).join(' and ')
+  }
   const vital = (part: PartName) => score.byChance && isVital(stream, step, part)
   const worth = score.byChance ? WORTH : 0.1 * (known ? score.mostTotal : score.most)
   const lines: Line[] = []
   // One MLP without which nothing works must not hide the others.
   const head = all.find((part) => part.head >= 0 && effect(part) > (score.byChance ? WORTH : Math.min(worth, 0.5)) && !vital(part))
   if (head) {
-    const from = readBy(stream, step, head)
-    const does = from < 0 ? 'raises it' : `reads ${tokenNamed(stream, from)} and raises it`
-    lines.push({ part: head, text: `head ${head.layer}.${head.head} ${does}: ${missed(head)}.` })
-  } else if (score.byChance) lines.push({ part: null, text: 'No single head makes up a tenth of the chance.' })
+    lines.push({ part: head, text: `head ${head.layer}.${head.head} ${acts(head)}: ${missed(head)}.` })
+  } else if (score.byChance)
+    lines.push({ part: null, text: `No single head${someOf(heads.length, stream.layers * stream.heads)} makes up a tenth of the chance.` })
   const mlp = all.find((part) => part.head < 0 && effect(part) > worth && !vital(part))
   if (mlp) lines.push({ part: mlp, text: `MLP ${mlp.layer} adds what it has learned to go with what stands there: ${missed(mlp)}.` })
   const base = all.find(vital)
@@ -91,7 +105,7 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
     const places = neededAt(stream, base)
     const often =
       places > 1
-        ? ` At ${places} of the ${stream.looked.length} tokens here, the likely words together keep less than a twentieth of their chance without it.`
+        ? ` At ${places} of the ${stream.looked.length} tokens ${whole ? 'of the prompt' : `that were looked at, of ${stream.tokens.length} in the prompt`}, the likely words together keep less than a twentieth of their chance without it.`
         : ''
     lines.push({ part: base, text: `${partName(base)} is needed for whatever is said: ${missed(base)}.${often}` })
   }
@@ -99,12 +113,12 @@ export function inShort(stream: Stream, step: number, choice: number, score: Sco
   if (against) lines.push({ part: against, lowers: true, text: `${partName(against)} holds it back most: ${missed(against)}.` })
   if (score.byChance) {
     const kinds = [
-      { name: 'head', chances: chancesWithout(all.filter(({ head }) => head >= 0)) },
-      { name: 'MLP', chances: chancesWithout(all.filter(({ head }) => head < 0)) },
+      { name: 'head', of: stream.layers * stream.heads, chances: chancesWithout(heads) },
+      { name: 'MLP', of: stream.layers, chances: chancesWithout(all.filter(({ head }) => head < 0)) },
     ].filter(({ chances }) => chances.length > 1)
     const told = kinds.map(
-      ({ name, chances }) =>
-        `without one ${name} or another the chance is ${percent(median(chances))} (median of ${chances.length}, from ${percent(chances[0])} to ${percent(chances[chances.length - 1])})`,
+      ({ name, of, chances }) =>
+        `without one ${name} or another the chance is ${percent(median(chances))} (median of ${chances.length}${chances.length < of ? ` that were tried, of ${of}` : ''}, from ${percent(chances[0])} to ${percent(chances[chances.length - 1])})`,
     )
     if (told.length) lines.push({ part: null, text: `To compare: ${told.join('; ')}.` })
   }
@@ -143,8 +157,7 @@ export function whyRather(stream: Stream, step: number, choice: number, minus: n
   const lines: Line[] = [{ part: null, text: `The ${what} of ${first} is ${Math.abs(score.score).toFixed(1)} above that of ${other}.` }]
   const head = strongest((part) => part.head >= 0 && effect(part) > Math.min(worth, 0.5))
   if (head) {
-    const from = readBy(stream, step, head)
-    const does = from < 0 ? `speaks for ${first}` : `reads ${tokenNamed(stream, from)} and speaks for ${first}`
+    const does = [looksAt(stream, step, head), `speaks for ${first}`].filter(Boolean).join(' and ')
     lines.push({ part: head, text: `${partName(head)} ${does}: ${missed(head)}.` })
   }
   const mlp = strongest((part) => part.head < 0 && effect(part) > worth)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 
 import type { NamedArray, View } from '../../lib/view'
-import { measuredAt, whyWord, wordsWithout } from './lstmWhy'
+import { MARK, marksInWords, measuredAt, whyWord, wordsWithout } from './lstmWhy'
 import { readLstm } from './model'
 
 const array = (shape: number[], data: number[]): NamedArray => ({ shape, data: Float32Array.from(data) })
@@ -62,7 +62,7 @@ it('names the word, the gates and the unit without which the next word was measu
     'Of what was read before, “the”, one word before, matters most: in a text without it the chance is 60.0 %.',
     'In a text of “united” alone the chance is 10.0 %, and “people” comes first, with 60.0 %: the rest comes from what is remembered of the words before.',
     'The forget gates of this step decide what is kept of the cells: with all of them at their means the chance would be 60.0 %.',
-    'The output gates of this step decide what of the cells is let out: with all of them at their means the chance would be 0.20 %, and “people” comes first, with 95.0 %. This run is outside of what the model does: 5 of 8 values of its cells and hidden vectors leave their usual ranges, where 2 do at most in 99 of 100 ordinary steps.',
+    'The output gates of this step decide what of the cells is let out: with all of them at their means the chance would be 0.20 %\u2009*, and “people” comes first, with 95.0 %.',
     'Unit 1 of layer 1 remembers most of it: with the cell of that one unit of 4 at its mean, the chance would be 40.0 %.',
   ])
   expect(said[6].unit).toEqual({ layer: 1, dim: 1 })
@@ -86,6 +86,19 @@ it('marks a run outside of what the model does only where more values stray than
   const words = (strays: number) => wordsWithout(readLstm(view({ skipped_strays: array([2, 3], [0, 0, 0, strays, 0, 0]) })), 2, 0)
   expect(words(2)[0].skipped.outside).toBe(false)
   expect(words(3)[0].skipped.outside).toBe(true)
+})
+
+it('says once of all marked runs what the mark means, and nothing where none is marked', () => {
+  const strays = { skipped_strays: array([2, 3], [0, 0, 0, 3, 0, 0]), alone_strays: array([2], [0, 4]) }
+  const said = (more: Record<string, NamedArray>, step = 2) => {
+    const flow = readLstm(view(more))
+    return [whyWord(flow, step, 0), marksInWords(flow, step, whyWord(flow, step, 0), wordsWithout(flow, step, 0))] as const
+  }
+  const [lines, meaning] = said(strays)
+  expect(lines.filter(({ text }) => text.includes(MARK))).toHaveLength(3)
+  expect(lines.some(({ text }) => text.includes('outside'))).toBe(false)
+  expect(meaning).toContain('up to 5 of 8 values of its cells and hidden vectors leave their usual ranges, where at most 2 do')
+  expect(said({ held_strays: array([2, 3], Array(6).fill(0)), skipped_strays: array([2, 3], Array(6).fill(0)) })[1]).toBe('')
 })
 
 it('credits nothing where no removal changes the chance', () => {

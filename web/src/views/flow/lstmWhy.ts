@@ -13,6 +13,9 @@ const GATES = [
 const SHARE = 0.1
 const POINTS = 0.005
 
+/** Stands behind the chance of a run that is outside of what the model does. */
+export const MARK = '\u2009*'
+
 /** What the model would say with one thing changed: the chance of the word, and the word that then comes first. */
 export interface Without {
   chance: number
@@ -74,11 +77,8 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
     first === word ? 'it still comes first' : `“${shownWord(first)}” comes first, with ${percent(firstChance)}`
   const lines: Said[] = []
   const named = (name: string, ...vectors: string[]) => ({ name, nodes: nodesOf(flow, ...vectors) })
-  /** What a run says, and that it is no run of the model's own kind where it is none. */
-  const beyond = ({ outside, strays }: Without) =>
-    outside
-      ? ` This run is outside of what the model does: ${strays} of ${flow.usual!.values} values of its cells and hidden vectors leave their usual ranges, where ${flow.usual!.strays} do at most in 99 of 100 ordinary steps.`
-      : ''
+  /** A chance, marked where the run is outside of what the model does: what the mark means is said once, below the sentences. */
+  const chanceIn = ({ chance, outside }: Without) => `${percent(chance)}${outside ? MARK : ''}`
 
   // The start is no word of the text that could be left out of it.
   const said = words.filter((one) => !(flow.start && one.step === 0))
@@ -95,7 +95,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   } else if (most && falls(most.skipped.chance)) {
     lines.push({
       step: most.step,
-      text: `${wordOf(most)} carries most: in a text without it the chance is ${percent(most.skipped.chance)}, and ${then(most.skipped)}.${beyond(most.skipped)}`,
+      text: `${wordOf(most)} carries most: in a text without it the chance is ${chanceIn(most.skipped)}, and ${then(most.skipped)}.`,
     })
     const lost = (chance - most.written.chance) / (chance - most.skipped.chance)
     const so =
@@ -107,25 +107,25 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
     lines.push({
       step: most.step,
       names: [named('what it writes', 'remember_product'), named('the gates', 'forget', 'input', 'output')],
-      text: `If the cells get their mean instead of what it writes, the chance is ${percent(most.written.chance)}: ${so}.${beyond(most.written)}`,
+      text: `If the cells get their mean instead of what it writes, the chance is ${chanceIn(most.written)}: ${so}.`,
     })
     if (most.back === 0 && earlier && !isEnough)
       lines.push({
         step: earlier.step,
-        text: `Of what was read before, ${wordOf(earlier)} matters most: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`,
+        text: `Of what was read before, ${wordOf(earlier)} matters most: in a text without it the chance is ${chanceIn(earlier.skipped)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.`,
       })
   } else if (most)
     lines.push({
       text:
         said.length === 1
-          ? `“${shownWord(most.token)}” does not carry it: in a text without it the chance is ${percent(most.skipped.chance)}.`
-          : `No single word carries it: in a text without any one of the last ${said.length} words the chance is at least ${percent(most.skipped.chance)}.`,
+          ? `“${shownWord(most.token)}” does not carry it: in a text without it the chance is ${chanceIn(most.skipped)}.`
+          : `No single word carries it: in a text without any one of the last ${said.length} words the chance is at least ${chanceIn(most.skipped)}.`,
     })
   const against = said.reduce<Word | null>((best, one) => (best && best.skipped.chance >= one.skipped.chance ? best : one), null)
   if (against && rises(against.skipped.chance))
     lines.push({
       step: against.step,
-      text: `${wordOf(against)} holds it back: in a text without it the chance is ${percent(against.skipped.chance)}.${beyond(against.skipped)}`,
+      text: `${wordOf(against)} holds it back: in a text without it the chance is ${chanceIn(against.skipped)}.`,
     })
   if (alone) {
     const rest = !isEnough
@@ -135,11 +135,11 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
         : 'the words before are not needed for it'
     const against =
       isEnough && earlier
-        ? ` But where ${wordOf(earlier)} is missing, the others before speak against it: in a text without it the chance is ${percent(earlier.skipped.chance)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.${beyond(earlier.skipped)}`
+        ? ` But where ${wordOf(earlier)} is missing, the others before speak against it: in a text without it the chance is ${chanceIn(earlier.skipped)}${earlier.skipped.first === word ? '' : `, and ${then(earlier.skipped)}`}.`
         : ''
     lines.push({
       ...(against && earlier && { step: earlier.step }),
-      text: `In a text of “${shownWord(flow.tokens[step])}” alone the chance is ${percent(alone.chance)}${alone.first === word ? '' : `, and ${then(alone)}`}: ${rest}.${beyond(alone)}${against}`,
+      text: `In a text of “${shownWord(flow.tokens[step])}” alone the chance is ${chanceIn(alone)}${alone.first === word ? '' : `, and ${then(alone)}`}: ${rest}.${against}`,
     })
   }
   GATES.forEach(({ gate, does }, i) => {
@@ -147,7 +147,7 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
     if (falls(held.chance) || rises(held.chance))
       lines.push({
         names: [named(`${gate} gates`, gate)],
-        text: `The ${gate} gates of this step decide ${does}: with all of them at their means the chance would be ${percent(held.chance)}${held.first === word ? '' : `, and ${then(held)}`}.${beyond(held)}`,
+        text: `The ${gate} gates of this step decide ${does}: with all of them at their means the chance would be ${chanceIn(held)}${held.first === word ? '' : `, and ${then(held)}`}.`,
       })
   })
   const left = at(flow, 'unit_chance', row, choice)
@@ -168,6 +168,19 @@ export function whyWord(flow: Lstm, step: number, choice: number): Said[] {
   )
   return lines
 }
+
+/** What the mark means, said once of all that bear it; empty where nothing does. */
+export function marksInWords(flow: Lstm, step: number, lines: Said[], words: Word[]): string {
+  const runs = words.flatMap(({ skipped, written }) => [skipped, written])
+  const row = measuredAt(flow, step)
+  if (flow.arrays['held'] && row >= 0)
+    runs.push(...GATES.map((_, i) => without(flow, 'held', [row, i], 0)), without(flow, 'alone', [row], 0))
+  const strays = runs.filter(({ outside }) => outside).map((one) => one.strays)
+  if (!flow.usual || !strays.length || !(lines.some(({ text }) => text.includes(MARK)) || words.some(isOutside))) return ''
+  return `* These runs are outside of what the model does: up to ${Math.max(...strays)} of ${flow.usual.values} values of its cells and hidden vectors leave their usual ranges, where at most ${flow.usual.strays} do in 99 of 100 ordinary steps. Trust them less.`
+}
+
+const isOutside = ({ skipped, written }: Word) => skipped.outside || written.outside
 
 /** The vectors of these names in all layers. */
 export function nodesOf(flow: Lstm, ...names: string[]): string[] {

@@ -62,11 +62,18 @@ export function pathTo(stream: Stream, token: number, threshold: number): Path {
 /** About the width of a letter of a name, and what parts two names, in pixels. */
 const [LETTER, APART] = [6, 5]
 
-/** How many names, in their order, stand within so many pixels; where not all do, a “+2” for the rest has room too. */
+const wide = (names: string[]) => names.reduce((sum, name) => sum + LETTER * name.length + APART, -APART)
+
+/** How many names, in their order, stand within so many pixels; where not all do, a “…” for the rest has room too. */
 export function fitting(names: string[], room: number): number {
-  const wide = (count: number) => names.slice(0, count).reduce((sum, name) => sum + LETTER * name.length + APART, -APART)
-  if (wide(names.length) <= room) return names.length
+  if (wide(names) <= room) return names.length
   let count = names.length - 1
-  while (count > 0 && wide(count) + APART + 3 * LETTER > room) count--
+  while (count > 0 && wide([...names.slice(0, count), '…']) > room) count--
   return count
+}
+
+/** What stands for so many names that have no room behind those that have: in words where these fit, no number that reads like an effect. */
+export function restOf(shown: string[], left: number, room: number): string {
+  const said = shown.length ? `and ${left} more` : `${left} ${left === 1 ? 'part' : 'parts'}`
+  return wide([...shown, said]) <= room ? said : '…'
 }

@@ -1,6 +1,7 @@
 import type { NamedArray, View } from '../../lib/view'
 import { fromHalves } from './half'
-import { css, named, readFlow, rowOf, type Flow, type Named } from './model'
+import { percent } from './figures'
+import { css, named, readFlow, rowOf, tokenNamed, type Flow, type Named } from './model'
 
 /** A transformer's residual stream: node 0 is the embedding, 2·layer+1 follows attention, 2·layer+2 the MLP. */
 export interface Stream extends Flow {
@@ -347,6 +348,30 @@ export function readBy(stream: Stream, step: number, { layer, head }: PartName):
   return best
 }
 
+/** A share of a head's weight from which on it is said to read a token. */
+const MOST = 0.5
+
+/**
+ * What a head looks at, in words that follow its name: “reads” is said where one token has most of its weight, the first one aside, on which
+ * heads rest that have nothing to look for; empty where nothing else has a share worth naming.
+ */
+export function looksAt(stream: Stream, step: number, { layer, head }: PartName): string {
+  const weights = weightsOf(stream, layer, head, step)
+  const largest = (from: number) => {
+    let best = from
+    for (let at = from; at < weights.length; at++) if (weights[at] > weights[best]) best = at
+    return best
+  }
+  if (weights.length < 2) return ''
+  const other = largest(1)
+  const share = weights[other]
+  const named = other === step ? 'its own token' : tokenNamed(stream, other)
+  if (share > MOST) return `reads ${named} (${percent(share)} of its weight)`
+  if (weights[0] > share)
+    return share > READ ? `rests on the first token (${percent(weights[0])}) and looks most at ${named} (${percent(share)})` : ''
+  return `looks at many tokens, most at ${named} (${percent(share)})`
+}
+
 /** All heads and MLPs, those whose loss changes the answer most first; where nothing was taken away, those that add most. */
 export function ranked(stream: Stream, score: Score): PartName[] {
   const all = allParts(stream)
@@ -362,6 +387,11 @@ export const measured = (score: Score) => score.lostHeads.some(Number.isFinite) 
 /** What a total effect is an effect on. */
 export const measuredBy = (stream: Stream, score: Score, minus: number) =>
   minus >= 0 ? 'lead' : score.byChance ? 'log-probability' : stream.model === 'encoder' ? 'score' : 'logit'
+
+/** The names of both effects, here and in tables: what a part adds itself, and what is lost without it. */
+export const addedName = (stream: Stream) => (stream.model === 'encoder' ? 'score added' : 'logit added')
+export const lostName = (stream: Stream, score: Score) =>
+  score.byChance ? 'nats lost' : stream.model === 'encoder' ? 'score lost' : 'logit lost'
 
 /** Numbers of one word less those of another, where both are known. */
 function less(one: Float32Array | null, other: Float32Array | null): Float32Array | null {

@@ -41,6 +41,8 @@ export interface Tables {
   columnName: string
   together: boolean
   notes: string[]
+  /** What a model wrote behind each prompt: the whole prompt, its last words, and what is new. */
+  written: { name: string; prompt: string; ending: string; new: string }[]
   /** What the first and the last colour stand for, the same in all tables of a scale; of ratios as log₂. */
   spans: Record<string, [number, number]>
 }
@@ -54,6 +56,7 @@ export function readTables(view: View): Tables {
     column_name: string
     together: boolean
     notes: string[]
+    written?: Tables['written']
     spans: Record<string, [number, number]>
   }
   return {
@@ -72,6 +75,7 @@ export function readTables(view: View): Tables {
     columnName: properties.column_name,
     together: properties.together,
     notes: properties.notes,
+    written: properties.written ?? [],
     spans: properties.spans,
   }
 }
