@@ -290,12 +290,25 @@ export function labelStrength(style: Style, row: number, marked: boolean, loose:
 }
 
 /** Labels with a rim of the ground, so that they are read above points. */
-export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style, isLoose }: Scene, shown: PlacedLabel[]): void {
+/** The line from a point to a label that had to move away from it. */
+export const LEAD = { width: 0.75, alpha: 0.5 }
+
+export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style, screen, isLoose }: Scene, shown: PlacedLabel[]): void {
   const { ground, ink, accent } = paper
   const { focus, hovered } = marks
   text.font = `${LABEL_SIZE}px ${FONT}`
   text.textBaseline = 'middle'
   text.lineJoin = 'round'
+  text.strokeStyle = ink
+  text.lineWidth = LEAD.width
+  text.globalAlpha = LEAD.alpha
+  text.beginPath()
+  for (const { row, lead } of shown) {
+    if (!lead) continue
+    text.moveTo(...screen(row))
+    text.lineTo(...lead)
+  }
+  text.stroke()
   text.lineWidth = 3
   text.strokeStyle = ground
   for (const label of shown) {
