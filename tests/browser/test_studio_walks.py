@@ -492,7 +492,9 @@ def test_compare_begins_with_the_carried_head_and_another_is_chosen_beside_it(op
     expect(layers.locator("option")).to_have_count(8)  # seven states, and "the same"
 
 
-def test_a_link_to_a_head_is_read_with_the_text_of_the_atlas_though_news_of_jobs_come_late(open_studio, studio):
+def test_a_link_to_a_head_is_read_with_the_text_of_the_atlas_though_news_of_jobs_come_late(
+    open_studio, studio
+):
     studio.example("atlas")
     studio.example("compare")
     page = open_studio("jobs").page

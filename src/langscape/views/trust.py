@@ -124,7 +124,9 @@ def _against_null(map: Map, score: Score) -> str:
     """The verdict on a score of the inserted points, with its null; empty where there is none."""
     columns = map.items.columns
     if "dissimilar" in columns and columns["dissimilar"][columns["inserted"].astype(bool)].all():
-        return ""  # not even a share better than chance says something of what is unlike everything on the map
+        return (
+            ""  # not even a share better than chance says something of what is unlike everything on the map
+        )
     name = f"inserted_{score.name}"
     return score.against(float(map.quality[name]), Null.read(map.quality, name))
 

@@ -74,12 +74,14 @@ export function drawEllipses(paint: CanvasRenderingContext2D, scene: Scene): voi
     const alpha = colours[4 * row + 3] / 255
     const colour = `rgb(${colours[4 * row]} ${colours[4 * row + 1]} ${colours[4 * row + 2]}`
     paint.fillStyle = `${colour} / ${0.09 * alpha})`
-    paint.strokeStyle = `${colour} / ${0.6 * alpha})`
+    paint.strokeStyle = `${colour} / ${0.75 * alpha})`
     paint.fill()
+    paint.setLineDash(scene.outlines.doubtful?.[row] ? DASH : [])
     paint.stroke()
     const wide = scene.outlines.outer?.[row] ?? 1
     if (!(wide > NOTED)) continue
     ellipse(paint, scene, row, wide)
+    paint.setLineDash([])
     paint.strokeStyle = `${colour} / ${0.25 * alpha})`
     paint.stroke()
   }

@@ -39,6 +39,10 @@ export interface Caption {
   paper: Paper
   /** What areas stand for: circles with their names, the radius being in pixels of the key. */
   areas?: AreaMark[]
+  /** What a dashed outline means, where there is one. */
+  doubtful?: string
+  /** What the view says beside its notes, of what it leaves out for example. */
+  said?: string[]
   /** What the points are coloured by instead of the column, while that is so. */
   scale?: TruthScale | null
 }
@@ -57,7 +61,7 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
   const under = MARGIN + 10 + 22 * (title.length - 1)
   const top = under + 12 + head.length * 16 + 8
   const legend = legendLines(caption, width, stage.moves().length > 0, stage.arcs())
-  const notes = noteLines(scatter.notes, width)
+  const notes = noteLines([...(caption.said ?? []), ...scatter.notes], width)
   const below = top + height + 6 + legend.height
   const full = below + notes.length * 16 + MARGIN - 6
   return [
@@ -106,8 +110,9 @@ function ellipses(stage: Stage, style: Style): string[] {
       const alpha = style.colours[4 * row + 3] / 255
       const colour = rowColour(style, row)
       const wide = outlines.outer?.[row] ?? 1
+      const dash = outlines.doubtful?.[row] ? ` class="doubtful" stroke-dasharray="${DASH.join(' ')}"` : ''
       const second = `<ellipse ${ellipseOf(stage, outlines, row, wide)} fill="none" stroke="${colour}" stroke-opacity="${(0.25 * alpha).toFixed(3)}"/>`
-      return `<ellipse ${ellipseOf(stage, outlines, row)} fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>${wide > NOTED ? second : ''}`
+      return `<ellipse ${ellipseOf(stage, outlines, row)} fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.75 * alpha).toFixed(3)}"${dash}/>${wide > NOTED ? second : ''}`
     })
 }
 
@@ -306,7 +311,7 @@ function strandMark(x: number, y: number, strand: Pick<Strand, 'fate' | 'way'>, 
 }
 
 function legendLines(
-  { scatter, column: chosen, entries: marked, theme, paper, areas = [], scale = null }: Caption,
+  { scatter, column: chosen, entries: marked, theme, paper, areas = [], doubtful, scale = null }: Caption,
   width: number,
   isMoving: boolean,
   strands: readonly Pick<Strand, 'fate' | 'way'>[],
@@ -353,6 +358,11 @@ function legendLines(
       label: `line to a ring: its place on ${scatter.elsewhere.name}`,
       draw: () =>
         `<path d="M${x} ${y}h7" stroke="${paper.ink}"/><circle cx="${x + 10}" cy="${y}" r="3" fill="none" stroke="${paper.ink}"/>`,
+    })
+  if (doubtful)
+    marks.push({
+      label: doubtful,
+      draw: () => `<ellipse cx="${x + 6}" cy="${y}" rx="7" ry="5" fill="none" stroke="${paper.ink}" stroke-dasharray="${DASH.join(' ')}"/>`,
     })
   for (const { words, drawn } of strandKey(strands, Boolean(scatter.partners || scatter.truth?.byWeight)))
     marks.push({ label: words, draw: () => strandMark(x, y, drawn, paper) })
