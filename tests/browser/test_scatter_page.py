@@ -149,8 +149,9 @@ def test_equal_tokens_are_told_apart_on_the_map_in_files_and_in_lists(open_page)
 def test_a_placed_word_that_keeps_nothing_has_a_dashed_ring_and_a_paler_label(open_page):
     labels = [f"w{i}" for i in range(40)] + ["kept", "lost"]
     at = np.array([[i % 7, i // 7] for i in range(42)], float)
+    verdict = np.array([""] * 40 + ["good", "not to be read"], object)
     map = Map(
-        at, Items(labels, {"inserted": np.arange(42) >= 40, "verdict": np.array([""] * 40 + ["good", "not to be read"], object)}),
+        at, Items(labels, {"inserted": np.arange(42) >= 40, "verdict": verdict}),
         kl=0.5, notes=("unlike everything on the map, placed all the same: lost",),
     )  # fmt: skip
     opened = open_page(scatter(map, title="Placed"))

@@ -149,7 +149,7 @@ def test_a_dubious_ellipse_and_one_of_few_contexts_are_dashed_and_the_key_says_s
     map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
     local, limit = map.per_point["local"], map.quality["dubious"]
     view = views.ellipses(map, given)
-    wanted = (np.asarray(map.items.columns["contexts"]) < 4) | (local <= limit)
+    wanted = (given.counts < 4) | (local <= limit)
     assert 3 <= wanted.sum() < 40
     assert view.arrays["doubtful"].astype(bool).tolist() == wanted.tolist()
     assert "fewer than 4 contexts" in view.properties["doubtful_meaning"]
@@ -162,11 +162,13 @@ def test_a_dubious_ellipse_and_one_of_few_contexts_are_dashed_and_the_key_says_s
 def test_words_of_which_only_some_contexts_were_taken_say_how_many_at_most():
     given = planted([8] * 40)
     map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
-    sampled = replace(given, metadata={"contexts": 8})
+    found = given.items.with_columns(occurrences=np.arange(40))
+    sampled = replace(given, items=found, metadata={"asked": 8})
     view = views.ellipses(map, sampled)
     assert view.properties["sampled"] == "at most 8 contexts a word"
     assert "at most 8 contexts a word" in view.properties["subtitle"]
-    assert views.ellipses(map, replace(given, metadata={"contexts": 20})).properties["sampled"] == ""
+    every = replace(sampled, items=given.items.with_columns(occurrences=given.counts))
+    assert views.ellipses(map, every).properties["sampled"] == ""
 
 
 @pytest.mark.parametrize(("many", "judged"), [(6, False), (30, True)])

@@ -20,7 +20,7 @@ from langscape.declarations import Finished, Parameter, declaration_of
 from langscape.declarations.running import using
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError
-from langscape.metrics.scores import NOT_TO_BE_READ
+from langscape.metrics.score import NOT_TO_BE_READ
 from langscape.sources import Vectors, match_words
 
 MOST = 2000
@@ -161,9 +161,10 @@ def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> tuple[list[dict[
 def reason(verdict: str, local: float, k: float | None, odd: bool) -> str:
     """Why the place of a word has its verdict, in words.
 
-    >>> reason("good", 0.6, 10, False), reason("not to be read", 0.1, 10, False)  # doctest: +NORMALIZE_WHITESPACE
-    ('6 of its 10 nearest lie near it here, far better than chance',
-     'not to be read: 1 of its 10 nearest lie near it here, no better than chance')
+    >>> reason("good", 0.6, 10, False)
+    '6 of its 10 nearest lie near it here, far better than chance'
+    >>> reason("not to be read", 0.1, 10, False)
+    'not to be read: 1 of its 10 nearest lie near it here, no better than chance'
     """
     kept = f"{round(local * k)} of its {int(k)} nearest lie near it here" if k and np.isfinite(local) else ""
     if odd:

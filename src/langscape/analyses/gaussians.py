@@ -245,7 +245,7 @@ def save(found: Gaussians, path: Path, *, title: str | None = None) -> Path:
 
 
 @analysis(
-    version=3,
+    version=2,
     title="Distributions as a file",
     room="distributions",
     uses=(word_contexts, gaussians_part),
@@ -316,7 +316,7 @@ def gaussians(
         group = dict(zip(listed.words, listed.groups, strict=True))
         column = np.array([group[word] for word in result.labels], dtype=object)
         result = replace(result, items=result.items.with_columns(group=column))
-    return replace(result, metadata={**result.metadata, "missing": [*found.missing], "contexts": contexts})
+    return replace(result, metadata={**result.metadata, "missing": [*found.missing]})
 
 
 def joined(parts: Sequence[Gaussians], notes: Sequence[str] = ()) -> Gaussians:

@@ -27,7 +27,7 @@ from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder, nearest_to
 from langscape.metrics.null import Null
 from langscape.metrics.point_scores import known_mean
-from langscape.metrics.scores import NOT_TO_BE_READ
+from langscape.metrics.score import NOT_TO_BE_READ
 
 CHUNK = 4096
 """New items placed at a time: memory stays bounded however many there are."""
@@ -46,8 +46,9 @@ class Placed:
     nearest and similarity name the most similar items, most similar first. recall is the share of true
     neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
     the registry for inserted points, by name; it is empty where they were not asked for. nulls are their
-    means at places drawn by chance. verdict says of each how far its place can be read. true and far are the nearest items of the map in the data and how far
-    they are, by its own metric, and true_recall what share of them was found.
+    means at places drawn by chance. verdict says of each how far its place can be read. true and far are the
+    nearest items of the map in the data and how far they are, by its own metric, and true_recall what share
+    of them was found.
     """
 
     xy: np.ndarray
@@ -85,7 +86,8 @@ def insert(
     items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
     to, and `per_point` has its scores, local at the map's own k. An item unlike everything on
     the map is still placed, marked `dissimilar`, and named in `Map.notes`, as is one whose label the map
-    has already. `verdict` says how far each new place can be read: good, partly, or not to be read. Without `quality`, how well each landed is left out, which takes longer than placing it.
+    has already. `verdict` says how far each new place can be read: good, partly, or not to be read. Without
+    `quality`, how well each landed is left out, which takes longer than placing it.
 
     >>> import numpy as np
     >>> from langscape import affinity, embed

@@ -10,7 +10,8 @@ from langscape.kernels.linear import blocks, side_by_side, squared_distances
 from langscape.kernels.neighbours import Finder
 from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import known_mean
-from langscape.metrics.scores import NOT_TO_BE_READ, SCORES, InsertedPoints, applying, neighbours
+from langscape.metrics.score import NOT_TO_BE_READ
+from langscape.metrics.scores import SCORES, InsertedPoints, applying, neighbours
 
 MANY = 5000
 """Above so many points, distances are ranked among 500 items of the map instead of a thousand."""

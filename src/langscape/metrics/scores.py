@@ -17,7 +17,6 @@ from langscape.metrics.null import BESIDE, Null
 from langscape.metrics.score import (
     GOOD,
     HOW,
-    NOT_TO_BE_READ,
     PARTLY,
     SCORES,
     K,

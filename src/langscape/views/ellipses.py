@@ -75,7 +75,7 @@ def ellipses(
             raise SettingsError(f"only names {named}, which is not on the map; give labels of the map")
         outlines[[label not in chosen for label in map.labels]] = np.nan
     outer = _outer(map, outlines)
-    doubtful = _doubtful(map)
+    doubtful = _doubtful(map, gaussians)
     said = "" if gaussians is None else sampled(gaussians)
     properties = {
         **base.properties,
@@ -100,20 +100,21 @@ def ellipses(
 
 
 def sampled(given: Gaussians) -> str:
-    """How many contexts a word has at most, where there may be more of one; empty elsewhere."""
-    most = given.metadata.get("contexts", 0)
-    return f"at most {most:,} contexts a word" if most and (np.asarray(given.counts) >= most).any() else ""
+    """How many contexts a word has at most, where more of one were found; empty elsewhere."""
+    most, found = given.metadata.get("asked", 0), given.items.columns.get("occurrences")
+    taken = found is not None and (np.asarray(found) > given.counts).any()
+    return f"at most {most:,} contexts a word" if most and taken else ""
 
 
-def _doubtful(map: Map) -> np.ndarray:
-    """(n,) which ellipses say little: by their place, which keeps none of its neighbours, or by their size."""
+def _doubtful(map: Map, gaussians: Gaussians | None) -> np.ndarray:
+    """(n,) which ellipses say little: by a place that keeps no neighbours, or by a size of few contexts."""
     out = np.zeros(len(map), bool)
     local, limit = map.per_point.get("local"), map.quality.get("dubious")
     if local is not None and limit is not None:
         out |= np.nan_to_num(local, nan=np.inf) <= limit
-    contexts = map.items.columns.get("contexts")
-    if contexts is not None and map.settings.get("shape") == "contexts":
-        out |= np.asarray(contexts) < FEW_CONTEXTS
+    counts = map.items.columns.get("contexts", None if gaussians is None else gaussians.counts)
+    if counts is not None and len(counts) == len(map) and map.settings.get("shape") == "contexts":
+        out |= np.asarray(counts) < FEW_CONTEXTS
     return out
 
 
