@@ -139,7 +139,7 @@ def test_where_every_chunk_is_a_word_a_passage_that_begins_anywhere_is_a_chunk(f
     effect = found.scores.columns["effect"]
     assert len(found.random) == 19
     assert np.abs(found.random[:, None] - effect[None]).min(axis=1).max() < 1e-6
-    assert found.against_chance.startswith("None of 6 chunks changes more than all 19 passages")
+    assert found.against_chance.startswith("None of 6 chunks changes more than any of 19 passages")
     # an encoder reads all tokens: even attention gives each the same
     columns = found.scores.columns
     even = columns["attention"].sum() * columns["tokens"] / columns["tokens"].sum()

@@ -149,9 +149,10 @@ def test_equal_tokens_are_told_apart_on_the_map_in_files_and_in_lists(open_page)
 def test_a_placed_word_that_keeps_nothing_has_a_dashed_ring_and_a_paler_label(open_page):
     labels = [f"w{i}" for i in range(40)] + ["kept", "lost"]
     at = np.array([[i % 7, i // 7] for i in range(42)], float)
+    verdict = np.array([""] * 40 + ["good", "not to be read"], object)
     map = Map(
-        at, Items(labels, {"inserted": np.arange(42) >= 40}), kl=0.5,
-        per_point={"local": np.r_[np.full(40, np.nan), 0.6, 0.0]}, quality={"k": 10},
+        at, Items(labels, {"inserted": np.arange(42) >= 40, "verdict": verdict}),
+        kl=0.5, notes=("unlike everything on the map, placed all the same: lost",),
     )  # fmt: skip
     opened = open_page(scatter(map, title="Placed"))
     expect(opened.page.get_by_text("inserted, not to be read: no more of its nearest")).to_be_visible()
@@ -162,6 +163,7 @@ def test_a_placed_word_that_keeps_nothing_has_a_dashed_ring_and_a_paler_label(op
     assert [bool(one.get("stroke-dasharray")) for one in rings].count(True) == 2
     assert len(rings) == 4
     strength = {one.text: one.get("fill-opacity") for one in root.iter(f"{SVG}text")}
+    assert "unlike everything on the map, placed all the same: lost" in strength
     assert strength["kept"] is None
     assert strength["lost"] == "0.65"
 

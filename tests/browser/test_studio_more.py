@@ -231,3 +231,55 @@ def test_a_page_takes_up_the_line_again_when_the_server_ended_it(open_studio, st
         for listener in list(studio.app.parts["events"]._listeners):
             listener.close()
     expect(version).not_to_contain_text("not connected")
+
+
+def test_a_head_is_chosen_where_a_room_asks_for_one_and_the_room_computes_it(open_studio):
+    page = open_studio("test?analysis=edges&text=sample-harbour&model=default").page
+    main = page.locator("main")
+    expect(main).to_contain_text("This is asked of one head:")
+    offer = main.get_by_role("status").filter(has_text="asked of one head")
+    expect(offer.get_by_label("Layer", exact=True).locator("option")).to_have_count(6)
+    offer.get_by_label("Layer", exact=True).select_option("1")
+    offer.get_by_label("Head", exact=True).select_option("8")
+    offer.get_by_role("button", name="Compute").click()
+    expect(page.get_by_role("heading", name="What the edges of 1.8 of MiniLM-L6 do")).to_be_visible(
+        timeout=180_000
+    )
+
+
+def test_a_corpus_is_pasted_and_a_list_of_words_is_opened_from_what_was_given(open_studio, studio):
+    studio.example("ellipses")
+    page = open_studio("distributions").page
+    page.get_by_role("button", name="Your distributions").click()
+    pasted = " ".join(
+        f"The river bank is wide in year {n}. The bank lends money {n} times." for n in range(9)
+    )
+    page.get_by_label("Text of the corpus").fill(pasted)
+    corpus = page.get_by_label("Corpus", exact=True)
+    expect(corpus.locator("option:checked")).to_have_text("pasted below")
+    page.get_by_role("button", name="Map distributions").click()
+    expect(page.get_by_role("heading", name=re.compile("^Words of “The river bank"))).to_be_visible(
+        timeout=180_000
+    )
+    page.get_by_role("navigation", name="Rooms").get_by_text("Jobs", exact=True).click()
+    page.get_by_role("button", name=re.compile("^Texts and files")).click()
+    page.get_by_role("button", name=re.compile("^Open “The river bank")).click()
+    expect(page.get_by_role("heading", name=re.compile("^Words of “The river bank"))).to_be_visible()
+
+
+def test_the_map_of_words_keeps_its_height_below_cards_and_form(open_studio, studio):
+    studio.example("words")
+    page = open_studio("words?insert=money,music").page
+    expect(page.get_by_label("Placed words")).to_contain_text("musician")
+    page.get_by_role("button", name="Own vector").click()
+    expect(page.get_by_label("Vector", exact=True)).to_have_attribute(
+        "placeholder", re.compile("its 100 numbers")
+    )
+    page.get_by_role("button", name="Your words").click()
+    expect(page.get_by_role("button", name="Map words")).to_be_visible()
+    assert page.locator(".stage").bounding_box()["height"] > 380
+    words = page.get_by_label("Words, one per line")
+    words.fill("tea\ncoffee")
+    expect(page.get_by_label("Words", exact=True).locator("option:checked")).to_have_text("pasted below")
+    cards = page.get_by_label("Placed words").locator("li")
+    assert len({round(card.bounding_box()["y"]) for card in cards.all()}) == 1

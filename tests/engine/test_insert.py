@@ -285,3 +285,30 @@ def test_refining_in_the_field_of_many_points_ends_where_all_pairs_end():
     refine.Refiner(Y)(index, p, by_field, 50)
     assert np.abs(by_pairs - Z).max() > 0.1
     np.testing.assert_allclose(by_field, by_pairs, atol=0.02)
+
+
+def test_the_verdict_of_a_word_is_that_of_the_line_whatever_is_placed_with_it(base, new):
+    """One word alone has the null of its mean, and keeps its verdict among others."""
+    from langscape.metrics.scores import NOT_TO_BE_READ, SCORES, Null
+
+    together = insert(base, new.matrix, new.words).items.columns
+    judged = set()
+    for at, word in enumerate(new.words):
+        alone = insert(base, new.matrix[at : at + 1], [word])
+        said = str(alone.items.columns["verdict"][-1])
+        assert together["verdict"][len(base) + at] == said
+        if alone.items.columns["dissimilar"][-1]:
+            assert said == NOT_TO_BE_READ
+            continue
+        null = Null.read(alone.quality, "inserted_local")
+        assert said == SCORES["local"].verdict(alone.quality["inserted_local"], null)
+        judged.add(said)
+    assert len(judged) > 1
+    assert set(together["verdict"][: len(base)]) == {""}
+
+
+def test_a_word_unlike_everything_is_not_to_be_read_however_its_nearest_lie(base):
+    odd = insert(base, [-base.vectors.mean(0)], ["stranger"]).items.columns
+    assert odd["verdict"][-1] == "not to be read"
+    unjudged = insert(base, base.vectors[:1], ["friend"], quality=False).items.columns
+    assert unjudged["verdict"][-1] == ""

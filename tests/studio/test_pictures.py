@@ -177,7 +177,17 @@ def test_a_vector_of_ones_own_is_inserted_and_one_like_nothing_is_warned_of(clie
     assert np.allclose(client.arrays(view)["xy"][-1], got["xy"], atol=1e-3)
     odd = client.post("/api/insert", {"job": words, "name": "odd", "vector": (-base.vectors[3]).tolist()})
     assert odd.json["words"][0]["dissimilar"]
-    assert "unlike" in odd.json["words"][0]["warning"]
+    assert odd.json["words"][0]["verdict"] == "not to be read"
+    assert "unlike everything on the map" in odd.json["words"][0]["reason"]
+    # the line, the ring of the picture and the column of its table say the same
+    assert odd.json["trust"].startswith("not to be read, local")
+    assert "chance" not in odd.json["trust"]
+    said = ",".join(f"{-one:.6g}" for one in base.vectors[3])
+    view = view_of(client, words, "map", f"?vectors=odd:{said}")
+    arrays = client.arrays(view)
+    assert arrays["rings"][-1] == 2
+    verdict = next(one for one in view["properties"]["columns"] if one["name"] == "verdict")
+    assert verdict["categories"][arrays[verdict["array"]][-1]] == "not to be read"
 
 
 @pytest.mark.parametrize(

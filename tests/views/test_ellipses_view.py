@@ -1,5 +1,7 @@
 """The ellipse view as data and as a picture: what is drawn, and what is said of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.collections import EllipseCollection
@@ -140,6 +142,33 @@ def test_an_item_seen_once_is_a_point_without_an_ellipse_and_the_picture_says_ho
     assert "20 of 40 items have a single context" in view.properties["outline_notes"][0]
     (drawn,) = [one for one in draw(view).axes[0].collections if isinstance(one, EllipseCollection)][:1]
     assert len(drawn.get_offsets()) == 20
+
+
+def test_a_dubious_ellipse_and_one_of_few_contexts_are_dashed_and_the_key_says_so():
+    given = planted([2] * 3 + [8] * 37)
+    map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
+    local, limit = map.per_point["local"], map.quality["dubious"]
+    view = views.ellipses(map, given)
+    wanted = (given.counts < 4) | (local <= limit)
+    assert 3 <= wanted.sum() < 40
+    assert view.arrays["doubtful"].astype(bool).tolist() == wanted.tolist()
+    assert "fewer than 4 contexts" in view.properties["doubtful_meaning"]
+    figure = draw(view)
+    (outlines,) = [one for one in figure.axes[0].collections if isinstance(one, EllipseCollection)][:1]
+    dashed = [dashes is not None for _, dashes in outlines.get_linestyles()]
+    assert sum(dashed) == wanted.sum()
+
+
+def test_words_of_which_only_some_contexts_were_taken_say_how_many_at_most():
+    given = planted([8] * 40)
+    map = embed(affinity.gaussians(given, perplexity=5), shape="contexts", schedule=Schedule(steps=250))
+    found = given.items.with_columns(occurrences=np.arange(40))
+    sampled = replace(given, items=found, metadata={"asked": 8})
+    view = views.ellipses(map, sampled)
+    assert view.properties["sampled"] == "at most 8 contexts a word"
+    assert "at most 8 contexts a word" in view.properties["subtitle"]
+    every = replace(sampled, items=given.items.with_columns(occurrences=given.counts))
+    assert views.ellipses(map, every).properties["sampled"] == ""
 
 
 @pytest.mark.parametrize(("many", "judged"), [(6, False), (30, True)])

@@ -90,19 +90,18 @@ def test_inserted_items_wear_rings_unless_others_are_named():
     assert "rings" not in scatter(small()).arrays
 
 
-def test_an_inserted_item_near_none_of_its_nearest_has_a_dashed_ring():
+def test_an_inserted_item_that_is_not_to_be_read_has_a_dashed_ring():
     labels = [f"w{i}" for i in range(60)] + ["kept", "lost"]
     inserted = np.arange(62) >= 60
-    local = np.r_[np.full(60, np.nan), 0.6, 0.0]
-    map = Map(
-        np.arange(124).reshape(62, 2), Items(labels, {"inserted": inserted}),
-        per_point={"local": local}, quality={"k": 10},
-    )  # fmt: skip
+    verdict = np.array([""] * 60 + ["partly", "not to be read"], object)
+    items = Items(labels, {"inserted": inserted, "verdict": verdict})
+    map = Map(np.arange(124).reshape(62, 2), items)
     view = scatter(map)
     assert view.arrays["rings"][60:].tolist() == [1, 2]
     assert view.arrays["rings"][:60].max() == 0
     assert view.properties["loose_meaning"] == "inserted, not to be read"
-    both = scatter(map.but(per_point={"local": np.r_[np.full(60, np.nan), 0.6, 0.6]}))
+    verdict = np.array([""] * 60 + ["partly", "good"], object)
+    both = scatter(map.but(items=items.with_columns(verdict=verdict)))
     assert both.arrays["rings"][60:].tolist() == [1, 1]
     assert "loose_meaning" not in both.properties
 

@@ -71,10 +71,10 @@ def test_effects_are_listed_in_the_order_of_the_picture_and_measured_by_their_ow
     columns |= {name: np.array(["a", "b", "c"], object) for name in ("part", "tags", "source", "found")}
     columns |= {"layer": np.arange(3), "head": np.arange(3)}
     told = {"title": "T", "measure": "m", "how": "exact", "texts": 1}
-    view = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=64, first_tokens=64)
+    view = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=64, cut=True)
     assert view.properties["subtitle"].endswith("1 text, the first 64 tokens")
-    shorter = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=60, first_tokens=64)
-    assert shorter.properties["subtitle"].endswith("1 text, 60 tokens")
+    whole = effects(Items(["0.0", "1.1", "2.2"], columns), [1, 2, 0], **told, tokens=135, cut=False)
+    assert whole.properties["subtitle"].endswith("1 text, all 135 tokens")
     made = table(view)
     assert made["label"].tolist() == ["1.1", "2.2", "0.0"]
     assert made["source"].tolist() == ["b", "c", "a"]

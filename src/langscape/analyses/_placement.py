@@ -76,7 +76,7 @@ Count = Annotated[int, Setting("Count", "How many rows.", ge=1)]
 Threshold = Annotated[float, Setting("Threshold", "How similar a word of the map at least is to another.")]
 
 
-@analysis(version=5, name="words.placed", hidden=True)
+@analysis(version=6, name="words.placed", hidden=True)
 def place_words(
     map: BaseMap,
     vectors: VectorFile,
@@ -112,6 +112,7 @@ def place_words(
             "inserted": np.ones(len(new), bool),
             "nearest": np.array([", ".join(row) for row in labels[nearest]], dtype=object),
             "dissimilar": placed.dissimilar.astype(bool),
+            "verdict": placed.verdict,
             **{name: values.astype(np.float32) for name, values in placed.scores.items()},
             **true_columns(map, placed.true, placed.far, len(new)),
         },
@@ -127,7 +128,7 @@ def place_words(
     )  # fmt: skip
 
 
-@analysis(version=5, name="words.mapped", hidden=True)
+@analysis(version=6, name="words.mapped", hidden=True)
 def map_places(map: BaseMap) -> Table:
     """A map's own words as a table with the columns of `place_words`."""
     assert isinstance(map, Map)
@@ -147,6 +148,7 @@ def own_places(map: Map) -> Table:
             "inserted": np.zeros(len(map), bool),
             "nearest": np.full(len(map), "", dtype=object),
             "dissimilar": np.zeros(len(map), bool),
+            "verdict": np.full(len(map), "", dtype=object),
             **{
                 score.name: map.per_point.get(score.name, blank).astype(np.float32)
                 for score in applying("inserted", computed=True)
@@ -214,7 +216,7 @@ def joined(parts: Sequence[Table], base: Map, packed: Path) -> Map:
     scores = applying("inserted", computed=True)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
     inserted = columns["inserted"]
-    items = {name: columns[name] for name in ("inserted", "dissimilar", "nearest")}
+    items = {name: columns[name] for name in ("inserted", "dissimilar", "verdict", "nearest")}
     odd = int(columns["dissimilar"].sum())
     result = Map(
         np.column_stack([columns["x"], columns["y"]]).astype(np.float32),

@@ -77,7 +77,7 @@ class TextEffects:
 
     names are those of the parts, kinds "head", "mlp" or "layer"; interest and tags are those of an atlas, of
     heads alone. measure says what is compared, in words ("" for shares), and floor is what rounding makes
-    of an edit that changes nothing.
+    of an edit that changes nothing. cut says whether the text goes on after the tokens that were read.
     """
 
     names: tuple[str, ...]
@@ -94,6 +94,7 @@ class TextEffects:
     tokens: int
     measure: str = ""
     notes: tuple[str, ...] = ()
+    cut: bool = False
 
 
 def unedited_run(model: Any, text: Any, first_tokens: int) -> Any:
@@ -117,7 +118,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, np.maximum(mean - half, 0), mean + half
 
 
-@analysis(version=5, name="effects.text", hidden=True)
+@analysis(version=6, name="effects.text", hidden=True)
 def text_effects(
     model: Model = "default",
     text: Text = None,
@@ -169,6 +170,7 @@ def text_effects(
         run.tokens,
         "" if compared is None else compared.said,
         tuple(notes),
+        bool(run.row.source.notes),
     )
 
 

@@ -20,6 +20,7 @@ from langscape.declarations import Finished, Parameter, declaration_of
 from langscape.declarations.running import using
 from langscape.declarations.validation import check_settings
 from langscape.errors import DataError, SettingsError
+from langscape.metrics.score import NOT_TO_BE_READ
 from langscape.sources import Vectors, match_words
 
 MOST = 2000
@@ -141,37 +142,37 @@ def _placed(base: Map, new: Vectors, how: Mapping[str, Any]) -> tuple[list[dict[
     out = []
     for at in range(len(base), len(result)):
         odd = bool(result.items.columns["dissimilar"][at])
-        warning = (
-            f"{result.labels[at]} is unlike everything on the map; where it lies says little" if odd else None
-        )
+        verdict, local = str(result.items.columns["verdict"][at]), float(result.per_point["local"][at])
         out.append(
             {
                 "word": result.labels[at],
                 "xy": [float(one) for one in result.xy[at]],
                 "dissimilar": odd,
-                "warning": warning,
                 "nearest": _nearest(base, unit, new.matrix[at - len(base)]),
-                "local": _finite(result.per_point["local"][at]),
-                "verdict": kept_in_words(result.per_point["local"][at], result.quality.get("k"), len(base)),
+                "local": _finite(local),
+                "verdict": verdict,
+                "reason": reason(verdict, local, result.quality.get("k"), odd),
                 "global": _finite(result.per_point["global"][at]),
             }
         )
     return out, inserted_summary(result)
 
 
-def kept_in_words(local: float, k: float | None, count: int) -> str:
-    """How many of a word's k nearest lie near it on a map of so many, against a place drawn at random.
+def reason(verdict: str, local: float, k: float | None, odd: bool) -> str:
+    """Why the place of a word has its verdict, in words.
 
-    >>> kept_in_words(0.6, 10, 631), kept_in_words(0.1, 10, 631)  # doctest: +NORMALIZE_WHITESPACE
-    ('6 of its 10 nearest lie near it here, far better than chance',
-     '1 of its 10 nearest lie near it here, not told apart from chance')
+    >>> reason("good", 0.6, 10, False)
+    '6 of its 10 nearest lie near it here, far better than chance'
+    >>> reason("not to be read", 0.1, 10, False)
+    'not to be read: 1 of its 10 nearest lie near it here, not clearly better than chance'
     """
-    from langscape.metrics.scores import SCORES, Null
-
-    if not k or not np.isfinite(local) or count <= k:
-        return ""
-    words = SCORES["local"].in_words(float(local), Null.placed(int(k), count))
-    return f"{round(local * k)} of its {int(k)} nearest lie near it here" + (f", {words}" if words else "")
+    kept = f"{round(local * k)} of its {int(k)} nearest lie near it here" if k and np.isfinite(local) else ""
+    if odd:
+        return f"{NOT_TO_BE_READ}: it is unlike everything on the map" + (f", though {kept}" if kept else "")
+    if verdict == NOT_TO_BE_READ:
+        return f"{NOT_TO_BE_READ}: {kept}, not clearly better than chance"
+    beside = {"good": ", far better than chance", "partly": ", better than chance"}.get(verdict, "")
+    return kept + beside
 
 
 def _known(base: Map, row: int) -> dict[str, Any]:

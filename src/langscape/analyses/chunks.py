@@ -132,9 +132,9 @@ class Chunks(Shown):
         which = f": {', '.join(f'“{name}”' for name in beyond)}" if 0 < len(beyond) <= 3 else ""
         return (
             f"{len(beyond) or 'None'} of {len(effect)} chunks "
-            f"{'changes' if len(beyond) < 2 else 'change'} more than all {drawn} passages of like length "
-            f"that begin anywhere ({np.nanmin(self.random):.3f} to {self.most_random:.3f}){which}; by chance "
-            f"{len(effect) / (drawn + 1):.1f} would"
+            f"{'changes' if len(beyond) < 2 else 'change'} more than any of {drawn} passages as long, "
+            f"left out at random places, which change {np.nanmin(self.random):.3f} to {self.most_random:.3f}"
+            f"{which}; by chance {len(effect) / (drawn + 1):.1f} chunks would"
         )
 
     @property

@@ -89,17 +89,18 @@ class EditedRun(Shown):
     @property
     def sentence(self) -> str:
         """What was found, beside what other edits of the same kind do."""
-        mean, at = float(self.effect[1:].mean()), int(self.effect.argmax())
+        # as `effects` counts: the first token of a decoder sees no other, and is left as it is
+        first = 1 if self.decoder else 0
+        mean, at = float(self.effect[first:].mean()), int(self.effect.argmax())
         token = self.tokens[at].strip(" ␣") or self.tokens[at]
-        said = (
-            f"Mean over the tokens but the first {mean:.3f}; most at “{token}” ({at}), {self.effect[at]:.3f}."
-        )
+        over = "the tokens but the first" if self.decoder else f"all {len(self.tokens)} tokens"
+        said = f"Mean over {over} {mean:.3f}; most at “{token}” ({at}), {self.effect[at]:.3f}."
         if self.after:
             same = sum(one == other for one, other in zip(self.before, self.after, strict=True))
             said += f" The likeliest next token stays the same at {same} of {len(self.tokens)}."
         if not len(self.others):
             return f"{said} What is edited has no other of its kind to compare with."
-        means = self.others[:, 1:].mean(axis=1)
+        means = self.others[:, first:].mean(axis=1)
         less = int((means < mean).sum())
         return (
             f"{said} For {self.others_name}, each replaced alike, the mean is {means.min():.3f} to "
@@ -260,7 +261,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
     check=_check,
     lines=lines,
     formats=FORMATS,
-    example={"model": "default", "text": "sample-harbour", "edits": ["head 1.8 mean"]},
+    example={"model": "default", "text": "sample-harbour", "edits": ["head 1.8 mean"], "first_tokens": 512},
     group="measure",
     examples=(
         "langscape edit decoder --text prompt.txt --edits 'head 16.0 mean'",

@@ -72,6 +72,7 @@ class Effects(HeadTable):
              and drawn (how many there are)
     measure  what is compared with the unedited run, in words
     floor    what rounding makes of an edit that changes nothing
+    cut      whether a text goes on after the tokens that were read of it
     """
 
     model: str
@@ -82,6 +83,7 @@ class Effects(HeadTable):
     scores: Items
     floor: float
     notes: tuple[str, ...] = ()
+    cut: bool = False
 
     def row_columns(self) -> Mapping[str, Any]:
         """The table, a row per part."""
@@ -96,9 +98,7 @@ class Effects(HeadTable):
         estimated = (self.scores.columns["source"] != "exact")[order]
         return order[np.argsort(estimated, kind="stable")]
 
-    def view(
-        self, title: str | None = None, *, scatter: bool = False, first_tokens: int | None = None
-    ) -> View:
+    def view(self, title: str | None = None, *, scatter: bool = False) -> View:
         """What each part attends to against what it does, and the table of all; or the scatter alone."""
         from langscape.views import effects
 
@@ -110,7 +110,7 @@ class Effects(HeadTable):
             how=self.how,
             texts=self.texts,
             tokens=self.tokens,
-            first_tokens=first_tokens,
+            cut=self.cut,
             notes=self.notes,
             scatter=scatter,
         )
@@ -160,8 +160,11 @@ def gather_effects(
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     tokens = sum(one.tokens for one in found)
     words = [*_words(how), *([GROUP_WORDS] if groups else [])]
+    cut = any(one.cut for one in found)
     measure = _SHARE if how == "share" else first.measure
-    return Effects(model, how, measure, len(found), tokens, Items(labels, columns), floor, (*words, *notes))
+    return Effects(
+        model, how, measure, len(found), tokens, Items(labels, columns), floor, (*words, *notes), cut
+    )
 
 
 def _words(how: str) -> list[str]:
@@ -219,13 +222,13 @@ def _ignores(settings: Mapping[str, Any]) -> Collection[str]:
 @picture("effects", name="effects")
 def effects_picture(found: Effects, context: Any) -> View:
     """What each part attends to against what it does, and the table of all."""
-    return found.view(context.title, first_tokens=context.settings["first_tokens"])
+    return found.view(context.title)
 
 
 @picture("effects", name="scatter")
 def scatter_picture(found: Effects, context: Any) -> View:
     """What heads attend to against what they do, alone and large."""
-    return found.view(context.title, scatter=True, first_tokens=context.settings["first_tokens"])
+    return found.view(context.title, scatter=True)
 
 
 def lines(found: Effects, *, sort: Sort = "matters", show: Show = 15) -> list[str]:
@@ -263,7 +266,7 @@ def _number(value: float, digits: int) -> str:
 
 
 @analysis(
-    version=4,
+    version=5,
     title="What parts do",
     room="test",
     pictures=(effects_picture, scatter_picture),
@@ -272,7 +275,7 @@ def _number(value: float, digits: int) -> str:
     ignores=_ignores,
     lines=lines,
     formats=FORMATS,
-    example={"text": "sample-harbour", "how": "exact"},
+    example={"text": "sample-harbour", "how": "exact", "first_tokens": 512},
     group="measure",
     examples=(
         "langscape effects default --text letter.txt --out effects.html",

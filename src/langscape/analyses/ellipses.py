@@ -196,6 +196,7 @@ class Ellipses(Shown):
         """Every occurrence a point, with the passage it stands in."""
         from langscape.analyses._occurrences import MOST, occurrence_names
         from langscape.views import scatter
+        from langscape.views.ellipses import sampled
 
         if self.occurrences is None:
             raise DataError(
@@ -207,9 +208,12 @@ class Ellipses(Shown):
         color = color or next(iter(self.occurrences.items.columns))
         at = [mine for [mine] in passages or ()]
         names = occurrence_names(self.occurrences.labels, at) if at else None
-        return scatter(
+        view = scatter(
             self.occurrences, color=color, title=title or "Occurrences", passages=passages, names=names
         )
+        said = sampled(self.gaussians)
+        subtitle = " · ".join(filter(None, [said, view.properties["subtitle"]]))
+        return replace(view, properties={**view.properties, "sampled": said, "subtitle": subtitle})
 
     def save(
         self,
@@ -336,7 +340,7 @@ def _check(settings: Mapping[str, Any], given: Mapping[str, Any], shown: Mapping
 
 
 @analysis(
-    version=8,
+    version=9,
     title="Distributions",
     room="distributions",
     pictures=(ellipse_map, occurrences),

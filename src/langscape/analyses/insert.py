@@ -67,18 +67,20 @@ def _notes(map: Map, inputs: Mapping[str, Any]) -> list[str]:
     notes = summary(map, known=base.notes)
     for i in range(len(base), min(len(map), len(base) + _NAMED)):
         odd = "  unlike everything on the map" if map.items.columns["dissimilar"][i] else ""
+        said = map.items.columns["verdict"][i]
+        verdict = f"; {said}" if said else ""
         scores = ", ".join(
             f"{score.word} {score.text(map.per_point[score.name][i])}"
             for score in applying("inserted", computed=True)
         )
-        notes.append(f"{map.labels[i]}: near {map.items.columns['nearest'][i]}  ({scores}){odd}")
+        notes.append(f"{map.labels[i]}: near {map.items.columns['nearest'][i]}  ({scores}{verdict}){odd}")
     if len(map) > len(base) + _NAMED:
         notes.append(f"and {len(map) - len(base) - _NAMED:,} more; --out x.csv lists all of them")
     return notes
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Words on a finished map",
     room="words",
     pictures=(map_picture,),

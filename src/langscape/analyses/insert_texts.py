@@ -35,7 +35,7 @@ def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 @analysis(
-    version=2,
+    version=3,
     title="New documents on a map",
     room="head",
     pictures=(map_picture,),

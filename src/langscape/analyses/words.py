@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -32,7 +33,7 @@ from langscape.store.current import current_checkpoint
 if TYPE_CHECKING:
     from langscape.sources import Vectors
 
-PLACED = ("inserted", "dissimilar", "nearest")
+PLACED = ("inserted", "dissimilar", "verdict", "nearest")
 """Columns that insertion adds."""
 
 Considered = Annotated[
@@ -154,10 +155,12 @@ def word_map(
         from langscape.analyses._typed_words import grown
 
         found = grown(found, context, insert or (), vectors or {})
-    return scatter(found, color=color, title=context.title, quantiles=quantiles)
+    view = scatter(found, color=color, title=context.title, quantiles=quantiles)
+    known = {} if found.vectors is None else {"vector_numbers": found.vectors.shape[1]}
+    return replace(view, properties={**view.properties, **known})
 
 
-@analysis(version=8, name="words.landmarks", hidden=True)
+@analysis(version=9, name="words.landmarks", hidden=True)
 def landmark_map(
     vectors: VectorFile,
     *,
@@ -223,7 +226,21 @@ def _mapped(
         P = ways[neighbours](vectors.matrix, perplexity, metric, **known)
     how: dict[str, Any] = {"seed": seed, "progress": saying(size, progress), "checkpoint": checkpoint}
     map = embed(P, dims, initial, schedule, restarts, **how)
-    return map.but(notes=(*vectors.notes, *map.notes))
+    return map.but(notes=(*vectors.notes, *_too_wide(perplexity, n), *map.notes))
+
+
+def _too_wide(perplexity: float, words: int) -> list[str]:
+    """A note where a perplexity takes in nearly all of the words; none elsewhere.
+
+    >>> len(_too_wide(25, 31)), _too_wide(10, 31)
+    (1, [])
+    """
+    if 3 * perplexity <= words:
+        return []
+    return [
+        f"perplexity {perplexity:g} is more than a third of the {words:,} words, so that nearly all count as "
+        f"near; {max(2, words // 3)} or less tells them apart"
+    ]
 
 
 def _title(settings: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -253,7 +270,7 @@ def _check_color(color: str, settings: Mapping[str, Any], inputs: Mapping[str, A
 
 
 @analysis(
-    version=9,
+    version=10,
     title="Map of words",
     room="words",
     follows={"t-SNE": 1.0},

@@ -14,7 +14,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from langscape.data import Items, Map, Progress, Step
-from langscape.engine.insertion_quality import insertion_by_chance, insertion_quality, nearest_items
+from langscape.engine.insertion_quality import (
+    insertion_by_chance,
+    insertion_quality,
+    nearest_items,
+    verdicts,
+)
 from langscape.engine.placing import refine_by, refined_by, refiner_of
 from langscape.engine.weighting import Insertion, Method, Weighting, transformed
 from langscape.errors import DataError
@@ -22,6 +27,7 @@ from langscape.kernels.linear import blocks, one_blas_thread, side_by_side
 from langscape.kernels.neighbours import Finder, nearest_to
 from langscape.metrics.null import Null
 from langscape.metrics.point_scores import known_mean
+from langscape.metrics.score import NOT_TO_BE_READ
 
 CHUNK = 4096
 """New items placed at a time: memory stays bounded however many there are."""
@@ -40,8 +46,9 @@ class Placed:
     nearest and similarity name the most similar items, most similar first. recall is the share of true
     neighbours found: 1 unless there were so many that only nearby cells were searched. scores has those of
     the registry for inserted points, by name; it is empty where they were not asked for. nulls are their
-    means at places drawn by chance. true and far are the nearest items of the map in the data and how far
-    they are, by its own metric, and true_recall what share of them was found.
+    means at places drawn by chance. verdict says of each how far its place can be read. true and far are the
+    nearest items of the map in the data and how far they are, by its own metric, and true_recall what share
+    of them was found.
     """
 
     xy: np.ndarray
@@ -52,6 +59,7 @@ class Placed:
     recall: float
     scores: Mapping[str, np.ndarray] = field(default_factory=dict)
     nulls: Mapping[str, Null] = field(default_factory=dict)
+    verdict: np.ndarray = field(default_factory=lambda: np.empty(0, object))
     true: np.ndarray | None = None
     far: np.ndarray | None = None
     true_recall: float = 1.0
@@ -78,7 +86,8 @@ def insert(
     items; the column `inserted` tells them apart, `nearest` names what a new item is most similar
     to, and `per_point` has its scores, local at the map's own k. An item unlike everything on
     the map is still placed, marked `dissimilar`, and named in `Map.notes`, as is one whose label the map
-    has already. Without `quality`, how well each landed is left out, which takes longer than placing it.
+    has already. `verdict` says how far each new place can be read: good, partly, or not to be read. Without
+    `quality`, how well each landed is left out, which takes longer than placing it.
 
     >>> import numpy as np
     >>> from langscape import affinity, embed
@@ -151,6 +160,7 @@ def place(
         if progress is not None:
             progress(Step(part.stop, m, "insert"))
     placed.dissimilar[:] = placed.similarity[:, 0] < threshold
+    placed = replace(placed, verdict=np.where(placed.dissimilar, NOT_TO_BE_READ, "").astype(object))
     if not quality:
         return placed
     spaces = (unit, _unit(new, "new item")) if metric == "cosine" else (known, new)
@@ -159,9 +169,11 @@ def place(
     near = nearest_items(*spaces, k)
     # of unit vectors the squared distance is twice 1 − cosine
     far = near.distances**2 / 2 if metric == "cosine" else near.distances
+    scores = insertion_quality(xy, spaces[0], placed.xy, spaces[1], k, near.rows)
     return replace(
         placed,
-        scores=insertion_quality(xy, spaces[0], placed.xy, spaces[1], k, near.rows),
+        scores=scores,
+        verdict=verdicts(xy, near.rows, scores["local"], placed.dissimilar.astype(bool)),
         nulls=insertion_by_chance(xy, *spaces, k),
         true=near.rows.astype(np.int32),
         far=far.astype(np.float32),
@@ -337,6 +349,8 @@ def _grown(
     columns["dissimilar"] = np.concatenate(
         [base.items.columns.get("dissimilar", np.zeros(n, bool)), placed.dissimilar.astype(bool)]
     )
+    said = base.items.columns.get("verdict", np.full(n, "", dtype=object))
+    columns["verdict"] = np.concatenate([np.asarray(said, object), placed.verdict])
     if "nearest" in base.items.columns:
         nearest[:n] = list(base.items.columns["nearest"])
     columns["nearest"] = np.array(nearest, dtype=object)

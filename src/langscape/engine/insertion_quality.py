@@ -10,7 +10,8 @@ from langscape.kernels.linear import blocks, side_by_side, squared_distances
 from langscape.kernels.neighbours import Finder
 from langscape.metrics.null import LEAST_DRAWS, Null
 from langscape.metrics.point_scores import known_mean
-from langscape.metrics.scores import InsertedPoints, applying, neighbours
+from langscape.metrics.score import NOT_TO_BE_READ
+from langscape.metrics.scores import SCORES, InsertedPoints, applying, neighbours
 
 MANY = 5000
 """Above so many points, distances are ranked among 500 items of the map instead of a thousand."""
@@ -100,6 +101,47 @@ def insertion_by_chance(
     return {
         name: Null.of([known_mean(one) for one in values.reshape(draws, m)]) for name, values in found.items()
     }
+
+
+def verdicts(
+    xy: np.ndarray, near: np.ndarray, local: np.ndarray, dissimilar: np.ndarray, seed: int = 0
+) -> np.ndarray:
+    """The verdict on the place of each new item, (m,) words: good, partly, not to be read; "" if not known.
+
+    Each is judged by its own `local` (m,) beside what it would have at the places of 199 items of the map
+    drawn by chance, so that it does not depend on what is placed with it; of one item alone, these are the
+    places that `insertion_by_chance` draws. What is unlike everything on the map is not to be read: even its
+    nearest are far from it.
+    """
+    from scipy.sparse import csr_array
+    from scipy.spatial import KDTree
+
+    m, n, score = len(local), len(xy), SCORES["local"]
+    said = np.full(m, "", dtype=object)
+    k = near.shape[1] if near.ndim == 2 else 0
+    if m and 0 < k < n:
+        drawn = np.random.default_rng(seed).integers(0, n, _DRAWS)
+        lying = np.reshape(KDTree(xy).query(np.asarray(xy)[drawn], k)[1], (_DRAWS, k))
+        # row i, column j: whether item i is among the k that lie nearest to the j-th place
+        lies = csr_array(
+            (np.ones(lying.size, np.int32), (lying.ravel(), np.repeat(np.arange(_DRAWS), k))), (n, _DRAWS)
+        )
+
+        def work(part: slice) -> None:
+            mine = near[part]
+            wanted = csr_array(
+                (np.ones(mine.size, np.int32), mine.ravel(), np.arange(0, mine.size + 1, k)), (len(mine), n)
+            )
+            shares = (wanted @ lies).toarray() / k
+            nulls = np.array([(null.mean, null.low, null.high) for null in map(Null.of, shares)])
+            # of few values, each is judged once
+            asked, at = np.unique(np.column_stack([local[part], nulls]), axis=0, return_inverse=True)
+            told = [score.verdict(float(value), Null(*null)) for value, *null in asked]
+            said[part] = np.array(told, dtype=object)[at.ravel()]
+
+        side_by_side(work, blocks(m, _CHUNK))
+    said[dissimilar] = NOT_TO_BE_READ
+    return said
 
 
 def _float32(X: np.ndarray) -> np.ndarray:

@@ -53,20 +53,6 @@ class Null:
         return cls.around(mean, max(float(found.std(ddof=1)), least), len(found) - 1, len(found))
 
     @classmethod
-    def placed(cls, k: int, count: int) -> Null:
-        """The share of its k nearest that lie near a place drawn at random, on a map of so many.
-
-        >>> null = Null.placed(10, 631)
-        >>> round(null.mean, 3), null.high
-        (0.016, 0.1)
-        """
-        from scipy.stats import hypergeom
-
-        # the k nearest places are held by any k of the others
-        drawn = hypergeom(count, k, k)
-        return cls(k / count, float(drawn.ppf(ERROR)) / k, float(drawn.ppf(1 - ERROR)) / k)
-
-    @classmethod
     def around(cls, mean: float, sd: float, freedom: int, draws: float) -> Null:
         """From the mean of so many draws and a standard deviation of so many degrees of freedom."""
         from scipy.stats import t

@@ -51,6 +51,8 @@ K = 10
 GOOD, PARTLY = 0.4, 0.1
 """How far from its null (0) to its best value (1) a score calls a picture good, or partly to be read."""
 
+NOT_TO_BE_READ = "not to be read"
+"""The verdict on what is no better than chance."""
 
 _ROUNDING = 1e-9
 
@@ -157,7 +159,7 @@ class Score:
         if not (math.isfinite(way) and null.known):
             return ""
         read = way >= PARTLY and self._side(value, null) > 0
-        return ("good" if way >= GOOD else "partly") if read else "not to be read"
+        return ("good" if way >= GOOD else "partly") if read else NOT_TO_BE_READ
 
     def way(self, value: float, null: float) -> float:
         """How far the value lies on the way from the null (0) to the best reachable (1); NaN if unknown.

@@ -107,7 +107,7 @@ class Measure:
             return f"KL divergence of the classes from the unedited run,{summed} in nats"
         return {
             "words": "mean KL divergence of the next token from the unedited run, in nats",
-            "states": "how far the last hidden states move, as a share of their length",
+            "states": "how far the last hidden states move, as a share of their length, mean over all tokens",
         }[self.measured]
 
     def __call__(self, outputs: torch.Tensor) -> Effect:

@@ -330,12 +330,13 @@ class InsertedWord(Answer):
     word: str
     xy: list[float]
     dissimilar: bool
-    warning: str | None
     nearest: list[Neighbour]
     local_score: Annotated[float | None, Field(alias="local")]
     global_score: Annotated[float | None, Field(alias="global")]
     verdict: str
-    """How many of its nearest lie near it on the map, against chance; empty where that is not known."""
+    """How far its place can be read: good, partly, or not to be read; empty where that is not known."""
+    reason: str
+    """Why: how many of its nearest lie near it on the map, against chance."""
 
 
 class KnownWord(Answer):

@@ -29,18 +29,18 @@ def effects(
     how: str,
     texts: int,
     tokens: int,
-    first_tokens: int | None = None,
+    cut: bool | None = None,
     notes: Sequence[str] = (),
     scatter: bool = False,
 ) -> View:
     """Parts as a picture; `scores` and `order` are those of `Effects`. `scatter` leaves the table out.
 
-    `first_tokens` is how many tokens of a text were read at most; a text that has so many may go on.
+    `cut` says whether a text goes on after the tokens that were read of it, where that is known.
     """
     columns = scores.columns
     rank = agreement(columns["interest"], columns["matters"])
     over = "1 text" if texts == 1 else f"{texts:,} texts"
-    start = "the first " if first_tokens is not None and tokens == texts * first_tokens else ""
+    start = "the first " if cut else "all " if cut is False and texts == 1 else ""
     subtitle = f"{measure} · {_BY[how]} · {over}, {start}{tokens:,} tokens"
     properties = {
         "title": title,

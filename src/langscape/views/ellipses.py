@@ -12,6 +12,12 @@ from langscape.errors import DataError, SettingsError
 from langscape.views.function_words import is_function_word
 from langscape.views.scatter import PASSAGES, passage_arrays, scatter
 
+FEW_CONTEXTS = 4
+"""Contexts, or rows, below which nothing tells what the size of an ellipse is worth."""
+
+DOUBTFUL = f"dubious place, or of fewer than {FEW_CONTEXTS} contexts"
+"""What a dashed outline means."""
+
 _OUTER = (
     " The fainter outline has the area that the variance may have at most (90 % interval): far out where "
     "contexts or rows are few."
@@ -69,9 +75,13 @@ def ellipses(
             raise SettingsError(f"only names {named}, which is not on the map; give labels of the map")
         outlines[[label not in chosen for label in map.labels]] = np.nan
     outer = _outer(map, outlines)
+    doubtful = _doubtful(map, gaussians)
+    said = "" if gaussians is None else sampled(gaussians)
     properties = {
         **base.properties,
-        "subtitle": " · ".join(filter(None, [_said(map, mass), base.properties["subtitle"]])),
+        "sampled": said,
+        "subtitle": " · ".join(filter(None, [said, _said(map, mass), base.properties["subtitle"]])),
+        **({"doubtful_meaning": DOUBTFUL} if doubtful.any() else {}),
         "outline_meaning": _meaning(map, mass) + (_OUTER if outer is not None else ""),
         "outline_notes": _single(map) if how == "contexts" else [],
         "quality": _first(base.properties["quality"], ("area_held", "area_variance")),
@@ -79,12 +89,33 @@ def ellipses(
     arrays = {**base.arrays, "outlines": outlines, **_contexts(map, gaussians, contexts)}
     if outer is not None:
         arrays["outer"] = outer
+    if doubtful.any():
+        arrays["doubtful"] = doubtful.astype(np.uint8)
     function_words = np.array([is_function_word(label) for label in map.labels])
     # a page leaves them out at first, unless there is nothing else to see; "a" in a table is no article
     is_of_words = gaussians is None or bool(gaussians.contexts)
     if is_of_words and 0 < function_words.sum() < len(map):
         arrays["function_words"] = function_words.astype(np.uint8)
     return View("ellipses", properties, arrays)
+
+
+def sampled(given: Gaussians) -> str:
+    """How many contexts a word has at most, where more of one were found; empty elsewhere."""
+    most, found = given.metadata.get("asked", 0), given.items.columns.get("occurrences")
+    taken = found is not None and (np.asarray(found) > given.counts).any()
+    return f"at most {most:,} contexts a word" if most and taken else ""
+
+
+def _doubtful(map: Map, gaussians: Gaussians | None) -> np.ndarray:
+    """(n,) which ellipses say little: by a place that keeps no neighbours, or by a size of few contexts."""
+    out = np.zeros(len(map), bool)
+    local, limit = map.per_point.get("local"), map.quality.get("dubious")
+    if local is not None and limit is not None:
+        out |= np.nan_to_num(local, nan=np.inf) <= limit
+    counts = map.items.columns.get("contexts", None if gaussians is None else gaussians.counts)
+    if counts is not None and len(counts) == len(map) and map.settings.get("shape") == "contexts":
+        out |= np.asarray(counts) < FEW_CONTEXTS
+    return out
 
 
 def _color(map: Map, wanted: str | None) -> str | None:
@@ -152,7 +183,7 @@ def _single(map: Map) -> list[str]:
         )
     if "area_held" not in map.quality:
         known = map.items.columns.get("contexts")
-        many = 0 if known is None else int((np.asarray(known) >= 4).sum())
+        many = 0 if known is None else int((np.asarray(known) >= FEW_CONTEXTS).sum())
         here = "" if known is None else f"; here {many:,} {'has' if many == 1 else 'have'} as many"
         said.append(
             "How far sizes can be trusted is not known: that needs four contexts, or rows, of each of five "

@@ -22,6 +22,7 @@ def draw(view: View) -> Figure:
     along = np.hypot(long * np.cos(angle), short * np.sin(angle))
     up = np.hypot(long * np.sin(angle), short * np.cos(angle))
     outer = view.arrays.get("outer", np.full(len(long), np.nan)).astype(np.float64)
+    doubtful = view.arrays.get("doubtful", np.zeros(len(long)))
     reach = np.nan_to_num(np.column_stack([along, up])) * np.fmax(outer, 1.0)[:, None]
 
     def outlines(axes: Axes, plane: np.ndarray) -> None:
@@ -43,6 +44,7 @@ def draw(view: View) -> Figure:
                 facecolors=filled,
                 edgecolors=edged,
                 linewidths=0.8 if len(rows) <= 150 else 0.5,
+                linestyles=[(0, (4, 3)) if doubtful[row] else "solid" for row in rows],
                 zorder=1.5,
             ),
             autolim=False,

@@ -267,6 +267,8 @@ def _draw_points(figure: Figure, axes: Axes, view: View, plane: np.ndarray, righ
         if len(loose):
             # a marker's edge cannot be dashed, but the circle of dashes among the letters is one
             handles.append(_handle(view.properties["loose_meaning"], "$\u25cc$", SOFT))
+    if meaning := view.properties.get("doubtful_meaning"):
+        handles.append(Line2D([], [], linestyle=(0, (4, 3)), color=SOFT, label=short(meaning, 24)))
     handles += neighbour_handles(view.properties.get("fates", NO_LINES))
     if handles:
         legend = figure.legend(

@@ -12,7 +12,7 @@ import numpy as np
 from langscape.data import Context, Map, Tokens, View
 from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
-from langscape.metrics.scores import SCORES, Null
+from langscape.metrics.score import NOT_TO_BE_READ
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain
@@ -27,7 +27,7 @@ INSERTED = "inserted"
 """The column of booleans that `insert` adds; its points wear rings unless others are named."""
 
 LOOSE = "inserted, not to be read"
-"""What a dashed ring means: no more of the point's nearest lie near it than near a place drawn at random."""
+"""What a dashed ring means: the verdict of the insertion, whose own words are in `Map.items`."""
 
 _DRAWN = ("regions", "periods")
 """What a map's settings hold that is drawn instead of listed: names of dense regions, the way of periods."""
@@ -148,7 +148,7 @@ def _color(described: list[dict[str, Any]], wanted: str | None) -> str | None:
     if "group" in names:
         return "group"
     # a token is no group of its own, however few there are: those of a text are coloured by where they stand
-    alone = {"dubious", *(("text", "special") if "position" in names else ())}
+    alone = {"dubious", "verdict", *(("text", "special") if "position" in names else ())}
     few = (
         c["name"]
         for c in described
@@ -175,19 +175,11 @@ def _rings(map: Map, wanted: Sequence[str] | np.ndarray | None) -> tuple[np.ndar
 
 
 def _loose(map: Map) -> np.ndarray:
-    """Inserted items whose place says nothing: none, or hardly any, of their nearest lie near them."""
-    inserted, local = map.items.columns.get(INSERTED), map.per_point.get("local")
-    k, score = int(map.quality.get("k", 0)), SCORES["local"]
-    if inserted is None or inserted.dtype.kind != "b" or local is None or not inserted.any():
+    """Inserted items whose place is not to be read, by the verdict that the insertion gave each."""
+    said = map.items.columns.get("verdict")
+    if said is None or INSERTED not in map.items.columns:
         return np.zeros(len(map), bool)
-    carrying = int((~inserted).sum())
-    if not 0 < k < carrying:
-        return np.zeros(len(map), bool)
-    null = Null.placed(k, carrying)
-    # of few values, each is judged once
-    values, at = np.unique(np.asarray(local, np.float64), return_inverse=True)
-    said = np.array([score.verdict(float(value), null) == "not to be read" for value in values])
-    return inserted & said[at]
+    return np.asarray(said == NOT_TO_BE_READ, bool)
 
 
 def pointed(map: Map, point: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from langscape.data import Map
+from langscape.metrics.score import NOT_TO_BE_READ
 from langscape.metrics.scores import BESIDE, HOW, SCORES, K, Null, Score, applying, score_of
 
 Trust = dict[str, str]
@@ -56,7 +57,18 @@ def summary(map: Map) -> str:
 
 def inserted_summary(map: Map) -> str:
     """The scores of the inserted points, each with its verdict and null; empty where none is known."""
-    return ", ".join(f"{score.word} {text}{_against_null(map, score)}" for score, text in _of_inserted(map))
+    said = [f"{score.word} {text}{_against_null(map, score)}" for score, text in _of_inserted(map)]
+    return ", ".join([*_unread(map), *said])
+
+
+def _unread(map: Map) -> list[str]:
+    """How many of the inserted items are not to be read, as one part of a line; none where all are."""
+    said = map.items.columns.get("verdict")
+    count = 0 if said is None else int((said == NOT_TO_BE_READ).sum())
+    if not count:
+        return []
+    all_of_them = int(map.quality["inserted"])
+    return [NOT_TO_BE_READ if all_of_them == 1 else f"{count:,} of {all_of_them:,} {NOT_TO_BE_READ}"]
 
 
 def notes_of(map: Map) -> list[str]:
@@ -90,13 +102,14 @@ def _kl(map: Map) -> Trust:
 def _inserted(map: Map) -> Trust:
     score = SCORES["inserted"]
     brief = score.text(map.quality["inserted"])
-    shown, meaning = brief, score.meaning
+    shown, meaning = ", ".join([brief, *_unread(map)]), score.meaning
     for one, text in _of_inserted(map):
         shown += f", {one.word} {text}"
         meaning += f" {one.label} {text}: {_lower(one.sentence(map.quality.get('k')))}"
         name = f"inserted_{one.name}"
-        meaning += one.explained(float(map.quality[name]), Null.read(map.quality, name))
-        shown += _against_null(map, one)
+        if beside := _against_null(map, one):
+            meaning += one.explained(float(map.quality[name]), Null.read(map.quality, name))
+            shown += beside
     return {"name": "inserted", "label": score.label, "brief": brief, "shown": shown, "meaning": meaning}
 
 
@@ -109,7 +122,12 @@ def _of_inserted(map: Map) -> list[tuple[Score, str]]:
 
 
 def _against_null(map: Map, score: Score) -> str:
-    """The verdict on a score of the inserted points, with its null; empty where that is not known."""
+    """The verdict on a score of the inserted points, with its null; empty where there is none."""
+    columns = map.items.columns
+    if "dissimilar" in columns and columns["dissimilar"][columns["inserted"].astype(bool)].all():
+        return (
+            ""  # not even a share better than chance says something of what is unlike everything on the map
+        )
     name = f"inserted_{score.name}"
     return score.against(float(map.quality[name]), Null.read(map.quality, name))
 

@@ -49,6 +49,12 @@ describe.each(['light', 'dark'] as Theme[])('the %s colours', (theme) => {
 
 const luminance = (colour: string) => apply([0.2126, 0.7152, 0.0722, 0, 0, 0, 0, 0, 0], linear(rgb(colour)))[0]
 
+describe('the ramp on a dark ground', () => {
+  it.each(RAMP.dark)('is seen at %s', (colour) => {
+    expect((luminance(colour) + 0.05) / (luminance('#15171b') + 0.05)).toBeGreaterThan(3)
+  })
+})
+
 describe('categories on a dark ground', () => {
   it.each(CATEGORIES.light.map((light, at) => [light, CATEGORIES.dark[at]]))('%s keeps its hue as %s', (light, dark) => {
     const [one, other] = [light, dark].map((colour) => {

@@ -12,7 +12,7 @@ export const CATEGORIES = {
 /** Even steps of OKLab lightness; more is darker on light ground and brighter on dark ground. */
 export const RAMP = {
   light: ['#e5d67f', '#aecc77', '#6ebe80', '#1eac90', '#0d9298', '#047898', '#035b9e', '#29408c', '#322474'],
-  dark: ['#433a85', '#3c549c', '#2c6fae', '#008cb1', '#10a6ad', '#4bbda2', '#85cf95', '#bbdd8e', '#efe991'],
+  dark: ['#635ab5', '#5472c8', '#3a8ad5', '#31a3c9', '#35b9c0', '#5bcbb0', '#8ed99e', '#c0e293', '#efe991'],
 } as const
 
 /** Columns that say an order and no amount: what comes first has the same hue on both grounds. */

@@ -15,7 +15,7 @@ it('a form of one source shows neither the others nor what belongs to them alone
 
 it('what heads of a small model do is asked of as many tokens as other rooms read', () => {
   const { carries } = analysisIn('effects')!
-  expect(carries!({ model: 'default' }, ALONG)).toEqual({ model: 'default', first_tokens: 512 })
+  expect(carries!({ model: 'default' }, ALONG)).toEqual({ model: 'default', first_tokens: 512, how: 'exact' })
   expect(carries!({ model: 'decoder' }, ALONG)).toEqual({ model: 'decoder' })
 })
 

@@ -85,6 +85,9 @@ function compared({ layer: _, head: __, ...rest }: CarriedSettings, { head: at, 
   return { ...rest, what: 'head', layer, head, other_layer: otherLayer, other_head: otherHead }
 }
 
+/** A text has fewer words, each in fewer contexts, than the large corpora that the defaults of distributions are for. */
+export const OF_ONE_TEXT = { contexts: 20, perplexity: 10 }
+
 /** Heads whose loss shows well, by model: what is taken away where no head was chosen. */
 const SHOWN_LOSS: Record<string, string> = { default: '1.8', decoder: '16.0' }
 
@@ -103,6 +106,12 @@ const FIRST_TOKENS = 64
 /** A small model reads as much of the text as the other rooms do, so that the scores of a head are the same in all of them. */
 function wholeText(settings: CarriedSettings): CarriedSettings {
   return settings.model === undefined || settings.model === 'default' ? { ...settings, first_tokens: 512 } : settings
+}
+
+/** Of a small model every head is taken away, which takes seconds: nothing is estimated. */
+function everyHead(settings: CarriedSettings): CarriedSettings {
+  const read = wholeText(settings)
+  return read.first_tokens === undefined ? read : { ...read, how: 'exact' }
 }
 
 /** The token that is followed is the one that looks; as much is read as it takes to see it. */
@@ -352,7 +361,7 @@ export const ROOMS: RoomName[] = [
         about:
           'The higher a dot, the more the model’s answer changes without that head. Far right and low: a head that looks at chosen tokens and does little.',
         quick: 'small',
-        carries: wholeText,
+        carries: everyHead,
         keeps: true,
         main: ['model', 'how', 'parts', 'groups', 'measure'],
         sources: [

@@ -2159,8 +2159,6 @@ export interface components {
             xy: number[];
             /** Dissimilar */
             dissimilar: boolean;
-            /** Warning */
-            warning: string | null;
             /** Nearest */
             nearest: components["schemas"]["Neighbour"][];
             /** Local */
@@ -2169,9 +2167,14 @@ export interface components {
             global: number | null;
             /**
              * Verdict
-             * @description How many of its nearest lie near it on the map, against chance; empty where that is not known.
+             * @description How far its place can be read: good, partly, or not to be read; empty where that is not known.
              */
             verdict: string;
+            /**
+             * Reason
+             * @description Why: how many of its nearest lie near it on the map, against chance.
+             */
+            reason: string;
         };
         /** InsertionRequest */
         InsertionRequest: {

@@ -347,6 +347,7 @@ export function bestOfRoles(atlas: Atlas, most: number): { role: string; rule: s
 export function asScatter(title: string, at: Float32Array, labels: string[], columns: Column[], colour: string | null): Scatter {
   return {
     title,
+    sampled: '',
     subtitle: '',
     count: labels.length,
     dims: 2,

@@ -6,6 +6,8 @@ export interface Ellipses {
   outlines: Outlines
   /** What an outline means. */
   meaning: string
+  /** What a dashed outline means; empty where none is dashed. */
+  doubtful: string
   /** What its sizes do not tell: items without an ellipse, sizes that nothing judges. */
   notes: string[]
   /** 1 for words of the closed classes; null where there are none, or no others. */
@@ -39,12 +41,17 @@ export function areaKey(
 interface Properties {
   outline_meaning?: string
   outline_notes?: string[]
+  doubtful_meaning?: string
 }
 
 export function readEllipses(view: View): Ellipses {
   const { arrays } = view
   return {
-    outlines: outlinesOf(arrays['outlines'].data, arrays['outer']?.data as Float32Array | undefined),
+    outlines: {
+      ...outlinesOf(arrays['outlines'].data, arrays['outer']?.data as Float32Array | undefined),
+      doubtful: arrays['doubtful']?.data as Uint8Array | undefined,
+    },
+    doubtful: (view.properties as Properties).doubtful_meaning ?? '',
     meaning: (view.properties as Properties).outline_meaning ?? '',
     notes: (view.properties as Properties).outline_notes ?? [],
     functionWords: (arrays['function_words']?.data as Uint8Array | undefined) ?? null,

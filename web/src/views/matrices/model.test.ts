@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-import { cellColour, shares, valueText, type Table } from './model'
+import { cellColour, keyOf, shares, valueText, type Table } from './model'
 
 const table = (values: number[], scale: Table['scale']): Table => ({
   title: '',
@@ -47,4 +47,12 @@ it('values are written without needless zeros', () => {
   expect([0.001, -0.001, 0].map((value) => valueText(value, 2))).toEqual(['0', '0', '0'])
   expect(valueText(-0.25, 2)).toBe('−0.25')
   expect(valueText(NaN, 2)).toBe('–')
+})
+
+it('the key of colours has the values of both ends', () => {
+  expect(keyOf(table([0, 1, 2], 'plain'), [0, 2], 'light').ends).toEqual([0, 2])
+  expect(keyOf(table([-1, 2], 'signed'), [-2, 2], 'light').ends).toEqual([-2, 2])
+  const ratio = keyOf(table([0.25, 4], 'ratio'), [-2, 2], 'light')
+  expect(ratio.ends).toEqual([0.25, 4])
+  expect([ratio.colours[0], ratio.colours.at(-1)]).toEqual([-1, 1].map((share) => cellColour(share, 'light').fill))
 })

@@ -97,6 +97,20 @@ export function cellColour(share: number | null, theme: Theme): { fill: string; 
   return { fill: hex(share >= 0 ? heatColour(0.9 * share, theme) : belowColour(-0.9 * share, theme)), strong }
 }
 
+const STEPS = 9
+
+/** What the colours of tables on one scale stand for: the values of both ends, and colours at even steps between them. */
+export function keyOf(
+  { scale, centre }: Table,
+  [low, high]: [number, number],
+  theme: Theme,
+): { ends: [number, number]; colours: string[] } {
+  const first = scale === 'plain' ? 0 : -1
+  const colours = Array.from({ length: STEPS }, (_, i) => cellColour(first + ((1 - first) * i) / (STEPS - 1), theme).fill)
+  if (scale === 'plain') return { ends: [low, high], colours }
+  return { ends: scale === 'signed' ? [-high, high] : [centre / 2 ** high, centre * 2 ** high], colours }
+}
+
 /** A value with so many decimals; one that they cannot tell from 0 is 0. */
 export function valueText(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '–'

@@ -279,6 +279,7 @@ export function partner(all: QueryKeys, row: number): number {
 export function asScatter(view: View, all: QueryKeys, panel: Panel, column: Column, truth: Truth | null = null): Scatter {
   return {
     title: panel.title,
+    sampled: '',
     subtitle: '',
     count: all.count,
     dims: all.dims,

@@ -42,6 +42,18 @@ describe('labels', () => {
     expect(new Set(placed.slice(0, 3).map(({ x }) => x)).size).toBe(1)
   })
 
+  it('are all written where all are wanted, those without room away from their point on a line', () => {
+    const labels = Array.from({ length: 31 }, (_, i) => `word${i}`)
+    const at = (row: number) => [180 + 5 * (row % 6), 140 + 5 * Math.floor(row / 6)] as [number, number]
+    const placed = placeLabels(labels.keys(), at, labels, measure, { ...space, all: true })
+    expect(placed.length).toBe(31)
+    expect(placed.filter(({ lead }) => lead).length).toBeGreaterThan(10)
+    for (const a of placed)
+      for (const b of placed)
+        if (a !== b) expect(a.x + a.width <= b.x || b.x + b.width <= a.x || Math.abs(a.y - b.y) >= space.lineHeight).toBe(true)
+    expect(placeLabels(labels.keys(), at, labels, measure, space).length).toBeLessThan(31)
+  })
+
   it('grow in number when the points move apart', () => {
     const at = (spread: number) => (row: number) => [200 + ((row % 10) - 5) * spread, 150 + (Math.floor(row / 10) - 5) * spread] as const
     const rows = Array.from({ length: 100 }, (_, i) => i)

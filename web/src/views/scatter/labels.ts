@@ -7,6 +7,8 @@ export interface PlacedLabel {
   x: number
   y: number
   width: number
+  /** Where a line from the point ends, of a label that had to move away from it. */
+  lead?: readonly [number, number]
 }
 
 export interface LabelSpace {
@@ -24,6 +26,8 @@ export interface LabelSpace {
   covered?: (box: Rectangle) => number
   /** Rectangles that are taken already. */
   taken?: Rectangle[]
+  /** Whether every label is wanted: one without room beside its point moves away from it, on a line. */
+  all?: boolean
   /** Points no farther than this from one that has its label lie on top of it: their labels are written in lines below, or above. */
   stacked?: number
 }
@@ -57,7 +61,7 @@ export function placeLabels(
       [px - width / 2, py - space.gap - half],
       [px - width / 2, py + space.gap + half],
     ]
-    let best: { label: PlacedLabel; box: Rectangle; covered: number } | null = null
+    let best: Found | null = null
     for (const [x, y] of spots) {
       if (x < 2 || x + width > space.width - 2 || y < half || y > space.height - half) continue
       const box = [x - space.air, y - half - space.air / 3, x + width + space.air, y + half + space.air / 3] as const
@@ -66,6 +70,7 @@ export function placeLabels(
       if (!best || covered < best.covered) best = { label: { row, text, x, y, width }, box, covered }
       if (!covered) break
     }
+    if (!best && space.all) best = movedAway(row, text, width, [px, py], space, taken)
     if (best) {
       taken.take(best.box)
       placed.push(best.label)
@@ -87,6 +92,48 @@ export function placeLabels(
     last.width = measure(last.text)
   }
   return placed
+}
+
+interface Found {
+  label: PlacedLabel
+  box: Rectangle
+  covered: number
+}
+
+/** Directions a label may move in, and how many lines it may move away at most. */
+const WAYS = 16
+const FARTHEST = 8
+
+/** The nearest free place around a point, with hardly any air, where it covers the fewest points; null where there is none. */
+function movedAway(
+  row: number,
+  text: string,
+  width: number,
+  [px, py]: readonly [number, number],
+  space: LabelSpace,
+  taken: Bins,
+): Found | null {
+  const { gap, lineHeight } = space
+  for (let lines = 0; lines <= FARTHEST; lines += 0.5) {
+    let best: Found | null = null
+    for (let way = 0; way < WAYS; way++) {
+      const turn = (2 * Math.PI * way) / WAYS
+      const [right, down] = [Math.cos(turn), Math.sin(turn)]
+      const away = gap + lines * lineHeight
+      // the text stands beyond the end of the line: to its right or left, or centred on it
+      const x = px + right * away + ((right - 1) / 2) * width
+      const y = py + down * (away + lineHeight / 2)
+      if (x < 2 || x + width > space.width - 2 || y < lineHeight / 2 || y > space.height - lineHeight / 2) continue
+      const box = [x - 1, y - lineHeight / 2, x + width + 1, y + lineHeight / 2] as const
+      if (!taken.isFree(box)) continue
+      const covered = space.covered?.(box) ?? 0
+      if (best && best.covered <= covered) continue
+      const lead = lines > 0.5 ? ([Math.min(Math.max(px, x), x + width), y - Math.sign(y - py) * (lineHeight / 2)] as const) : undefined
+      best = { label: { row, text, x, y, width, lead }, box, covered }
+    }
+    if (best) return best
+  }
+  return null
 }
 
 /** Names of points that lie on top of one another, in lines. */

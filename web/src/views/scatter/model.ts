@@ -8,6 +8,8 @@ import type { Among, Sketch, Truth } from './truth'
 export interface Scatter {
   title: string
   subtitle: string
+  /** How much of what there is was taken, where that was less than all; else empty. */
+  sampled: string
   count: number
   dims: number
   at: Float32Array
@@ -117,6 +119,7 @@ export interface DescribedColumn extends Said {
 interface Properties {
   title?: string
   subtitle?: string
+  sampled?: string
   labels: string[]
   names?: string[]
   raw_tokens?: Record<string, string>
@@ -147,6 +150,7 @@ export function readScatter(view: View): Scatter {
   return {
     title: properties.title ?? 'Map',
     subtitle: properties.subtitle ?? '',
+    sampled: properties.sampled ?? '',
     count,
     dims,
     at: xy.data as Float32Array,

@@ -7,6 +7,8 @@ export interface Outlines {
   angle: Float32Array
   /** How many times as wide a second, fainter outline is; absent where there is none. */
   outer?: Float32Array
+  /** 1 where the outline is dashed, its place or its size saying little; absent where all are sound. */
+  doubtful?: Uint8Array
 }
 
 /** A second outline is drawn where it is so many times as wide as the first. */

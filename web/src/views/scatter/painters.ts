@@ -74,12 +74,14 @@ export function drawEllipses(paint: CanvasRenderingContext2D, scene: Scene): voi
     const alpha = colours[4 * row + 3] / 255
     const colour = `rgb(${colours[4 * row]} ${colours[4 * row + 1]} ${colours[4 * row + 2]}`
     paint.fillStyle = `${colour} / ${0.09 * alpha})`
-    paint.strokeStyle = `${colour} / ${0.6 * alpha})`
+    paint.strokeStyle = `${colour} / ${0.75 * alpha})`
     paint.fill()
+    paint.setLineDash(scene.outlines.doubtful?.[row] ? DASH : [])
     paint.stroke()
     const wide = scene.outlines.outer?.[row] ?? 1
     if (!(wide > NOTED)) continue
     ellipse(paint, scene, row, wide)
+    paint.setLineDash([])
     paint.strokeStyle = `${colour} / ${0.25 * alpha})`
     paint.stroke()
   }
@@ -290,12 +292,25 @@ export function labelStrength(style: Style, row: number, marked: boolean, loose:
 }
 
 /** Labels with a rim of the ground, so that they are read above points. */
-export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style, isLoose }: Scene, shown: PlacedLabel[]): void {
+/** The line from a point to a label that had to move away from it. */
+export const LEAD = { width: 0.75, alpha: 0.5 }
+
+export function drawLabels(text: CanvasRenderingContext2D, { marks, paper, style, screen, isLoose }: Scene, shown: PlacedLabel[]): void {
   const { ground, ink, accent } = paper
   const { focus, hovered } = marks
   text.font = `${LABEL_SIZE}px ${FONT}`
   text.textBaseline = 'middle'
   text.lineJoin = 'round'
+  text.strokeStyle = ink
+  text.lineWidth = LEAD.width
+  text.globalAlpha = LEAD.alpha
+  text.beginPath()
+  for (const { row, lead } of shown) {
+    if (!lead) continue
+    text.moveTo(...screen(row))
+    text.lineTo(...lead)
+  }
+  text.stroke()
   text.lineWidth = 3
   text.strokeStyle = ground
   for (const label of shown) {

@@ -9,6 +9,7 @@ import {
   FONT,
   JOIN,
   LABEL_SIZE,
+  LEAD,
   MOVE,
   NAME_SIZE,
   NEAR,
@@ -21,6 +22,7 @@ import {
 import { NOTED, type Outlines } from './outlines'
 import { crossOf, strandKey, strandLook, type Strand } from './partners'
 import type { Stage } from './stage'
+import type { TruthScale } from './truth'
 import { rampEnds, rowColour, type LegendEntry, type Style } from './style'
 
 const MARGIN = 24
@@ -37,6 +39,12 @@ export interface Caption {
   paper: Paper
   /** What areas stand for: circles with their names, the radius being in pixels of the key. */
   areas?: AreaMark[]
+  /** What a dashed outline means, where there is one. */
+  doubtful?: string
+  /** What the view says beside its notes, of what it leaves out for example. */
+  said?: string[]
+  /** What the points are coloured by instead of the column, while that is so. */
+  scale?: TruthScale | null
 }
 
 export interface AreaMark {
@@ -53,7 +61,9 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
   const under = MARGIN + 10 + 22 * (title.length - 1)
   const top = under + 12 + head.length * 16 + 8
   const legend = legendLines(caption, width, stage.moves().length > 0, stage.arcs())
-  const full = top + height + legend.height + MARGIN
+  const notes = noteLines([...(caption.said ?? []), ...scatter.notes], width)
+  const below = top + height + 6 + legend.height
+  const full = below + notes.length * 16 + MARGIN - 6
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${full}" viewBox="0 0 ${width} ${full}" font-family="${escape(FONT)}">`,
     `<title>${escape(scatter.title)}</title>`,
@@ -70,6 +80,9 @@ export function svg(stage: Stage, style: Style, caption: Caption): string {
     ...drawn(stage, style, scatter, paper),
     '</g>',
     `<g transform="translate(0 ${top + height + 6})">${legend.parts.join('')}</g>`,
+    ...notes.map(
+      (line, i) => `<text x="${MARGIN}" y="${below + 12 + 16 * i}" font-size="12" fill="${paper.ink}" opacity=".7">${escape(line)}</text>`,
+    ),
     '</svg>',
   ].join('\n')
 }
@@ -97,8 +110,9 @@ function ellipses(stage: Stage, style: Style): string[] {
       const alpha = style.colours[4 * row + 3] / 255
       const colour = rowColour(style, row)
       const wide = outlines.outer?.[row] ?? 1
+      const dash = outlines.doubtful?.[row] ? ` class="doubtful" stroke-dasharray="${DASH.join(' ')}"` : ''
       const second = `<ellipse ${ellipseOf(stage, outlines, row, wide)} fill="none" stroke="${colour}" stroke-opacity="${(0.25 * alpha).toFixed(3)}"/>`
-      return `<ellipse ${ellipseOf(stage, outlines, row)} fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.6 * alpha).toFixed(3)}"/>${wide > NOTED ? second : ''}`
+      return `<ellipse ${ellipseOf(stage, outlines, row)} fill="${colour}" fill-opacity="${(0.09 * alpha).toFixed(3)}" stroke="${colour}" stroke-opacity="${(0.75 * alpha).toFixed(3)}"${dash}/>${wide > NOTED ? second : ''}`
     })
 }
 
@@ -236,10 +250,16 @@ function labels(stage: Stage, style: Style, paper: Paper): string[] {
     const strength = labelStrength(style, row, row === focus, stage.isLoose(row))
     return strength < 1 ? ` fill-opacity="${strength}"` : ''
   }
-  return stage.shown.map(
+  const leads = stage.shown.flatMap(({ row, lead }) => {
+    if (!lead) return []
+    const [from, to] = [stage.screen(row), lead].map((place) => place.map((value) => value.toFixed(1)).join(' '))
+    return `<path class="lead" d="M${from}L${to}" stroke="${paper.ink}" stroke-width="${LEAD.width}" stroke-opacity="${LEAD.alpha}"/>`
+  })
+  const written = stage.shown.map(
     ({ row, text, x, y }) =>
       `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy=".35em" font-size="${LABEL_SIZE}" fill="${row === focus ? paper.accent : paper.ink}"${opacity(row)} stroke="${paper.ground}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">${escape(text)}</text>`,
   )
+  return [...leads, ...written]
 }
 
 function ticks(stage: Stage, paper: Paper): string[] {
@@ -259,6 +279,16 @@ function headLines({ scatter, quantiles }: Caption, width: number): string[] {
   const figures = scatter.quality.map((figure) => `${figure.label} ${figure.shown}`.replaceAll(' ', '\u00a0')).join(' · ')
   const axes = quantiles === null ? '' : `axes at equal quantiles, k = ${quantiles}: distances are not preserved`
   return [scatter.subtitle, figures, axes].filter(Boolean).flatMap((line) => wrap(line, Math.floor((width - 2 * MARGIN) / 6.3)))
+}
+
+/** Notes that a saved picture carries at most, so that it stays a picture. */
+const NOTES = 6
+
+/** What a reader should know of the map, in lines: a picture that is passed on must say it too. */
+function noteLines(notes: string[], width: number): string[] {
+  const more = notes.length - NOTES
+  const said = more > 0 ? [...notes.slice(0, NOTES), `and ${more} more ${more === 1 ? 'note' : 'notes'}`] : notes
+  return said.flatMap((note) => wrap(note, Math.floor((width - 2 * MARGIN) / 6.3)))
 }
 
 function wrap(text: string, most: number): string[] {
@@ -281,11 +311,12 @@ function strandMark(x: number, y: number, strand: Pick<Strand, 'fate' | 'way'>, 
 }
 
 function legendLines(
-  { scatter, column, entries, theme, paper, areas = [] }: Caption,
+  { scatter, column: chosen, entries: marked, theme, paper, areas = [], doubtful, scale = null }: Caption,
   width: number,
   isMoving: boolean,
   strands: readonly Pick<Strand, 'fate' | 'way'>[],
 ): { parts: string[]; height: number } {
+  const [column, entries] = scale ? [null, []] : [chosen, marked]
   const parts: string[] = []
   let x = MARGIN
   let y = 12
@@ -296,9 +327,13 @@ function legendLines(
     say(calledOf(column), 600)
     y += LINE
   }
-  const ends = rampEnds(column)
+  if (scale) {
+    say(scale.measure, 600)
+    y += LINE
+  }
+  const ends = scale ? [`near ${scale.near}`, `far ${scale.far}`] : rampEnds(column)
   if (ends) {
-    const stops = rampOf(column?.name ?? '', theme).map(
+    const stops = (scale?.colours ?? rampOf(column?.name ?? '', theme)).map(
       (colour, i, { length }) => `<stop offset="${i / (length - 1)}" stop-color="${colour}"/>`,
     )
     parts.push(
@@ -323,6 +358,11 @@ function legendLines(
       label: `line to a ring: its place on ${scatter.elsewhere.name}`,
       draw: () =>
         `<path d="M${x} ${y}h7" stroke="${paper.ink}"/><circle cx="${x + 10}" cy="${y}" r="3" fill="none" stroke="${paper.ink}"/>`,
+    })
+  if (doubtful)
+    marks.push({
+      label: doubtful,
+      draw: () => `<ellipse cx="${x + 6}" cy="${y}" rx="7" ry="5" fill="none" stroke="${paper.ink}" stroke-dasharray="${DASH.join(' ')}"/>`,
     })
   for (const { words, drawn } of strandKey(strands, Boolean(scatter.partners || scatter.truth?.byWeight)))
     marks.push({ label: words, draw: () => strandMark(x, y, drawn, paper) })

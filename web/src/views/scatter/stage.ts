@@ -42,6 +42,8 @@ import type { Style } from './style'
 
 /** Up to this many points, labels look for places where they cover few of them, and points have an edge. */
 const CROWD = 4000
+/** Up to so many points each has its label, if need be away from it on a line. */
+const FEW = 60
 /** Pixels from one ellipse's middle to another's up to which they lie on top of each other. */
 const STACKED = 12
 /** Lines to another map that are drawn at once, those of what moved most: all of them would be a tangle. */
@@ -598,6 +600,7 @@ export class Stage {
         most: 300,
         budget: 5000,
         taken: [...this.#written, ...this.named.map(({ box }) => box)],
+        all: this.#scatter.count <= FEW && !this.outlines,
         // ellipses of one place are one shape on the screen, of which a single name would say too little
         stacked: this.outlines ? STACKED : undefined,
         covered: this.#scatter.count <= CROWD ? (box) => this.#covered(box) : undefined,

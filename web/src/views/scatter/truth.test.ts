@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { View } from '../../lib/view'
 import { countedIn, readScatter } from './model'
 import { crossOf, strandLook } from './partners'
-import { quieted, style } from './style'
-import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, tellsApart, truthNote } from './truth'
+import { quieted, rowColour, style } from './style'
+import { amongNote, byTrueDistance, damageAround, damageOf, fatesOf, sketchedDistances, tellsApart, truthNote, truthScale } from './truth'
 
 /** Five items on a line. In the data the first is near to the second and the last. */
 const view: View = {
@@ -141,5 +141,18 @@ describe('what the layout tore and glued', () => {
     expect(torn[at(5)] / weight[at(5)]).toBeCloseTo(0.5)
     expect(torn[at(25)] / weight[at(25)]).toBeCloseTo(0.5)
     expect([glued[at(25)], weight[at(15)]]).toEqual([0, 0])
+  })
+})
+
+describe('the scale of true distance', () => {
+  it('has the measure and both ends, in the colours of the points', () => {
+    const named = { ...scatter, settings: [['metric', 'cosine']] as [string, string][] }
+    const scale = truthScale(named, 0, 'light')!
+    expect(scale.measure).toBe('cosine distance in the data from a')
+    expect([scale.near, scale.far]).toEqual(['0.500', '2'])
+    const plain = style(scatter, { column: null, theme: 'light', hidden: new Set(), emphasis: null, near: null })
+    const shown = byTrueDistance(plain, scatter, 0, 'light')
+    expect([rowColour(shown, 1), rowColour(shown, 2)]).toEqual([scale.colours[0], scale.colours.at(-1)])
+    expect(truthScale(scatter, 4, 'light')).toBeNull()
   })
 })

@@ -1,5 +1,5 @@
-import { NEUTRAL, rampColour, rgb, type Theme } from '../../lib/colour'
-import { formatCount } from '../../lib/format'
+import { hex, NEUTRAL, rampColour, rgb, type Theme } from '../../lib/colour'
+import { formatCount, formatNumber } from '../../lib/format'
 import type { Scatter } from './model'
 import { neighbours } from './neighbours'
 import type { Style } from './style'
@@ -228,6 +228,42 @@ export function truthNote({ sketch, stored, byWeight }: Truth): string {
   }
   const what = byWeight ? 'strongest in the weights are coloured by weight' : 'nearest in the data are coloured by distance'
   return `The ${stored} ${what}; the map does not carry more, so the others are grey.`
+}
+
+/** What the colours by true distance stand for: the measure, its ends, and colours from near to far at equal steps. */
+export interface TruthScale {
+  measure: string
+  near: string
+  far: string
+  colours: string[]
+}
+
+const STEPS = 9
+
+/** The scale of `byTrueDistance` around a row; null where nothing is known of it. */
+export function truthScale({ truth, names, settings }: Scatter, row: number, theme: Theme): TruthScale | null {
+  if (!truth) return null
+  const { stored, values, byWeight, sketch } = truth
+  const known = sketch
+    ? Array.from(sketchedDistances(sketch, row)).filter((_, other) => other !== row)
+    : Array.from(values.subarray(row * stored, (row + 1) * stored)).filter(Number.isFinite)
+  if (!known.length) return null
+  const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))]
+  const metric = settings.find(([name]) => name === 'metric')?.[1]
+  const measure = byWeight ? 'weight' : `${metric ? `${metric} ` : ''}distance in the data`
+  const [near, far] = byWeight ? [most, least] : [least, most]
+  // of weights the colour follows the square root, and what is known ends short of the darkest
+  const shareOf = (step: number) => {
+    if (sketch) return 1 - step
+    if (!byWeight) return 1 - 0.8 * step
+    return 0.2 + 0.8 * Math.sqrt(1 - step * (1 - far / (near || 1)))
+  }
+  return {
+    measure: `${measure} from ${names[row] || '(no label)'}`,
+    near: formatNumber(near),
+    far: formatNumber(far),
+    colours: Array.from({ length: STEPS }, (_, i) => hex(rampColour(shareOf(i / (STEPS - 1)), theme))),
+  }
 }
 
 /** The same points coloured by how near they are in the data to one of them, or how strongly tied to it; those
