@@ -8,7 +8,7 @@ from langscape.analyses import flow as module
 from langscape.analyses.flow import flow
 from langscape.declarations.running import using
 from langscape.errors import SettingsError
-from langscape.models import get_model
+from langscape.models import get_model, wrap_model
 from langscape.store import Store
 
 PROMPTS = {"lstm-tiny": "the small dog barks .", "default": "Rain fell."}
@@ -134,3 +134,13 @@ def test_a_word_that_an_lstm_does_not_know_is_named_with_the_reason():
         "“zzunited” is not among the 4,000 words that the model knows: it reads <unk> instead"
     )
     assert flow("lstm-tiny", PROMPTS["lstm-tiny"]).view().properties["unread"] == ""
+
+
+def test_a_flow_reports_how_far_it_has_come_while_parts_are_taken_away(tmp_path):
+    told = []
+    with using(Store(tmp_path)):
+        flow(wrap_model(built(DECODERS["gpt2"]), tokenizer(), name="gpt2"), "the red boat", progress=told.append)
+    shares = [step.done / step.total for step in told]
+    assert shares == sorted(shares)
+    assert len({step.done for step in told if step.doing == "taking heads and MLPs away"}) > 2
+    assert {"reading the prompt", "words at every layer"} < {step.doing for step in told}
