@@ -289,7 +289,8 @@ def test_refining_in_the_field_of_many_points_ends_where_all_pairs_end():
 
 def test_the_verdict_of_a_word_is_that_of_the_line_whatever_is_placed_with_it(base, new):
     """One word alone has the null of its mean, and keeps its verdict among others."""
-    from langscape.metrics.scores import NOT_TO_BE_READ, SCORES, Null
+    from langscape.metrics.score import NOT_TO_BE_READ
+    from langscape.metrics.scores import SCORES, Null
 
     together = insert(base, new.matrix, new.words).items.columns
     judged = set()

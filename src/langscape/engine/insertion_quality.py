@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,8 @@ def verdicts(
             wanted = csr_array(
                 (np.ones(mine.size, np.int32), mine.ravel(), np.arange(0, mine.size + 1, k)), (len(mine), n)
             )
-            shares = (wanted @ lies).toarray() / k
+            both: Any = wanted @ lies
+            shares = both.toarray() / k
             nulls = np.array([(null.mean, null.low, null.high) for null in map(Null.of, shares)])
             # of few values, each is judged once
             asked, at = np.unique(np.column_stack([local[part], nulls]), axis=0, return_inverse=True)
