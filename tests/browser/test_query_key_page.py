@@ -1,7 +1,10 @@
 """The pages of queries and keys, and of tables, used as a reader uses them."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 from tests.affinity.test_query_key import collected
 
@@ -122,7 +125,7 @@ def test_the_grid_opens_a_head_and_a_token_is_lit_in_all(many):
 
 
 def test_two_maps_of_the_same_tokens_are_linked(open_page):
-    text = collected(sentences=1, length=14)
+    text = collected(sentences=1, length=40)
     joint = made(text, 0)
     n = len(joint) // 2
     rows = np.arange(n)
@@ -141,6 +144,20 @@ def test_two_maps_of_the_same_tokens_are_linked(open_page):
     page.locator(".stage").nth(1).click(position=at)
     expect(page.locator("aside h3").first).to_contain_text("token 5")  # of one sentence its place is not told
     expect(page.locator("[data-line]:not(.false)")).to_have_count(5)
+    # what it does not attend to is dimmed on the other map too, until it is let go
+    other = page.locator(".stage").nth(1)
+    few = coloured(other)
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-line]")).to_have_count(0)
+    assert 0 < few < 0.8 * coloured(other)
+
+
+def coloured(stage):
+    """Pixels of a map that are not grey."""
+    stage.page.mouse.move(3, 3)
+    stage.page.wait_for_timeout(300)
+    shot = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+    return int((np.ptp(np.asarray(shot, dtype=int), axis=2) > 60).sum())
 
 
 def test_a_table_tells_the_cell_pointed_at(open_page, capture):

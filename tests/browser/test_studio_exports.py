@@ -131,28 +131,87 @@ def test_names_that_have_a_rim_are_not_hidden_by_it_in_the_figure(room):
     assert {"fforget gate", "ct−1cell", "hhidden", "tanh of the cell"} <= rimmed
 
 
-@pytest.mark.parametrize("room", ["flow"], indirect=True)
-def test_what_is_said_beside_a_graph_is_in_the_figure_to_its_end(room):
+@pytest.mark.parametrize(
+    ("room", "kept", "left"),
+    [
+        ("queries", "aside h3", "How far to trust it"),
+        ("flow", "aside section:first-of-type h2", "Units that stand out"),
+    ],
+    indirect=["room"],
+)
+def test_a_panel_beside_a_picture_goes_no_further_than_that_in_the_figure(room, kept, left):
     _, page = room
-    beside = page.locator("aside")
+    beside = page.locator("aside").first
+    expect(beside).to_contain_text(left)
     assert beside.evaluate("one => one.scrollHeight > one.clientHeight + 50")
+    title = page.locator(kept).first.inner_text()
     beside.evaluate("one => (one.scrollTop = 40)")
     before = page.locator(".frame").bounding_box()
-    root = ElementTree.fromstring(saved(page, "Export Flow as SVG"))
-    lines = {" ".join("".join(one.itertext()).split()): one for one in root.iter(f"{SVG}text")}
-    last = beside.locator("section[aria-label='Units that stand out'] .soft").inner_text().split()
-    foot = next(one for text, one in lines.items() if text and text.split()[0] == last[0] == "In")
-    assert float(foot.get("y")) < float(root.get("height"))
-    # the clip of what was scrolled reaches as far
-    boxes = [one for one in root.iter(f"{SVG}rect") if one.get("y")]
-    clips = [float(one.get("y")) + float(one.get("height")) for one in boxes]
-    assert max(clips) >= float(foot.get("y"))
-    # the graph is not pulled apart by it: its key stands right below
-    key = next(one for text, one in lines.items() if text == "learned layer")
-    assert float(key.get("y")) < before["height"]
-    # and the page is as it was
+    label = page.get_by_role("button", name=re.compile("^Export .* as SVG$")).first.get_attribute(
+        "aria-label"
+    )
+    drawing = saved(page, label)
+    root = ElementTree.fromstring(drawing)
+    assert float(root.get("height")) <= before["height"] + 1
+    said = words(drawing)
+    assert " ".join(title.split()) in said  # from its first line on, though it is scrolled
+    assert left not in said
+    assert cut_lines(drawing) == []  # and no line is cut through
+    # the page is as it was
     assert page.locator(".frame").bounding_box() == before
     assert beside.evaluate("one => one.scrollTop") == 40
+    assert page.locator(".frame [style*=visibility]").count() == 0
+
+
+def test_the_short_list_of_the_chosen_query_is_in_the_figure_whole(open_studio, studio):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    listed = page.locator("aside ol li b")
+    expect(listed.first).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Export", exact=True).click()
+    drawing = saved(page, "Export Map as SVG")
+    assert "Query “" in words(drawing)
+    assert listed.count() == 5
+    assert all(name in words(drawing) for name in listed.all_inner_texts())
+
+
+def test_the_zoom_of_queries_and_keys_is_in_the_link_and_in_the_page_that_is_saved(
+    open_studio, studio, browser, tmp_path
+):
+    studio.example("query_key")
+    page = open_studio("queries").page
+    line = page.locator("[data-line]").first
+    expect(line).to_be_attached()
+
+    def ends(one):
+        one.wait_for_timeout(300)
+        return [float(one.locator("[data-line]").first.get_attribute(name)) for name in ("x1", "x2")]
+
+    whole = ends(page)
+    box = page.locator(".stage").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -300)
+    page.wait_for_url(re.compile(r"map\.at="))
+    zoomed = ends(page)
+    assert zoomed != pytest.approx(whole, abs=2)
+    page.get_by_role("button", name="Export", exact=True).click()
+    path = tmp_path / "map.html"
+    path.write_bytes(saved(page, "Export Map as HTML"))
+    page.reload()
+    expect(line).to_be_attached()
+    assert ends(page) == pytest.approx(zoomed, abs=1)
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        alone = context.new_page()
+        alone.goto(path.as_uri())
+        expect(alone.locator("[data-line]").first).to_be_attached()
+        shown = ends(alone)
+        alone.locator(".stage").focus()
+        alone.keyboard.press("0")
+        fitted = ends(alone)
+        assert abs(shown[1] - shown[0]) > 1.2 * abs(fitted[1] - fitted[0])
+    # another head is shown as a whole
+    page.get_by_role("combobox", name="Head", exact=True).select_option("4")
+    page.wait_for_url(lambda url: "map.at" not in url)
 
 
 def cut_lines(drawing):
@@ -181,9 +240,7 @@ def cut_lines(drawing):
 @pytest.mark.parametrize(
     ("room", "last"),
     [
-        ("queries", "All sentences together"),
         ("test", "Effects belong to these texts"),
-        ("flow", "Units that stand out"),
         ("head?layer=1&head=8", "Rows attend"),
     ],
     indirect=["room"],
@@ -359,9 +416,21 @@ def test_the_head_to_begin_with_the_opened_head_and_the_map_of_heads_are_in_the_
     assert set(lines) <= drawn
     page.locator("[data-head='0.2']").click()
     expect(page.get_by_role("heading", name="Layer 0, head 2")).to_be_visible()
-    opened = words(saved(page, "Export Atlas of heads as SVG"))
+    page.wait_for_timeout(500)
+    drawing = saved(page, "Export Atlas of heads as SVG")
+    opened = words(drawing)
     assert "Layer 0, head 2" in opened
     assert "5.11" in opened  # and every head beside it
+    # what reads the head is no higher than these, and what its scores mean is left out
+    heads, beside = (
+        float(one) for one in re.findall(r"<svg[^>]* height=\"([\d.]+)\"", drawing.decode())[1:3]
+    )
+    panel = page.locator(".panel")
+    assert panel.evaluate("one => one.scrollHeight > one.clientHeight + 200")
+    assert "First token" in opened
+    assert "Weight on the first token, averaged over" not in opened
+    assert beside <= max(heads, panel.bounding_box()["height"]) + 1
+    assert cut_lines(drawing) == []
     page.get_by_role("button", name="Map of heads").click()
     expect(page.get_by_text("One dot is one head")).to_be_visible()
     mapped = words(saved(page, "Export Atlas of heads as SVG"))

@@ -258,6 +258,12 @@ def test_the_example_of_queries_and_keys_is_read_as_a_whole_by_a_button(open_stu
     page.get_by_role("button", name="Whole text").click()
     expect(page.locator("main header")).to_contain_text("read as a whole", timeout=120_000)
     expect(page.get_by_text(re.compile("sentences was read alone"))).to_have_count(0)
+    # no sentence is spoken of, and how much of the text the table shows is said
+    beside = page.get_by_label("About this map")
+    expect(beside.get_by_role("heading", name="The whole text")).to_be_visible()
+    expect(beside).to_contain_text(re.compile(r"The first 24 of \d+ positions\. Weight from position"))
+    expect(beside).to_contain_text("Top-10 keys of the whole text among the 10 nearest")
+    assert "sentences" not in beside.inner_text()
 
 
 def test_a_pattern_is_not_looked_for_in_a_text_that_is_too_short_and_the_numbers_are_said(
@@ -352,6 +358,25 @@ def test_a_click_on_the_query_that_is_shown_at_first_follows_it(open_studio, stu
     own.click()
     expect(page.locator("#followed li")).to_contain_text(token)
     expect(own).to_have_text(token)
+
+
+def test_a_followed_word_that_stands_several_times_opens_its_first_query_and_is_lit_in_the_text(
+    open_studio, studio
+):
+    labels = studio.example("query_key").strongest.items.labels
+    page = open_studio("queries").page
+    expect(page.locator("aside .words button.own")).to_be_visible(timeout=120_000)
+    often = [
+        label for label in labels if len(label) > 3 and labels.count(label) > 3
+    ]  # a query and a key each
+    page.get_by_label("Follow a token or word in every room").fill(often[0])
+    page.keyboard.press("Enter")
+    expect(page.locator("aside h3").first).to_contain_text(re.compile(f"Query “{often[0]}¹?”", re.I))
+    expect(page.locator("aside .words button.own.followed")).to_have_text(often[0])
+    expect(page.locator("[data-line]").first).to_be_attached()
+    # another of them is chosen by a click, and let go again
+    page.keyboard.press("Escape")
+    expect(page.locator("aside .followed")).to_have_count(0)
 
 
 def test_a_lasso_chooses_queries_and_keys_alike(open_studio, studio):

@@ -62,6 +62,30 @@ def test_a_head_too_weak_for_its_name_is_most_like_it(tag):
     assert most_like(head_scores(even[None, None], **known), chance)[0, 0] == "diffuse"
 
 
+@pytest.mark.parametrize(
+    ("first", "near", "before", "like"),
+    [
+        (0.25, 0.33, 0.0, "local band"),  # a sink needs half of all, a band more
+        (0.33, 0.25, 0.0, "first-token sink"),
+        (0.2, 0.0, 0.3, "previous-token"),  # nearly all of the band is one place
+        (0.15, 0.1, 0.0, ""),
+    ],
+)
+def test_a_head_is_most_like_what_has_most_of_its_weight(first, near, before, like):
+    n = 120
+    apart = np.subtract.outer(np.arange(n), np.arange(n))
+    band = (np.abs(apart) <= 3).astype(float)
+    last = np.eye(n, k=-1)
+    last[0, 0] = 1
+    # the rest lies on a few keys chosen at random, so that the head is not diffuse
+    rest = np.random.default_rng(0).dirichlet(np.full(n, 0.02), size=n)
+    A = first * np.eye(n)[[0] * n] + near * band / band.sum(axis=1, keepdims=True) + before * last
+    A = (A + (1 - first - near - before) * rest)[None, None]
+    scores, even, null = head_scores(A), even_scores(A), shuffled_scores(A)
+    assert name_heads(scores, even, null)[0, 0] == ""
+    assert most_like(scores, even, null)[0, 0] == like
+
+
 def test_a_head_with_a_local_band_is_like_that_and_not_diffuse():
     n = 200
     even = np.full((n, n), 1 / n)
@@ -69,7 +93,7 @@ def test_a_head_with_a_local_band_is_like_that_and_not_diffuse():
     A = (0.3 * near / near.sum(axis=1, keepdims=True) + 0.7 * even)[None, None]
     A = np.concatenate([A, even[None, None]], axis=1)
     scores = head_scores(A)
-    assert scores["local_band"][0, 0] < 0.35  # less than half of what the role needs
+    assert scores["local_band"][0, 0] < 0.35  # half of what the role needs
     assert list(most_like(scores, even_scores(A), shuffled_scores(A))[0]) == ["local band", "diffuse"]
 
 

@@ -9,7 +9,7 @@ from tests.affinity.test_query_key import collected
 from langscape.affinity import choose_scale, head_vectors, heads_of, strongest_keys
 from langscape.analyses._query_key_head import judged
 from langscape.analyses._query_key_tables import class_tables, cluster_view
-from langscape.data import Items, Map
+from langscape.data import Items, Map, Tokens
 from langscape.errors import DataError, SettingsError
 from langscape.metrics import class_attention
 from langscape.views import Matrix, matrices, query_key, scales, write
@@ -54,6 +54,19 @@ def test_every_query_has_lines_to_its_strongest_keys(capture):
     total = view.arrays["aggregate_0_1"]
     assert total.shape == (14, 14)
     np.testing.assert_allclose(total.sum(axis=1), 1, atol=1e-5)
+
+
+def test_tokens_are_written_as_in_every_other_view_and_the_table_says_how_long_the_longest_is(capture):
+    tokens = capture.tokens
+    labels = ["##a" if label == "Rhine" else label for label in tokens]
+    shown = ["a" if label == "Rhine" else label for label in tokens]
+    own = Tokens(labels, shown, tokens.special, tokens.sentence, words=tokens.words)
+    view = query_key(strongest(capture.but(tokens=own), (0, 1)), {(0, 1): made(capture, 1)})
+    kept = [name for name, special in zip(own.readable, own.special, strict=True) if not special]
+    assert view.properties["labels"] == [*kept, *kept]
+    assert "##a" in kept
+    assert "text" not in [column["name"] for column in view.properties["columns"]]
+    assert view.properties["longest"] == 14
 
 
 def test_norms_differ_from_head_to_head_and_other_columns_do_not(capture):

@@ -26,7 +26,7 @@ POSITIONS = 24
 class StrongestKeys:
     """The tokens of some heads as queries and keys, and whom each query attends to.
 
-    items       queries first, then keys; what is the same in every head
+    items       queries first, then keys, by the tokenizer's own labels; what is the same in every head
     queries     how many of the items are queries
     heads       (layer, head) of each of the following
     norms       (head, item) the length of every query and key
@@ -36,7 +36,9 @@ class StrongestKeys:
     value_norms (head, key) the lengths of the value vectors, None where they are not known
     valued_partners, valued_weights  the same as partners and weights with attention weighed by these
                 lengths: whose values a query takes most of; None where they are not known
-    aggregates  (head, position, position) mean weight over all sentences, special tokens among them
+    aggregates  (head, position, position) mean weight over all sentences, special tokens among them, up to
+                `POSITIONS`
+    longest     positions of the longest sentence, or text read as a whole
     read        what the model read at once: "sentences", each alone, or each "text" as a whole
     """
 
@@ -54,6 +56,7 @@ class StrongestKeys:
     valued_partners: np.ndarray | None = None
     valued_weights: np.ndarray | None = None
     read: str = "sentences"
+    longest: int = 0
 
     def __post_init__(self) -> None:
         for name in ("norms", "partners", "weights", "aggregates"):
@@ -90,10 +93,10 @@ def strongest_keys(
             lengths.append(one.value_norms.astype(np.float32))
             valued.append(strongest_pairs(one, valued=True))
     assert first is not None
-    texts = (*first.queries.columns["text"], *first.keys.columns["text"])
-    columns = {name: one for name, one in first.items().columns.items() if name not in ("text", "norm")}
+    items = first.items()
+    whole = first if first.whole is None else first.whole
     return StrongestKeys(
-        Items([str(text).strip() or str(text) for text in texts], columns),
+        Items(items.labels, {name: one for name, one in items.columns.items() if name != "norm"}),
         len(first.Q),
         keys,
         np.stack(norms),
@@ -107,6 +110,7 @@ def strongest_keys(
         valued_partners=np.stack([partners for partners, _ in valued]) if valued else None,
         valued_weights=np.stack([shares for _, shares in valued]) if valued else None,
         read=str(capture.metadata.get("read", "sentences")),
+        longest=1 + int(max(side.columns["position"].max() for side in (whole.queries, whole.keys))),
     )
 
 

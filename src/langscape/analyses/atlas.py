@@ -493,7 +493,7 @@ def _kept_capture(path: Path, stamp: int) -> Capture:
 
 
 @analysis(
-    version=15,
+    version=16,
     title="Atlas of heads",
     room="atlas",
     pictures=(grid, one_head, one_matrix, strips, scatter_of_effects),

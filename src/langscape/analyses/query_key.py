@@ -170,7 +170,7 @@ def save(
 
 
 @analysis(
-    version=5,
+    version=6,
     title="Queries and keys of a head",
     room="query_key",
     pictures=(one_map, classes, clusters),

@@ -177,7 +177,7 @@ def save(found: QueryKeyBeside, path: Path, *, title: str | None = None, color: 
 
 
 @analysis(
-    version=7,
+    version=8,
     name="query_key.beside",
     title="A head two ways",
     room="query_key",

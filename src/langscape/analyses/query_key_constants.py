@@ -165,7 +165,7 @@ def save(found: QueryKeyConstants, path: Path, *, title: str | None = None, colo
 
 
 @analysis(
-    version=3,
+    version=4,
     name="query_key.constants",
     title="A head under six constants",
     room="query_key",

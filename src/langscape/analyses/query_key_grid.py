@@ -138,7 +138,7 @@ def save(
 
 
 @analysis(
-    version=6,
+    version=7,
     name="query_key.grid",
     title="Queries and keys of every head",
     room="query_key",

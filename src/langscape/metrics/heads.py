@@ -29,8 +29,15 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
 TIMES: Mapping[str, float] = {"local band": 1.5, "diffuse": 0.0}
 """How many times what even weights would give, where it is not four times."""
 
-PART = 1 / 3
-"""How far from what even weights give to what a tag needs a head must be to be said to be like it."""
+SHARE = 0.2
+"""How far from what even weights give to what a head with no other weight has a head must be to be said to be
+like a tag."""
+
+HALF = 0.5
+"""How much of a head's share of the local band one place must have, for that place to be said instead."""
+
+PLACES = ("previous-token", "next-token", "itself")
+"""Tags of a single place of the local band."""
 
 BEYOND = 3.5
 """Standard deviations by which a head must exceed its own weights in random places, to have a tag or to be
@@ -220,10 +227,11 @@ def most_like(
     """Of every head the tag it comes nearest to, (layer, head) of text; "" where it is like none.
 
     For heads that `name_heads` leaves without a tag. Of every tag it is asked how much of the way the head
-    has gone, from what even weights give to what the tag needs. The farthest is said where it is a third of
-    the way or more (`PART`) and, with `shuffled` (from `shuffled_scores`), where the head's own weights in
-    random places would not get there. Of the others, those that are nearly diffuse are like that, and the
-    rest like nothing that has a name.
+    has gone from what even weights give to 1, which a head with no other weight has. The farthest is said
+    where it is a fifth of the way or more (`SHARE`) and, with `shuffled` (from `shuffled_scores`), where
+    the head's own weights in random places would not get there. The local band holds the places of other
+    tags: where half of its share lies on one of them, that one is said. Of the others, those that are nearly
+    diffuse are like that, and the rest like nothing that has a name.
 
     >>> scores = {"previous_token": np.array([[0.28]]), "broad": np.array([[0.7]])}
     >>> str(most_like(scores)[0, 0])
@@ -232,18 +240,37 @@ def most_like(
     shape = np.asarray(next(iter(scores.values()))).shape
     found = np.full(shape, "", dtype=object)
     for where in np.ndindex(*shape):
-        gone = {}
-        for tag, (score, _) in thresholds.items():
-            value, needed, chance = _needed(scores, even, where, tag, thresholds)
-            if tag != "diffuse" and needed > chance and _is_beyond(scores, shuffled, where, score):
-                gone[tag] = 0.0 if np.isnan(value) else (value - chance) / (needed - chance)
-        best = max(gone, key=lambda tag: gone[tag], default="")
-        if gone.get(best, 0.0) >= PART:
+        shares = {
+            tag: _share(scores, even, where, score)
+            for tag, (score, _) in thresholds.items()
+            if tag != "diffuse" and _is_beyond(scores, shuffled, where, score)
+        }
+        if best := _best(shares):
             found[where] = best
         elif "diffuse" in thresholds:
             value, needed, _ = _needed(scores, even, where, "diffuse", thresholds)
             found[where] = "diffuse" if value >= NEARLY_DIFFUSE * needed else ""
     return found
+
+
+def _best(shares: Mapping[str, float]) -> str:
+    """The tag with the largest share, or the one place that most of the local band is; "" below the bar."""
+    far = {tag: share for tag, share in shares.items() if share >= SHARE}
+    best = max(far, key=lambda tag: far[tag], default="")
+    if best == "local band":
+        place = max((tag for tag in PLACES if tag in far), key=lambda tag: far[tag], default=best)
+        return place if far[place] >= HALF * far[best] else best
+    return best
+
+
+def _share(
+    scores: Mapping[str, np.ndarray], even: Mapping[str, float] | None, where: tuple[int, ...], score: str
+) -> float:
+    """How far the head has gone from even weights to a head with no other weight; 0 where it is not known."""
+    value = float(scores[score][where]) if score in scores else np.nan
+    chance = 0.0 if even is None else float(even.get(score, 0.0))
+    chance = 0.0 if np.isnan(chance) else chance
+    return 0.0 if np.isnan(value) or chance >= 1 else (value - chance) / (1 - chance)
 
 
 def _reached(

@@ -302,8 +302,8 @@ register(
     Score(
         "strongest",
         "Top-5 keys among the 5 nearest",
-        "Of a query’s {k} strongest keys in its sentence, the share among its {k} nearest keys of that "
-        "sentence on the map.",
+        "Of a query’s {k} strongest keys, the share among its {k} nearest on the map, of the keys that it "
+        "sees.",
         {"query-key map": _query_key_hits},
         k=5,
         null=_BLIND,
@@ -316,8 +316,9 @@ register(
 register(
     Score(
         "anywhere",
-        "Top-10 keys of all sentences among the 10 nearest",
-        "Of a query’s {k} strongest keys in all sentences, the share among its {k} nearest keys on the map.",
+        "Top-10 keys of the whole text among the 10 nearest",
+        "Of a query’s {k} strongest keys in the whole text, also where it does not see them, the share among "
+        "its {k} nearest keys on the map.",
         {"query-key map": _anywhere},
         k=10,
         null=_BLIND,

@@ -69,7 +69,8 @@ def query_key(
             f"the map holds {len(first)} points, but there are {n} queries and {len(items) - n} keys; find "
             "the strongest keys in the capture it was made from"
         )
-    columns, arrays = columns_of(Map(np.zeros((len(items), 2)), items))
+    told = Items(items.labels, {name: one for name, one in items.columns.items() if name != "text"})
+    columns, arrays = columns_of(Map(np.zeros((len(items), 2)), told))
     arrays["xy"] = np.stack([np.asarray(each.xy, np.float32) for _, each in panels])
     described = [{**column, "per_panel": False} for column in columns]
     described += _per_panel(panels, strongest, arrays)
@@ -107,6 +108,7 @@ def query_key(
         "sentences": list(strongest.sentences),
         "special": strongest.special,
         "read": strongest.read,
+        "longest": strongest.longest,
         "notes": list(dict.fromkeys(note for _, each in panels for note in notes_of(each))),
     }  # fmt: skip
     properties |= _lines_of(panels[0][1], items, point) if len(panels) == 1 or point else {}
@@ -140,7 +142,7 @@ def _lines_of(map: Map, items: Items, point: str | None) -> dict[str, Any]:
     weights = np.asarray(map.weights[:n, :STRONGEST], np.float64)
     # several keys of like weight make a better picture than one that has it all, and long words than commas
     score = np.minimum(np.sqrt(weights[:, :3].min(axis=1)), 0.63) + 0.01 * np.sqrt(weights).sum(axis=1)
-    words = np.array([sum(letter.isalpha() for letter in label) > 2 for label in items.labels[:n]])
+    words = np.array([sum(letter.isalpha() for letter in name) > 2 for name in item_names(items)[:n]])
     row = int(np.argmax(score * (1 + words)))
     found = neighbourhood(map, row)
     return {"example": {"focus": row, "fates": vars(found)}}

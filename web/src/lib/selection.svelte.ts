@@ -30,6 +30,11 @@ export class Selection {
     return this.#found.focus
   }
 
+  /** Whether what is chosen is one word, which stands several times here. */
+  get isWord(): boolean {
+    return this.#link.items.length === 1 && this.rows.length > 1
+  }
+
   /** Show the neighbours of a chosen row; one that is not chosen yet is added. */
   set focus(row: number | null) {
     const rows = row === null || this.rows.includes(row) ? this.rows : [...this.rows, row]

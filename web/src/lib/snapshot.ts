@@ -3,6 +3,18 @@ import { escape } from './svg'
 /** What a picture leaves out and closes up, as if it were not on the page. */
 const LEFT_OUT = '[data-unsaved]'
 
+/** A panel that stands beside a picture: it is saved from its first line on, and no further than the picture goes. */
+const BESIDE = '[data-beside]'
+
+/** What is in a picture as a whole or not at all, where that has an end. */
+const WHOLE = '[data-whole], p, li, tr, dt, dd, dl > div, h2, h3, h4, figure, svg, canvas, :has(> svg), :has(> canvas)'
+
+/** What is a title of what follows it. */
+const HEADING = 'h2, h3, h4'
+
+/** Pixels below the last that fits. */
+const FOOT = 12
+
 /** What a picture leaves out: what is there to be used and says nothing, and what shows only under the pointer. */
 const UNSEEN = [
   'textarea, script, style, .unseen, .tip, .tools, .search, .mark[popovertarget], [popover], button.button',
@@ -42,10 +54,11 @@ const DRAWN = [
 
 /**
  * What stands on screen in an element, as an SVG that stands alone: grounds and borders as rectangles, text as text,
- * drawings as drawings, canvases as images. What is scrolled down on screen is in it from its first line to its last.
- * Without a title it is a part of another picture.
+ * drawings as drawings, canvases as images. What is scrolled down on screen is in it from its first line to its last, but
+ * of a panel beside a picture only what stands beside that. Without a title it is a part of another picture; most are the
+ * pixels that it may be high, and what does not fit there is left out.
  */
-export function snapshot(root: HTMLElement, title: string | null): string {
+export function snapshot(root: HTMLElement, title: string | null, most = Infinity): string {
   // before anything is hidden: a browser scrolls along with what is above
   const places = [root, ...root.querySelectorAll('*')]
     .filter((one) => one.scrollTop || one.scrollLeft)
@@ -53,18 +66,53 @@ export function snapshot(root: HTMLElement, title: string | null): string {
   const left = [...root.querySelectorAll<HTMLElement>(LEFT_OUT)].map((one) => [one, one.style.display] as const)
   for (const [one] of left) one.style.display = 'none'
   const close = unrolled(root)
+  const hidden: HTMLElement[] = []
   try {
-    return drawn(root, title)
+    for (const one of root.querySelectorAll<HTMLElement>(BESIDE)) {
+      one.scrollTop = 0
+      if (isCut(one)) hidden.push(...hideBelow(one, one.getBoundingClientRect().bottom))
+    }
+    const { top, bottom } = root.getBoundingClientRect()
+    const foot = top + most - HEAD
+    if (bottom <= foot) return drawn(root, title)
+    hidden.push(...hideBelow(root, foot))
+    return drawn(root, title, foot - top)
   } finally {
+    for (const one of hidden) one.style.visibility = ''
     close()
     for (const [one, display] of left) one.style.display = display
     for (const { one, top, left } of places) [one.scrollTop, one.scrollLeft] = [top, left]
   }
 }
 
+/** Hides what ends below a line, whole lines and pictures at once, and titles that nothing follows then; says what. */
+function hideBelow(root: HTMLElement, line: number): HTMLElement[] {
+  const hidden: HTMLElement[] = []
+  const hide = (one: HTMLElement) => {
+    one.style.visibility = 'hidden'
+    hidden.push(one)
+  }
+  /** Whether anything of an element is left. */
+  const cut = (one: HTMLElement): boolean => {
+    const { bottom, top, height } = one.getBoundingClientRect()
+    if (!height || bottom <= line - FOOT) return height > 0
+    const parts = top < line && !one.matches(WHOLE) ? ([...one.children] as HTMLElement[]) : []
+    if (parts.map(cut).some(Boolean)) return true
+    hide(one)
+    return false
+  }
+  for (const one of [...root.children] as HTMLElement[]) cut(one)
+  const isPart = (one: HTMLElement) => root.contains(one.parentElement!.closest(WHOLE))
+  const shown = [...root.querySelectorAll<HTMLElement>(WHOLE)].filter(
+    (one) => getComputedStyle(one).visibility !== 'hidden' && one.getBoundingClientRect().height > 0 && !isPart(one),
+  )
+  while (shown.at(-1)?.matches(HEADING)) hide(shown.pop()!)
+  return hidden
+}
+
 /** Makes all that is scrolled as high as what it holds, until what it gives is called. What stands beside keeps its size. */
 function unrolled(root: HTMLElement): () => void {
-  const scrolled = [root, ...root.querySelectorAll<HTMLElement>('*')].filter(isCut)
+  const scrolled = [root, ...root.querySelectorAll<HTMLElement>('*')].filter((one) => isCut(one) && !one.closest(BESIDE))
   if (!scrolled.length) return () => undefined
   const growing = new Set<HTMLElement>([root])
   for (const one of scrolled) for (let at = one; at !== root; at = at.parentElement!) growing.add(at)
@@ -96,14 +144,14 @@ function isCut(one: HTMLElement): boolean {
   return /auto|scroll/.test(getComputedStyle(one).overflowY)
 }
 
-function drawn(root: HTMLElement, title: string | null): string {
+function drawn(root: HTMLElement, title: string | null, most = Infinity): string {
   const box = root.getBoundingClientRect()
   // A view that stands beside another one may leave its title to that; its picture stands alone.
   const isTitled = title === null || [...root.querySelectorAll('h1')].some((one) => one.getBoundingClientRect().width > 1)
   const top = isTitled ? 0 : HEAD
   const style = getComputedStyle(document.body)
   const titleWidth = isTitled ? 0 : widthOf(title ?? '', `650 16px ${style.fontFamily}`) + 32
-  const [width, height] = [Math.ceil(Math.max(box.width, titleWidth)), Math.ceil(box.height) + top]
+  const [width, height] = [Math.ceil(Math.max(box.width, titleWidth)), Math.ceil(Math.min(box.height, most)) + top]
   const picture = new Picture(box.left, box.top - top)
   const body = picture.element(root)
   const heading = isTitled ? '' : `<text x="16" y="28" font-size="16" font-weight="650" fill="${style.color}">${escape(title ?? '')}</text>`

@@ -9,6 +9,7 @@ import {
   links,
   linesOf,
   partner,
+  positionsTold,
   sentenceLines,
   sentenceRows,
   sizedBy,
@@ -46,6 +47,18 @@ describe('lines', () => {
     expect(links(lines, 5).map(({ row }) => row)).toEqual([1, 0])
     expect(links(lines, 4)).toEqual([{ row: 0, weight: 0.25 }])
   })
+})
+
+it('the table of positions says what was read, and how much of it is shown', () => {
+  const read = (sentences: number, isWhole: boolean, longest: number) =>
+    positionsTold({ ...all, sentence: Int32Array.from({ length: sentences }, (_, i) => i), isWhole, longest } as QueryKeys, 24)
+  expect(read(1, true, 141)).toEqual({
+    title: 'The whole text',
+    told: 'The first 24 of 141 positions. Weight from position (down) to position (across), special tokens included.',
+  })
+  expect(read(9, false, 30).title).toBe('All sentences together')
+  expect(read(9, false, 30).told).toMatch(/^The first 24 of 30 positions, as many as the longest sentence has\. Mean weight/)
+  expect(read(9, false, 24).told).toMatch(/^Mean weight/)
 })
 
 it('lines can be weighed by the lengths of values, where these are known', async () => {

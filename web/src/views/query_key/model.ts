@@ -54,6 +54,10 @@ export interface QueryKeys {
   sentences: string[]
   /** Whether several sentences were read, each alone: no attention leads from one to another. */
   apart: boolean
+  /** Whether the model read a text at once, or sentences. */
+  isWhole: boolean
+  /** Positions of the longest sentence, or text read as a whole; 0 where that is not told. */
+  longest: number
   special: string
   /** Which rows are special tokens; null where there are none. */
   isSpecial: Uint8Array | null
@@ -82,6 +86,7 @@ interface Properties {
   sentences: string[]
   special: string
   read?: string
+  longest?: number
   beside?: { quality: Figure[] }
   focus?: number
   notes: string[]
@@ -115,6 +120,8 @@ export function readQueryKeys(view: View): QueryKeys {
     number: numbers('token number'),
     sentences: properties.sentences,
     apart: properties.sentences.length > 1 && properties.read !== 'text',
+    isWhole: properties.read === 'text',
+    longest: properties.longest ?? 0,
     special: properties.special,
     isSpecial: specialRows(view, properties),
     beside: properties.beside
@@ -216,6 +223,20 @@ export function fatedLinks(lines: Lines, row: number, fates: Record<Fate, { row:
   }
 }
 
+/** What the table of positions is of, and how much of it is shown: it ends where most sentences have ended. */
+export function positionsTold({ sentence, isWhole, longest }: QueryKeys, shown: number): { title: string; told: string } {
+  const several = sentence.some((one) => one !== sentence[0])
+  const [one, many] = isWhole ? ['The whole text', 'All texts together'] : ['The sentence', 'All sentences together']
+  const part =
+    longest > shown
+      ? `The first ${shown} of ${longest} positions${several ? `, as many as the longest ${isWhole ? 'text' : 'sentence'} has` : ''}. `
+      : ''
+  return {
+    title: several ? many : one,
+    told: `${part}${several ? 'Mean weight' : 'Weight'} from position (down) to position (across), special tokens included.`,
+  }
+}
+
 /** The same as the true neighbours of a map: a query's are keys of its sentence, and a key's queries. */
 export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
   const among = readAmong(view)
@@ -224,7 +245,7 @@ export function truthOf(view: View, { each, partners, weights }: Lines): Truth {
 
 /** The query whose strongest key is clearest: another word, with the largest weight. */
 export function clearQuery(all: QueryKeys, { each, partners, weights }: Lines): number | null {
-  const isWord = (row: number) => /^\W*\p{L}{3,}$/u.test(all.labels[row])
+  const isWord = (row: number) => /^(?!##)\W*\p{L}{3,}$/u.test(all.labels[row])
   let best = { row: null as number | null, weight: 0 }
   partners.subarray(0, all.queries * each).forEach((key, i) => {
     const row = Math.floor(i / each)
