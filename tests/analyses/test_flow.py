@@ -139,7 +139,11 @@ def test_a_word_that_an_lstm_does_not_know_is_named_with_the_reason():
 def test_a_flow_reports_how_far_it_has_come_while_parts_are_taken_away(tmp_path):
     told = []
     with using(Store(tmp_path)):
-        flow(wrap_model(built(DECODERS["gpt2"]), tokenizer(), name="gpt2"), "the red boat", progress=told.append)
+        flow(
+            wrap_model(built(DECODERS["gpt2"]), tokenizer(), name="gpt2"),
+            "the red boat",
+            progress=told.append,
+        )
     shares = [step.done / step.total for step in told]
     assert shares == sorted(shares)
     assert len({step.done for step in told if step.doing == "taking heads and MLPs away"}) > 2
