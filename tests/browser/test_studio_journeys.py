@@ -291,6 +291,17 @@ def test_progress_counts_heads(open_studio):
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("was cancelled")).to_be_visible()
     assert page.locator("[data-head]").count() == 72
+    # other rooms read what they read before
+    page.wait_for_url(lambda url: "text=in-" not in url)
+
+
+def test_enter_follows_the_next_token_that_a_search_of_the_atlas_found(open_studio, studio):
+    studio.example("atlas")
+    page = open_studio("atlas").page
+    page.get_by_label("Light a token in every map").fill("bank")
+    for place in ("1-4", "2-4"):
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(rf"sel=\*\d+:bank/{place}"))
 
 
 def test_a_double_click_zooms_and_a_click_on_nothing_clears(open_studio):

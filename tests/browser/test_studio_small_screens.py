@@ -33,6 +33,16 @@ SMALL = """() =>
   .map(([name, { width, height }]) => `${name}: ${width} × ${height}`)"""
 
 
+COVERED = """() => {
+  const box = (one) => one.getBoundingClientRect()
+  return [...document.querySelectorAll('.frame footer')].flatMap((foot) =>
+    [...foot.parentElement.querySelectorAll('table')]
+      .filter((one) => !foot.contains(one) && one.checkVisibility())
+      .filter((one) => box(one).bottom > box(foot).top + 1 && box(one).top < box(foot).bottom - 1)
+      .map((one) => `${foot.textContent.slice(0, 40)} over ${one.textContent.slice(0, 40)}`))
+}"""
+
+
 def opened(open_studio, room, width, **options):
     page = open_studio(room, width=width, height=SIZES[width], **options).page
     shown = "[data-job]" if room == "jobs" else ".frame[aria-busy=false]"
@@ -66,6 +76,7 @@ def test_nothing_is_cut_and_nothing_is_scrolled_inside_of_what_is_scrolled(open_
         assert wide <= 0, one
     if width < 640:
         assert page.evaluate(SMALL) == []
+        assert page.evaluate(COVERED) == []
 
 
 def test_a_phone_chooses_what_a_room_computes_from_one_list(open_studio, studio):

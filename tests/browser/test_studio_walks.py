@@ -579,6 +579,7 @@ def test_a_comparison_that_was_opened_stays_when_one_comes_back(open_studio, stu
     page.get_by_label("Second", exact=True).select_option("2.8")
     heading = page.get_by_role("heading", level=1, name=re.compile("^Head 1.8 beside head 2.8"))
     expect(heading).to_be_visible(timeout=120_000)
+    page.wait_for_url(re.compile("job=compare-"))
     opened = page.url
     page.get_by_role("button", name="Hidden states").click()
     expect(page.get_by_label("Second", exact=True)).to_have_value("2", timeout=120_000)

@@ -71,8 +71,8 @@ Baseline = Annotated[
     Input(
         "text",
         "Compare with",
-        "A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left "
-        "out, it is the text that is kept with the model.",
+        "A text of the kind that an LSTM was trained on: what is unusual is "
+        "told against it. Left out, it is the text that is kept with the model.",
         option="--baseline",
     ),
 ]

@@ -274,7 +274,10 @@ def described(name: str, meaning: str | None = None) -> dict[str, str]:
     """Name, label, sentence and format of a score or column as a view carries them."""
     score = SCORES.get(name)
     if score is None and name.endswith("_null") and (of := SCORES.get(name.removesuffix("_null"))):
-        label, sentence = f"{of.label} of {of.nothing}", meaning or f"The same of {of.null}."
+        label, sentence = (
+            f"{of.label} of {of.nothing}",
+            meaning or f"The same of {of.null.removesuffix(',')}.",
+        )
         return {"name": name, "label": label, "meaning": sentence, "format": of.format}
     if score is None:
         label = name.replace("_", " ")

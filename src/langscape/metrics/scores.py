@@ -721,7 +721,8 @@ register(
     Score(
         "mixing",
         "Mixing",
-        "Modulus of the second eigenvalue of attention as a chain: near 0 forgets at once, near 1 stays.",
+        "How long a walk along the attention remembers where it began: near 0 not at all, near 1 for long. "
+        "It is the modulus of the second eigenvalue.",
         {"atlas": _mixing},
         symbol="|λ₂|",
         better="neither",

@@ -21,7 +21,7 @@ import {
   type Parameters,
   type Trouble,
 } from './api'
-import { carriedBy, contextOf, fits, isWithin, readBy, type Carried, type Context } from './context'
+import { carriedBy, contextOf, fits, isOfOther, isWithin, readBy, type Carried, type Context } from './context'
 import { quoted } from './formInput'
 import { Jobs, LIVE } from './jobs.svelte'
 import { analysisIn, analysisOf, roomOf, ROOMS, type RoomAnalysis } from './rooms'
@@ -321,7 +321,9 @@ export class AppState {
   /** Whether a job that was asked for in a room is what the room shows under what is carried. */
   isCarried(job: Job, carried: Carried): boolean {
     const { model } = carried.settings
-    const isKept = analysisIn(job.analysis)?.keeps && this.#chosen[job.analysis] === job.id
+    // a pair that was chosen stays as long as the head of the other rooms is one of it
+    const isElsewhere = 'other_layer' in carried.settings && isOfOther(job, carried)
+    const isKept = analysisIn(job.analysis)?.keeps && this.#chosen[job.analysis] === job.id && !isElsewhere
     return fits(job, isKept ? { ...carried, settings: model === undefined ? {} : { model } } : carried)
   }
 
@@ -420,9 +422,25 @@ export class AppState {
     const isHere = this.room?.analyses.some(({ analysis }) => analysis === job.analysis)
     const room = isHere ? this.address.room : (roomOf(job.analysis)?.name ?? this.address.room)
     const before = this.address.get('job', room)
-    const values = { job: job.id, analysis: null, ...contextOf(job), ...(before !== job.id && this.#unsaid(job, before)) }
+    // what came to nothing is shown where it was asked, and is not what other rooms read
+    const context = job.state === 'done' || LIVE.has(job.state) ? contextOf(job) : {}
+    if (LIVE.has(job.state)) this.#returnTo(this.#said(context), job.id, context)
+    const values = { job: job.id, analysis: null, ...context, ...(before !== job.id && this.#unsaid(job, before)) }
     if (!go && room === this.address.room) this.address.set(values)
     else this.address.enter(room, values)
+  }
+
+  #said(context: Partial<Context>): Record<string, string | null> {
+    return Object.fromEntries(Object.keys(context).map((name) => [name, this.address.get(name)]))
+  }
+
+  /** Where a job fails or is cancelled, rooms read again what they read before it was asked for. */
+  #returnTo(earlier: Record<string, string | null>, id: string, context: Partial<Context>): void {
+    const asked = Object.fromEntries(Object.entries(context).map(([name, value]) => [name, value === null ? null : String(value)]))
+    void this.jobs.ended(id).then(({ state }) => {
+      const isSaid = JSON.stringify(this.#said(context)) === JSON.stringify(asked)
+      if (state !== 'done' && isSaid) this.address.set(earlier)
+    })
   }
 
   /** What was set for another result and means nothing in this one: a step in another text, a picture of another analysis. */

@@ -16,6 +16,11 @@ export function wouldRepeat({ error }: Pick<Job, 'error'>): boolean {
   return error !== null && error !== undefined && REPEATS.has(error.code)
 }
 
+/** Whether a job was done by an earlier version of langscape: it did not fail, and its result is not shown any more. */
+export function isOutdated({ error }: Pick<Job, 'error'>): boolean {
+  return error?.code === 'gone'
+}
+
 /** Whether a job asks what one of the examples asks, also one that an earlier version of the studio computed. */
 export function isExample(job: Job, examples: Job[]): boolean {
   return examples.some((one) => one.analysis === job.analysis && asked(one) === asked(job))

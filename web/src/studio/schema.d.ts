@@ -1351,7 +1351,7 @@ export interface components {
             prompt_file?: string | null;
             /**
              * Baseline
-             * @description A text of the kind that an LSTM was trained on: alarms say what stands out beside it. Left out, it is the text that is kept with the model.
+             * @description A text of the kind that an LSTM was trained on: what is unusual is told against it. Left out, it is the text that is kept with the model.
              * @default null
              */
             baseline?: string | null;

@@ -278,7 +278,9 @@ export function drawRings(text: CanvasRenderingContext2D, scene: Scene): void {
     if (!ellipse(text, scene, row)) continue
     text.strokeStyle = colour
     text.lineWidth = 2
+    text.setLineDash(scene.outlines?.doubtful?.[row] ? DASH : [])
     text.stroke()
+    text.setLineDash([])
   }
 }
 

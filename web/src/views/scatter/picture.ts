@@ -238,7 +238,9 @@ function rings(stage: Stage, paper: Paper): string[] {
           circle(focus, stage.radius + 4, paper.ground, 4, 'rim'),
           circle(focus, stage.radius + 4, paper.accent, 2, 'focus'),
           ...(stage.outlines && stage.outlines.long[focus] > 0
-            ? [`<ellipse class="focus" ${ellipseOf(stage, stage.outlines, focus)} fill="none" stroke="${paper.accent}" stroke-width="2"/>`]
+            ? [
+                `<ellipse class="focus" ${ellipseOf(stage, stage.outlines, focus)} fill="none" stroke="${paper.accent}" stroke-width="2"${stage.outlines.doubtful?.[focus] ? ` stroke-dasharray="${DASH.join(' ')}"` : ''}/>`,
+              ]
             : []),
         ]),
   ]
