@@ -100,7 +100,7 @@ def test_outside_of_a_kernel_it_is_a_page_of_its_own_in_a_frame(held, monkeypatc
     bundle = held._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert len(bundle["text/html"].encode()) < notebook.LARGEST_PAGE
-    page = html.unescape(re.search('srcdoc="([^"]*)"', bundle["text/html"])[1])
+    page = html.unescape(re.search("srcdoc='([^']*)'", bundle["text/html"])[1])
     assert page.startswith("<!doctype html>")
     assert not re.search(r'(src|href)="(?!data:)', page)
 

@@ -216,7 +216,7 @@ def png(view: View, *, dpi: int = 110) -> str:
 def _still(views: list[View]) -> dict[str, str]:
     from langscape.views.page import page_html
 
-    still = png(views[0])
+    still = png(views[0], dpi=80)
     for some in (views, [_lighter(view) for view in views]):
         try:
             page = page_html(some)
@@ -226,7 +226,8 @@ def _still(views: list[View]) -> dict[str, str]:
         # Where frames and styles are taken out, as on GitHub and in notebooks that are not trusted, the
         # picture behind it is left
         framed = (
-            f'<iframe srcdoc="{_quoted(page)}" sandbox="allow-scripts allow-downloads" width="100%" '
+            f"<iframe srcdoc='{_quoted(page)}' "
+            f'sandbox="allow-scripts allow-downloads" width="100%" '
             f'height="580" style="border: 0" title="langscape"></iframe>'
             f'<img src="data:image/png;base64,{still}" alt="langscape" style="display: none">'
         )
@@ -236,8 +237,8 @@ def _still(views: list[View]) -> dict[str, str]:
 
 
 def _quoted(page: str) -> str:
-    """A page as the value of an attribute; in one, `<` and `>` stand for themselves."""
-    return page.replace("&", "&amp;").replace('"', "&quot;")
+    """A page as the value of an attribute in single quotes; in one, `<` and `>` stand for themselves."""
+    return page.replace("&", "&amp;").replace("'", "&#39;")
 
 
 def _lighter(view: View) -> View:

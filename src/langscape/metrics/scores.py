@@ -17,6 +17,7 @@ from langscape.metrics.null import BESIDE, Null
 from langscape.metrics.score import (
     GOOD,
     HOW,
+    NOT_TO_BE_READ,
     PARTLY,
     SCORES,
     K,
@@ -34,6 +35,7 @@ __all__ = [
     "BESIDE",
     "GOOD",
     "HOW",
+    "NOT_TO_BE_READ",
     "ORDER",
     "PARTLY",
     "SCORES",

@@ -12,7 +12,7 @@ import numpy as np
 from langscape.data import Context, Map, Tokens, View
 from langscape.data.neighbourhood import candidates_of, counted, neighbourhood
 from langscape.errors import DataError, SettingsError
-from langscape.metrics.score import NOT_TO_BE_READ
+from langscape.metrics.scores import NOT_TO_BE_READ
 from langscape.views.colours import DISTINCT
 from langscape.views.columns import columns_of
 from langscape.views.plain import number_text, plain

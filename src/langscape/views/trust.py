@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from langscape.data import Map
-from langscape.metrics.score import NOT_TO_BE_READ
-from langscape.metrics.scores import BESIDE, HOW, SCORES, K, Null, Score, applying, score_of
+from langscape.metrics.scores import BESIDE, HOW, NOT_TO_BE_READ, SCORES, K, Null, Score, applying, score_of
 
 Trust = dict[str, str]
 """One score: name, label, brief (value and verdict), shown (with its spread), meaning (a plain sentence)."""
