@@ -216,7 +216,7 @@ def png(view: View, *, dpi: int = 110) -> str:
 def _still(views: list[View]) -> dict[str, str]:
     from langscape.views.page import page_html
 
-    still = png(views[0], dpi=80)
+    still = png(views[0], dpi=86)
     for some in (views, [_lighter(view) for view in views]):
         try:
             page = page_html(some)
